@@ -1,0 +1,125 @@
+// The rows of a batch, borrowed from NumPy or SciPy: dense or compressed sparse, with or without a constant feature.
+#pragma once
+
+#include <cstdint>
+
+#include "step.hpp"
+
+namespace scwlearn {
+
+// Every row kind offers the same two verbs over its features:
+//   sum(term)     adds term(index, value), a Look, over the features;
+//   each(action)  calls action(index, value) for each.
+// The constant feature of an intercept comes last, at index `width`, with value 1.
+
+template <class Value>
+class DenseRow {
+public:
+    DenseRow(const Value* x, std::int64_t width, bool intercept) noexcept
+        : x_(x), width_(width), intercept_(intercept) {}
+
+    template <class Term>
+    Look sum(Term term) const noexcept {
+        // Independent partial sums let the compiler use vector registers; their number is fixed, so a
+        // row always sums in the same order.
+        constexpr int kLanes = 8;
+        double score[kLanes] = {};
+        double variance[kLanes] = {};
+        std::int64_t i = 0;
+        for (; i + kLanes <= width_; i += kLanes)
+            for (int lane = 0; lane < kLanes; ++lane) {
+                const Look part = term(i + lane, static_cast<double>(x_[i + lane]));
+                score[lane] += part.score;
+                variance[lane] += part.variance;
+            }
+        Look total{0.0, 0.0};
+        for (; i < width_; ++i) add(total, term(i, static_cast<double>(x_[i])));
+        for (int lane = 0; lane < kLanes; ++lane) add(total, Look{score[lane], variance[lane]});
+        if (intercept_) add(total, term(width_, 1.0));
+        return total;
+    }
+
+    template <class Action>
+    void each(Action action) const {
+        for (std::int64_t i = 0; i < width_; ++i) action(i, static_cast<double>(x_[i]));
+        if (intercept_) action(width_, 1.0);
+    }
+
+private:
+    static void add(Look& total, Look part) noexcept {
+        total.score += part.score;
+        total.variance += part.variance;
+    }
+
+    const Value* x_;
+    std::int64_t width_;
+    bool intercept_;
+};
+
+template <class Value, class Index>
+class SparseRow {
+public:
+    SparseRow(const Value* x, const Index* at, std::int64_t count, std::int64_t width, bool intercept) noexcept
+        : x_(x), at_(at), count_(count), width_(width), intercept_(intercept) {}
+
+    template <class Term>
+    Look sum(Term term) const noexcept {
+        Look total{0.0, 0.0};
+        each([&](std::int64_t i, double x) {
+            const Look part = term(i, x);
+            total.score += part.score;
+            total.variance += part.variance;
+        });
+        return total;
+    }
+
+    template <class Action>
+    void each(Action action) const {
+        for (std::int64_t j = 0; j < count_; ++j)
+            action(static_cast<std::int64_t>(at_[j]), static_cast<double>(x_[j]));
+        if (intercept_) action(width_, 1.0);
+    }
+
+private:
+    const Value* x_;
+    const Index* at_;
+    std::int64_t count_;
+    std::int64_t width_;
+    bool intercept_;
+};
+
+enum RowKind { kDense32, kDense64, kSparse32i32, kSparse32i64, kSparse64i32, kSparse64i64, kRowKinds };
+
+// A batch without its types, as it arrives; `Dense` and `Sparse` below give them back.
+struct Rows {
+    RowKind kind;
+    const void* values;
+    const void* indices;  // null for dense rows
+    const void* offsets;  // null for dense rows
+    std::int64_t count;
+    std::int64_t width;
+    bool intercept;
+};
+
+template <class Value>
+struct Dense {
+    const Rows& rows;
+
+    DenseRow<Value> operator[](std::int64_t i) const noexcept {
+        return {static_cast<const Value*>(rows.values) + i * rows.width, rows.width, rows.intercept};
+    }
+};
+
+template <class Value, class Index>
+struct Sparse {
+    const Rows& rows;
+
+    SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
+        const Index* offsets = static_cast<const Index*>(rows.offsets);
+        const std::int64_t begin = offsets[i];
+        return {static_cast<const Value*>(rows.values) + begin, static_cast<const Index*>(rows.indices) + begin,
+                static_cast<std::int64_t>(offsets[i + 1]) - begin, rows.width, rows.intercept};
+    }
+};
+
+}  // namespace scwlearn

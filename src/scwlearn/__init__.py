@@ -1,0 +1,35 @@
+"""scwlearn: exact soft confidence-weighted learning and its relatives.
+
+Every name is loaded when it is first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Learner": "scwlearn.learner",
+}
+
+
+def _estimators() -> list[str]:
+    from scwlearn.rules import all_rules
+
+    return [rule.estimator for rule in all_rules()]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "__all__":
+        return ["__version__", *_HOMES, *_estimators()]
+    if not name.startswith("_") and name in _estimators():
+        return getattr(importlib.import_module("scwlearn.classifiers"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_estimators()})

@@ -1,0 +1,20 @@
+"""How Sigma is kept: not at all, its diagonal (two ways), or in full."""
+
+from __future__ import annotations
+
+from scwlearn.covariance.base import Covariance
+from scwlearn.covariance.diagonal import Diagonal, DiagonalDrop
+from scwlearn.covariance.full import Full
+from scwlearn.covariance.gaussian import Gaussian
+from scwlearn.covariance.identity import Identity
+
+__all__ = ["COVARIANCES", "Covariance", "Gaussian", "find_covariance"]
+
+COVARIANCES: dict[str, Covariance] = {c.name: c for c in (Identity(), Diagonal(), DiagonalDrop(), Full())}
+
+
+def find_covariance(name: str) -> Covariance:
+    """The covariance of that name, or an error that lists the names."""
+    if name not in COVARIANCES:
+        raise ValueError(f"there is no covariance {name!r}; there are {', '.join(COVARIANCES)}")
+    return COVARIANCES[name]

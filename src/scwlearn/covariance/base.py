@@ -1,0 +1,42 @@
+"""What every way of keeping Sigma offers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+#: A block of rows: a dense matrix or a SciPy CSR matrix, constant feature included.
+Matrix = Any
+
+
+class Covariance(Protocol):
+    """How Sigma = scale x (something made of `spread`) is kept, apart from the loops in native/covariance.hpp.
+
+    `spread` is a plain NumPy array that the native loops move in place; `prior` is the initial variance.
+    """
+
+    #: The name that users and the native module know it by.
+    name: str
+
+    def entries(self, size: int) -> int:
+        """How many numbers a model of this size keeps."""
+
+    def start(self, size: int, prior: float) -> Array:
+        """The spread of the prior: variance `prior` in every direction."""
+
+    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
+        """The spread with `count` features more, put in at index `at`, which have never been seen."""
+
+    def variances(self, spread: Array, size: int, prior: float) -> Array:
+        """The diagonal of Sigma/scale."""
+
+    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+        """x'Sigma x/scale for each row."""
+
+
+def squares(x: Matrix) -> Matrix:
+    """The rows with every value squared, dense or sparse."""
+    return x.multiply(x) if hasattr(x, "multiply") else np.square(x, dtype=np.float64)

@@ -1,0 +1,41 @@
+"""Sigma diagonal: one variance per feature, at the cost of the features that an example has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scwlearn.covariance.base import Array, Matrix, squares
+
+
+class Diagonal:
+    """Keeps the variances; an update leaves the inverse of the diagonal of the new Sigma^-1.
+
+    1/s_i grows by precision x_i^2: each feature of the example becomes surer as if it had been alone in it.
+    """
+
+    name = "diagonal"
+
+    def entries(self, size: int) -> int:
+        return size
+
+    def start(self, size: int, prior: float) -> Array:
+        return np.full(size, prior)
+
+    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
+        return np.insert(spread, at, np.full(count, prior))
+
+    def variances(self, spread: Array, size: int, prior: float) -> Array:
+        return spread.copy()
+
+    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+        return np.asarray(squares(x) @ spread)
+
+
+class DiagonalDrop(Diagonal):
+    """Keeps the variances; an update leaves the diagonal of the new Sigma.
+
+    s_i falls by beta (s_i x_i)^2: the features of the example share what it teaches, so that variances fall
+    more slowly than in Diagonal.
+    """
+
+    name = "diagonal-drop"

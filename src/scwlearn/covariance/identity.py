@@ -1,0 +1,28 @@
+"""Sigma = a I for ever: first-order learning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scwlearn.covariance.base import Array, Matrix, squares
+
+
+class Identity:
+    """Keeps nothing: no direction is ever surer than another."""
+
+    name = "identity"
+
+    def entries(self, size: int) -> int:
+        return 0
+
+    def start(self, size: int, prior: float) -> Array:
+        return np.empty(0)
+
+    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
+        return spread
+
+    def variances(self, spread: Array, size: int, prior: float) -> Array:
+        return np.full(size, prior)
+
+    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+        return prior * np.asarray(squares(x).sum(axis=1)).reshape(-1)

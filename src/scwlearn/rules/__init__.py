@@ -1,0 +1,26 @@
+"""The mathematics: one decorated function per algorithm, one file per family, scalars only.
+
+Every module in this folder is read, so a new algorithm is one new file here and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from scwlearn.rules.declare import (
+    HOLD,
+    LOOKS,
+    POWERS_OF_TWO,
+    Parameter,
+    Rule,
+    Step,
+    all_rules,
+    find_rule,
+    rule,
+)
+
+__all__ = ["HOLD", "LOOKS", "POWERS_OF_TWO", "Parameter", "Rule", "Step", "all_rules", "find_rule", "rule"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,0 +1,199 @@
+"""How an algorithm is declared: a function of scalars, and everything the library needs to know about it.
+
+Only the standard library is imported here, because the build reads these declarations too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import NamedTuple
+
+#: What a rule may look at, in the order in which the loops pass it: the margin y mu.x, the variance
+#: x'Sigma x, the squared length of mu (in the metric of the prior) and the number of the round, from 1.
+LOOKS = ("m", "v", "norm2", "t")
+
+
+class Step(NamedTuple):
+    """How far a rule moves the model: four scalars.
+
+    mu    <- shrink mu + alpha y Sigma x
+    Sigma <- grow (Sigma^-1 + precision x x')^-1
+
+    The paper writes the second line as Sigma - beta Sigma x x' Sigma; beta is precision/(1 + precision v).
+    A rule states the precision because 1 - beta v, which decides whether Sigma stays positive, is then
+    1/(1 + precision v) without a subtraction.
+    """
+
+    alpha: float
+    precision: float = 0.0
+    shrink: float = 1.0
+    grow: float = 1.0
+
+    def beta(self, v: float) -> float:
+        """The paper's beta for an example of variance v."""
+        return self.precision / (1.0 + self.precision * v)
+
+
+#: No loss on this example: the model stays as it is.
+HOLD = Step(0.0)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a user sets: where it may lie, where it starts, and what the paper tried."""
+
+    name: str
+    default: float
+    meaning: str
+    low: float = 0.0
+    high: float = math.inf
+    grid: tuple[float, ...] = ()
+    #: The letter that the rule takes instead, and how it follows from the parameter (phi from eta).
+    letter: str = ""
+    derive: Callable[[float], float] = float
+
+    @property
+    def argument(self) -> str:
+        return self.letter or self.name
+
+    def check(self, value: object) -> float:
+        """The value as a float, or an error that says what is allowed."""
+        allowed = f"a number strictly between {self.low:g} and {self.high:g}"
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"{self.name} must be {allowed}, got {value!r}")
+        number = float(value)
+        if not self.low < number < self.high:
+            raise ValueError(f"{self.name} must be {allowed}, got {value!r}")
+        return number
+
+
+#: The paper's grid for C, r and b: 2^-4 .. 2^4.
+POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An algorithm: the step function with its name, parameters, Table 1 properties and source."""
+
+    function: Callable[..., Step]
+    name: str
+    title: str
+    estimator: str
+    order: int
+    parameters: tuple[Parameter, ...]
+    large_margin: bool
+    non_separable: bool
+    adaptive_margin: bool
+    cite: str
+    arguments: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not (self.name.isidentifier() and self.name.islower()):
+            raise ValueError(f"a rule's name is a lower-case identifier, got {self.name!r}")
+        if self.order not in (1, 2):
+            raise ValueError(f"{self.name}: order must be 1 or 2, got {self.order!r}")
+        arguments = tuple(inspect.signature(self.function).parameters)
+        known = LOOKS + tuple(p.argument for p in self.parameters)
+        unknown = [a for a in arguments if a not in known]
+        if unknown:
+            raise TypeError(f"{self.name} takes {', '.join(unknown)}; a rule may take {', '.join(known)}")
+        object.__setattr__(self, "arguments", arguments)
+
+    def __reduce__(self) -> tuple[Callable[[str], Rule], tuple[str]]:
+        # The function's name now means this object, so a pickle holds the name.
+        return find_rule, (self.name,)
+
+    @property
+    def confidence(self) -> bool:
+        """Table 1: a second-order rule knows how sure it is of each direction."""
+        return self.order == 2
+
+    @property
+    def year(self) -> int:
+        match = re.search(r"\b(19|20)\d\d\b", self.cite)
+        return int(match.group()) if match else 9999
+
+    @property
+    def uses_norm(self) -> bool:
+        return "norm2" in self.arguments
+
+    def check(self, given: Mapping[str, object]) -> dict[str, float]:
+        """All parameters with their values, or an error that names the one that is wrong."""
+        own = {p.name: p for p in self.parameters}
+        for name in given:
+            if name not in own:
+                has = f"it has {', '.join(own)}" if own else "it has none"
+                raise TypeError(f"{self.name} has no parameter {name!r}; {has}")
+        return {name: p.check(given.get(name, p.default)) for name, p in own.items()}
+
+    def constants(self, given: Mapping[str, object]) -> dict[str, float]:
+        """The letters of the formula (phi for eta) with their values."""
+        values = self.check(given)
+        return {p.argument: p.derive(values[p.name]) for p in self.parameters}
+
+    def step(self, m: float, v: float, norm2: float, t: float, constants: Mapping[str, float]) -> Step:
+        """The step in plain Python: what the native loops compute, one example at a time."""
+        looks = {"m": m, "v": v, "norm2": norm2, "t": t, **constants}
+        return self.function(*(looks[a] for a in self.arguments))
+
+
+_declared: dict[str, Rule] = {}
+
+
+def rule(
+    *,
+    title: str,
+    estimator: str,
+    order: int,
+    parameters: tuple[Parameter, ...] = (),
+    large_margin: bool,
+    non_separable: bool,
+    adaptive_margin: bool = False,
+    cite: str,
+) -> Callable[[Callable[..., Step]], Rule]:
+    """Declare the decorated function an algorithm under its own name.
+
+    The function takes any of m, v, norm2, t (see LOOKS) and the letters of its parameters, and returns a
+    Step or HOLD. Within the package it may use + - * / **, comparisons, if, min, max, sqrt, hypot and
+    functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
+    """
+
+    def declare(function: Callable[..., Step]) -> Rule:
+        declared = Rule(
+            function=function,
+            name=function.__name__,
+            title=title,
+            estimator=estimator,
+            order=order,
+            parameters=parameters,
+            large_margin=large_margin,
+            non_separable=non_separable,
+            adaptive_margin=adaptive_margin,
+            cite=cite,
+        )
+        for other in _declared.values():
+            # Running a notebook cell again declares the same function again: that one is replaced.
+            again = other.name == declared.name and other.function.__module__ == function.__module__
+            if not again and {other.name, other.estimator} & {declared.name, declared.estimator}:
+                raise ValueError(f"the name {declared.name} ({estimator}) is taken by {other.function.__module__}")
+        _declared[declared.name] = declared
+        return declared
+
+    return declare
+
+
+def all_rules() -> list[Rule]:
+    """Every algorithm declared so far, in the order of the tables: first order, then second, each by year."""
+    return sorted(_declared.values(), key=lambda r: (r.order, r.year))
+
+
+def find_rule(name: str) -> Rule:
+    """The algorithm of that name, or an error that lists the names."""
+    if name not in _declared:
+        raise ValueError(f"there is no algorithm {name!r}; there are {', '.join(r.name for r in all_rules())}")
+    return _declared[name]

@@ -1,0 +1,34 @@
+"""IELLIP: the improved ellipsoid method."""
+
+from __future__ import annotations
+
+from scwlearn.rules.declare import HOLD, Parameter, Step, rule
+
+
+@rule(
+    title="IELLIP",
+    estimator="IELLIP",
+    order=2,
+    parameters=(
+        Parameter(
+            "b",
+            0.3,
+            "How fast the shrinking of the ellipsoid dies away: c_t = c b^(t-1).",
+            high=1.0,
+            grid=tuple(k / 10 for k in range(1, 10)),
+        ),
+        Parameter("c", 0.1, "The share of the ellipsoid cut off in the first round.", high=1.0),
+    ),
+    large_margin=False,
+    non_separable=True,
+    cite="Yang, Jin and Ye 2009. Online learning by ellipsoid method. ICML",
+)
+def iellip(m: float, v: float, t: float, b: float, c: float) -> Step:
+    """On a mistake: cut the ellipsoid through the example and enclose the rest.
+
+    t counts every round, so Sigma freezes after a few; the mean goes on moving to a margin of 1.
+    """
+    if m > 0:
+        return HOLD
+    ct = c * b ** (t - 1)
+    return Step(alpha=(1 - m) / v, precision=ct / (1 - ct) / v, grow=1 / (1 - ct))

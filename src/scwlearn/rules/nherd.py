@@ -1,0 +1,21 @@
+"""NHERD: Gaussian herding."""
+
+from __future__ import annotations
+
+from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
+
+
+@rule(
+    title="NHERD",
+    estimator="NHERD",
+    order=2,
+    parameters=(Parameter("C", 1.0, "Aggressiveness: the price of a unit of squared hinge loss.", grid=POWERS_OF_TWO),),
+    large_margin=True,
+    non_separable=True,
+    cite="Crammer and Lee 2010. Learning via Gaussian herding. NIPS",
+)
+def nherd(m: float, v: float, C: float) -> Step:
+    """Move every weight vector w of the Gaussian by its own PA-II step, linearly: Sigma <- Q Sigma Q'."""
+    if m >= 1:
+        return HOLD
+    return Step(alpha=(1 - m) / (v + 1 / C), precision=C * (2 + C * v))

@@ -1,0 +1,23 @@
+"""The second-order Perceptron."""
+
+from __future__ import annotations
+
+from scwlearn.rules.declare import HOLD, Step, rule
+
+
+@rule(
+    title="SOP",
+    estimator="SecondOrderPerceptron",
+    order=2,
+    large_margin=False,
+    non_separable=True,
+    cite="Cesa-Bianchi, Conconi and Gentile 2005. A second-order perceptron algorithm. SIAM J. Comput. 34(3)",
+)
+def second_order_perceptron(m: float, v: float) -> Step:
+    """On a mistake: theta += y x, Sigma^-1 += x x', with mu = Sigma theta.
+
+    Sigma moves on mistakes only, as in the paper; some published code moves it in every round.
+    """
+    if m > 0:
+        return HOLD
+    return Step(alpha=(1 - m) / (1 + v), precision=1.0)

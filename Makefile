@@ -1,2 +1,64 @@
+# make demo    every algorithm on embedded data: a table and a picture
+# make test    linters, types, import layers and the whole test suite
+# Both set up everything they need in .venv. Also: make lint, sanitize, docs, wheel, lock, clean.
+
 PYTHON ?= python3
 VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi')
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint sanitize docs wheel lock clean
+
+demo: $(VENV)/demo.stamp $(VENV)/package.stamp
+	$(BIN)/python -m scwlearn.experiments.demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/test.stamp $(VENV)/package.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+# The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
+# Python itself is not, so the sanitizer's library has to be loaded before it; Python's own leaks are not ours.
+sanitize: $(VENV)/test.stamp
+	$(INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized . \
+	  -Ccmake.define.SCWLEARN_SANITIZE=ON -Cbuild-dir=build/sanitize -Cinstall.strip=false
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
+	  $(BIN)/python -m pytest -m native -n 0 -p no:cacheprovider
+
+docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build
+	@echo "Open docs/build/index.html"
+
+wheel: $(VENV)/build.stamp
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	@ls -l dist
+
+# The newest releases that fit, written down for everybody. Run on the oldest Python that is supported.
+lock:
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --upgrade pip
+	build/lock/bin/python -m pip install --quiet --group build --group demo --group test --group docs
+	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > constraints.txt
+
+clean:
+	rm -rf $(VENV) build dist docs/build docs/gallery docs/generated demo-output
+
+$(VENV)/build.stamp: constraints.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) pip
+	$(INSTALL) --group build
+	touch $@
+
+$(VENV)/%.stamp: $(VENV)/build.stamp
+	$(INSTALL) --group $*
+	touch $@
+
+$(VENV)/package.stamp: $(VENV)/build.stamp $(SOURCES)
+	$(INSTALL) --no-build-isolation --no-deps .
+	touch $@

@@ -113,18 +113,14 @@ Model model_of(const Rows& rows, Numbers& mean, Numbers& spread, Numbers& scalar
             static_cast<std::int64_t>(size), initial_variance};
 }
 
-using Range = std::tuple<std::int64_t, std::int64_t>;
-
 std::tuple<std::int64_t, std::int64_t> learn_rows(
     const nb::object& rule, const std::vector<double>& constants, const std::string& covariance, const Array& values,
     const std::optional<Array>& indices, const std::optional<Array>& offsets, std::int64_t width, bool intercept,
-    const Labels& labels, const Range& range, Numbers mean, Numbers spread, Numbers scalars, Numbers work,
-    double initial_variance, const std::optional<Numbers>& trace) {
+    const Labels& labels, Numbers mean, Numbers spread, Numbers scalars, Numbers work, double initial_variance,
+    const std::optional<Numbers>& trace) {
     const Rows rows = batch(values, indices, offsets, width, intercept).rows;
     const CovarianceKind kind = covariance_kind(covariance);
-    const auto [begin, end] = range;
     require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
-    require(0 <= begin && begin <= end && end <= rows.count, "the range must lie within the rows");
     require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
             "trace has the wrong size");
     const Model model = model_of(rows, mean, spread, scalars, work, initial_variance, kind);
@@ -135,10 +131,10 @@ std::tuple<std::int64_t, std::int64_t> learn_rows(
         const SpelledRule& spelled = spelled_rule(nb::cast<std::string>(rule));
         require(constants.size() == spelled.constants, "the rule takes another number of constants");
         nb::gil_scoped_release nobody_waits;
-        counts = spelled.learn(constants.data(), kind, rows, begin, end, labels.data(), model, lines);
+        counts = spelled.learn(constants.data(), kind, rows, labels.data(), model, lines);
     } else {
         static constexpr Loops<CalledRule> loops = all_loops<CalledRule>();
-        counts = loops[kind][rows.kind](rows, begin, end, labels.data(), model, CalledRule{rule}, lines);
+        counts = loops[kind][rows.kind](rows, labels.data(), model, CalledRule{rule}, lines);
     }
     return {counts.mistakes, counts.updates};
 }
@@ -183,7 +179,7 @@ NB_MODULE(_native, module) {
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
     module.def("learn_rows", &learn_rows, "rule"_a, "constants"_a, "covariance"_a, "values"_a, "indices"_a.none(),
-               "offsets"_a.none(), "width"_a, "intercept"_a, "labels"_a, "range"_a, "mean"_a, "spread"_a, "scalars"_a,
+               "offsets"_a.none(), "width"_a, "intercept"_a, "labels"_a, "mean"_a, "spread"_a, "scalars"_a,
                "work"_a, "initial_variance"_a, "trace"_a.none(),
                "Learn from the rows of a scanned batch in order; the mistakes and updates made.");
 }

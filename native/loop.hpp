@@ -16,13 +16,12 @@ struct Counts {
 // Written for each row where asked for: score, variance, alpha, precision (the last two 0 where nothing moved).
 inline constexpr int kTraceWidth = 4;
 
-// Learns from rows [begin, end) in order. Neither throws nor allocates unless the rule does.
+// Learns from the rows in order. Neither throws nor allocates unless the rule does.
 template <class Rule, class Covariance, class RowSet>
-Counts learn(const Rows& untyped, std::int64_t begin, std::int64_t end, const std::int8_t* labels, Model model,
-             const Rule& rule, double* trace) {
+Counts learn(const Rows& untyped, const std::int8_t* labels, Model model, const Rule& rule, double* trace) {
     const RowSet rows{untyped};
     Counts counts;
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t i = 0; i < untyped.count; ++i) {
         const auto row = rows[i];
         const double y = labels[i];
         const Look look = Covariance::look(row, model);
@@ -47,7 +46,7 @@ Counts learn(const Rows& untyped, std::int64_t begin, std::int64_t end, const st
 }
 
 template <class Rule>
-using Learn = Counts (*)(const Rows&, std::int64_t, std::int64_t, const std::int8_t*, Model, const Rule&, double*);
+using Learn = Counts (*)(const Rows&, const std::int8_t*, Model, const Rule&, double*);
 
 // The loop of one rule for every covariance and row kind.
 template <class Rule>
@@ -74,8 +73,8 @@ struct SpelledRule {
     const char* name;
     std::size_t constants;  // how many letters it takes
     Step (*step)(const double* constants, double m, double v, double norm2, double t);
-    Counts (*learn)(const double* constants, CovarianceKind, const Rows&, std::int64_t begin, std::int64_t end,
-                    const std::int8_t* labels, Model, double* trace);
+    Counts (*learn)(const double* constants, CovarianceKind, const Rows&, const std::int8_t* labels, Model,
+                    double* trace);
 };
 
 template <class Rule>
@@ -84,10 +83,10 @@ SpelledRule spelled(const char* name) {
             [](const double* constants, double m, double v, double norm2, double t) {
                 return Rule(constants)(m, v, norm2, t);
             },
-            [](const double* constants, CovarianceKind covariance, const Rows& rows, std::int64_t begin,
-               std::int64_t end, const std::int8_t* labels, Model model, double* trace) {
+            [](const double* constants, CovarianceKind covariance, const Rows& rows, const std::int8_t* labels,
+               Model model, double* trace) {
                 static constexpr Loops<Rule> loops = all_loops<Rule>();
-                return loops[covariance][rows.kind](rows, begin, end, labels, model, Rule(constants), trace);
+                return loops[covariance][rows.kind](rows, labels, model, Rule(constants), trace);
             }};
 }
 

@@ -1,6 +1,8 @@
 """Spells every rule of src/scwlearn/rules in C++: one source file each, and a header that lists them.
 
-Run by CMake: python native/spell.py SOURCE_DIRECTORY OUTPUT_DIRECTORY. Prints the files it wrote.
+Beside them it writes the type stub of the estimators, which are made from the same declarations at run time.
+
+Run by CMake: python native/spell.py SOURCE_DIRECTORY OUTPUT_DIRECTORY. Prints the C++ files.
 A rule may use + - * / **, comparisons, and/or/not, if, min, max, sqrt, hypot, module-level numbers and
 functions made of these. Anything else is refused with its line.
 """
@@ -13,7 +15,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 CALLS = {"sqrt": "std::sqrt", "hypot": "std::hypot", "min": "std::min<double>", "max": "std::max<double>"}
 OPERATORS = {
@@ -37,9 +39,9 @@ class Speller:
         self.arguments = [a.arg for a in node.args.args]
         self.locals: list[str] = []
 
-    def refuse(self, node: ast.AST, what: str) -> NoReturn:
+    def refusal(self, node: ast.AST, what: str) -> SystemExit:
         line = self.first_line + getattr(node, "lineno", 1) - 1
-        raise SystemExit(f"{self.file}:{line}: a rule cannot be spelled with {what}; see native/spell.py for what may")
+        return SystemExit(f"{self.file}:{line}: a rule cannot be spelled with {what}; see native/spell.py for what may")
 
     def body(self) -> str:
         """The statements of the function, its variables declared first."""
@@ -55,7 +57,7 @@ class Speller:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if name in self.arguments:
-                    self.refuse(node, f"an assignment to its argument {name}")
+                    raise self.refusal(node, f"an assignment to its argument {name}")
                 if name not in self.locals:
                     self.locals.append(name)
                 return f"    {name} = {self.value(value)};\n"
@@ -66,7 +68,7 @@ class Speller:
                 return text + "\n"
             case ast.Return(value=value) if value is not None:
                 return f"    return {self.value(value)};\n"
-        self.refuse(node, f"the statement {ast.unparse(node).splitlines()[0]!r}")
+        raise self.refusal(node, f"the statement {ast.unparse(node).splitlines()[0]!r}")
 
     def value(self, node: ast.expr) -> str:
         match node:
@@ -92,7 +94,7 @@ class Speller:
                 return self.step(node, args, keywords)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return f"{self.callee(node, name)}({', '.join(map(self.value, args))})"
-        self.refuse(node, f"{ast.unparse(node)!r}")
+        raise self.refusal(node, f"{ast.unparse(node)!r}")
 
     def name(self, node: ast.AST, name: str) -> str:
         if name in self.arguments or name in self.locals or name == "HOLD":
@@ -100,14 +102,14 @@ class Speller:
         value = self.function.__globals__.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return repr(float(value))
-        self.refuse(node, f"the name {name!r}")
+        raise self.refusal(node, f"the name {name!r}")
 
     def step(self, node: ast.AST, args: list[ast.expr], keywords: list[ast.keyword]) -> str:
         fields = {"alpha": "0.0", "precision": "0.0", "shrink": "1.0", "grow": "1.0"}
         given = dict(zip(fields, map(self.value, args), strict=False))
         given |= {k.arg: self.value(k.value) for k in keywords if k.arg}
         if not given.keys() <= fields.keys() or len(args) + len(keywords) != len(given):
-            self.refuse(node, f"{ast.unparse(node)!r}")
+            raise self.refusal(node, f"{ast.unparse(node)!r}")
         return f"Step{{{', '.join((fields | given).values())}}}"
 
     def callee(self, node: ast.AST, name: str) -> str:
@@ -115,14 +117,14 @@ class Speller:
             return CALLS[name]
         function = self.function.__globals__.get(name)
         if not inspect.isfunction(function):
-            self.refuse(node, f"a call of {name!r}")
+            raise self.refusal(node, f"a call of {name!r}")
         if name not in self.done:
             self.done[name] = ""  # reserves the place of what it calls in turn, and stops a recursion
             speller = Speller(function, self.done)
             signature = ", ".join(f"double {a}" for a in speller.arguments)
             kind = {"Step": "Step", "float": "double"}.get(str(function.__annotations__.get("return")))
             if kind is None:
-                self.refuse(node, f"a call of {name!r}, which is not annotated to return float or Step")
+                raise self.refusal(node, f"a call of {name!r}, which is not annotated to return float or Step")
             body = speller.body()
             self.done[name] = f"inline {kind} {name}({signature}) noexcept {{\n{body}}}\n"
             self.done[name] = self.done.pop(name)  # after what it calls
@@ -194,12 +196,15 @@ def write(path: Path, text: str) -> None:
 
 
 def main(source: Path, output: Path) -> None:
+    """Spell all rules."""
     sys.path.insert(0, str(source / "src"))
     from scwlearn.rules import LOOKS, all_rules
+    from scwlearn.signatures import stub
 
     output.mkdir(parents=True, exist_ok=True)
     rules = all_rules()
     write(output / "spelled_rules.hpp", spell_list([r.name for r in rules]))
+    write(output / "estimators.pyi", stub())
     for rule in rules:
         path = output / f"{rule.name}.cpp"
         write(path, spell_rule(rule, LOOKS))

@@ -6,12 +6,20 @@ Every name is loaded when it is first used, so that importing the package costs 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scwlearn.bounds import loss_bound as loss_bound
+    from scwlearn.estimators import *  # noqa: F403
+    from scwlearn.learner import Learner as Learner
+    from scwlearn.progress import progressive_validation as progressive_validation
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Learner": "scwlearn.learner",
+    "progressive_validation": "scwlearn.progress",
+    "loss_bound": "scwlearn.bounds",
 }
 
 
@@ -27,7 +35,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return ["__version__", *_HOMES, *_estimators()]
     if not name.startswith("_") and name in _estimators():
-        return getattr(importlib.import_module("scwlearn.classifiers"), name)
+        return getattr(importlib.import_module("scwlearn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from scwlearn import _native
+from scwlearn._native import learn_rows, rule_names
 from scwlearn.covariance import COVARIANCES, Gaussian, find_covariance
-from scwlearn.data.rows import Block, Rows
+from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.memory import require_memory
 from scwlearn.rules import Parameter, Rule, find_rule
 
@@ -42,7 +44,7 @@ class Trace(NamedTuple):
     precision: Array
 
 
-@dataclass
+@dataclass(frozen=True)
 class Counts:
     """What a learner has gone through: rows seen, mistakes made before learning from them, updates."""
 
@@ -50,10 +52,8 @@ class Counts:
     mistakes: int = 0
     updates: int = 0
 
-    def add(self, other: Counts) -> None:
-        self.seen += other.seen
-        self.mistakes += other.mistakes
-        self.updates += other.updates
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.seen + other.seen, self.mistakes + other.mistakes, self.updates + other.updates)
 
 
 class Learner:
@@ -113,6 +113,12 @@ class Learner:
         """How many features the rows have; None before the first."""
         return None if self.gaussian is None else self.gaussian.size - self.intercept
 
+    def with_parameters(self, parameters: dict[str, float]) -> Learner:
+        """This learner, on the same model, with other values of the rule's parameters from here on."""
+        other = copy(self)
+        other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
+        return other
+
     def learn(self, x: Any, y: ArrayLike, *, order: NDArray[np.intp] | None = None) -> Counts:
         """Learn from each row in turn; what happened on the way. All or nothing: an error changes nothing."""
         return self._learn(x, y, order, None)
@@ -159,7 +165,7 @@ class Learner:
         with _all_or_nothing(gaussian, needed=called is not None or len(rows) > block_rows):
             for block in rows.blocks(block_rows, order):
                 part = slice(block.start, block.start + block.count)
-                mistakes, updates = _native.learn_rows(
+                mistakes, updates = learn_rows(
                     rule,
                     constants,
                     gaussian.covariance.name,
@@ -169,7 +175,6 @@ class Learner:
                     block.width,
                     self.intercept,
                     labels[part] if order is None else labels[order[part]],
-                    (0, block.count),
                     gaussian.mean,
                     gaussian.spread,
                     gaussian.scalars,
@@ -177,13 +182,13 @@ class Learner:
                     gaussian.initial_variance,
                     None if lines is None else lines[part],
                 )
-                learned.add(Counts(block.count, mistakes, updates))
+                learned += Counts(block.count, mistakes, updates)
         self.gaussian = gaussian
-        self.counts.add(learned)
+        self.counts += learned
         return learned
 
     def _rows(self, x: Any) -> Rows:
-        rows = x if isinstance(x, Rows) else Rows(x)
+        rows = as_rows(x)
         if self.gaussian is not None and rows.width != self.n_features:
             raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
         return rows
@@ -227,7 +232,7 @@ class Learner:
         if not isinstance(rule, Rule):
             return _adapted(rule)
         # A rule declared elsewhere is not the one that was spelled, even under its name.
-        if rule.function.__module__.startswith("scwlearn.rules.") and rule.name in _native.rule_names():
+        if rule.function.__module__.startswith("scwlearn.rules.") and rule.name in rule_names():
             return None
         constants = rule.constants(self.parameters)
         return lambda m, v, norm2, t: rule.step(m, v, norm2, t, constants)
@@ -249,8 +254,6 @@ class Learner:
         ones = np.ones((block.count, 1))
         if block.indices is None:
             return np.hstack([x, ones])
-        from scipy import sparse
-
         return sparse.hstack([x, ones], format="csr")
 
 

@@ -34,8 +34,12 @@ class Full:
         return root
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
-        return np.einsum("ij,ij->i", spread, spread)
+        return _squared_lengths(spread)
 
     def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
-        p = np.asarray(x @ spread)
-        return np.einsum("ij,ij->i", p, p)
+        return _squared_lengths(np.asarray(x @ spread))
+
+
+def _squared_lengths(rows: Array) -> Array:
+    lengths: Array = np.einsum("ij,ij->i", rows, rows)
+    return lengths

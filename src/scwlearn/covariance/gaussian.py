@@ -58,8 +58,9 @@ class Gaussian:
 
     def matrix(self) -> Array:
         """Sigma, exactly symmetric; for a full covariance."""
-        matrix: Array = self.spread @ self.spread.T
-        return self.scalars[1] * (matrix + matrix.T) / 2
+        half = self.spread @ self.spread.T
+        matrix: Array = self.scalars[1] * (half + half.T) / 2
+        return matrix
 
     def margin_variances(self, x: Matrix) -> Array:
         """x'Sigma x for each row: how unsure the score mu.x is."""

@@ -7,6 +7,7 @@ float32 and float64 and CSR are read where they lie; the rest is converted a blo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scwlearn import _native
+from scwlearn._native import LARGEST_VALUE, scan_rows
 
 _KEPT = (np.float32, np.float64)
 
@@ -42,14 +43,22 @@ class Rows:
     """A checked matrix of examples, one a row."""
 
     def __init__(self, x: Any) -> None:
-        self._x = _as_csr(x) if sparse.issparse(x) else _as_dense(x)
-        self._sparse = sparse.issparse(self._x)
-        self.count, self.width = (int(n) for n in self._x.shape)
+        self._x: Any = _as_csr(x) if sparse.issparse(x) else _as_dense(x)
+        self._sparse: bool = sparse.issparse(self._x)
+        self.count: int = self._x.shape[0]
+        self.width: int = self._x.shape[1]
         if not self._scan():
             # A feature that is there twice counts as the sum of its values.
             self._x = self._x.copy()
             self._x.sum_duplicates()
             self._scan()
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Some consecutive rows; they have been checked, so this costs nothing."""
+        part = copy(self)
+        part._x = self._x[start:stop]
+        part.count = part._x.shape[0]
+        return part
 
     def __len__(self) -> int:
         return self.count
@@ -81,7 +90,7 @@ class Rows:
         sorted_ = True
         # 64 KiB of values at a time where a block has to be converted.
         for block in self.blocks(self.count if self._sparse else max(1, 65536 // (8 * max(1, self.width)))):
-            found = _native.scan_rows(block.values, block.indices, block.offsets, self.width)
+            found = scan_rows(block.values, block.indices, block.offsets, self.width)
             problem, row, place, in_order = found
             sorted_ = sorted_ and in_order
             if problem:
@@ -99,8 +108,13 @@ class Rows:
         what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else "a value that is too large"
         return (
             f"Input X contains {what}: {where} = {value}; every value must be finite "
-            f"and at most {_native.LARGEST_VALUE:g} in size"
+            f"and at most {LARGEST_VALUE:g} in size"
         )
+
+
+def as_rows(x: Any) -> Rows:
+    """X as rows, checked unless it has been."""
+    return x if isinstance(x, Rows) else Rows(x)
 
 
 def _as_dense(x: Any) -> NDArray[Any]:

@@ -19,6 +19,7 @@ FAR = 1e150
 
 
 def eta(default: float) -> Parameter:
+    """The parameter eta, which the formulas take as phi."""
     return Parameter(
         "eta",
         default,

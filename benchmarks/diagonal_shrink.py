@@ -1,0 +1,184 @@
+"""Which way to shrink a diagonal Sigma: by precision or by drop, for every second-order rule, tuned and at defaults."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from data_sets import SOURCES, DataSet, argument_parser, load, orders
+from numpy.typing import NDArray
+
+from scwlearn import Learner
+from scwlearn.rules import POWERS_OF_TWO, Parameter, Rule, all_rules
+
+WAYS = ("diagonal", "diagonal-drop")
+SECOND_ORDER = [rule for rule in all_rules() if rule.order == 2]
+#: Their tables decide the default; the other rules follow.
+DECIDING = ("scw1", "scw2", "arow")
+
+Values = dict[str, float]
+
+
+class Judged(NamedTuple):
+    """One rule, one way, one set: what its runs over the judging orders came to."""
+
+    rates: NDArray[np.float64]
+    updates: float
+    at_edge: bool
+
+    def __str__(self) -> str:
+        return f"{self.rates.mean():.4f} ± {spread(self.rates):.4f}"
+
+
+class Duel(NamedTuple):
+    """Both ways on one set with one rule."""
+
+    data: str
+    rows: int
+    rule: Rule
+    precision: Judged
+    drop: Judged
+
+    @property
+    def log_ratio(self) -> float:
+        """Above 0 where drop makes more mistakes; a run without mistakes counts as half a mistake in a million."""
+        floor = 5e-7
+        return math.log(max(self.drop.rates.mean(), floor) / max(self.precision.rates.mean(), floor))
+
+    @property
+    def winner(self) -> str:
+        """A way wins when the paired differences over the orders lie beyond two standard errors of 0."""
+        difference = self.drop.rates - self.precision.rates
+        rate = self.precision.rates.mean()
+        # With a single order all there is is the error of two rates counted over so many rows.
+        single = math.sqrt(2 * rate * (1 - rate) / self.rows)
+        error = spread(difference) / math.sqrt(len(difference)) if len(difference) > 1 else single
+        if abs(difference.mean()) <= 2 * error:
+            return "tie"
+        return "precision" if difference.mean() > 0 else "drop"
+
+
+def spread(values: NDArray[np.float64]) -> float:
+    """The sample standard deviation; 0 for a single run."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def grid_of(parameter: Parameter, reach: int) -> tuple[float, ...]:
+    """The declared grid; a grid of powers of two goes as far as is asked for."""
+    if parameter.grid == POWERS_OF_TWO:
+        return tuple(2.0**k for k in range(-reach, reach + 1))
+    return parameter.grid
+
+
+def best_values(rule: Rule, way: str, data: DataSet, order: NDArray[np.intp], reach: int) -> tuple[Values, bool]:
+    """The values with the fewest mistakes on one order, ties to the larger; whether C, r or b is at its grid's end."""
+    tuned = [p for p in rule.parameters if p.grid]
+    if not tuned:
+        return {}, False
+    x, y = data.x[order], data.y[order]
+    grids = [grid_of(p, reach) for p in tuned]
+
+    def mistakes(values: tuple[float, ...]) -> int:
+        return Learner(rule, covariance=way, **named(tuned, values)).learn(x, y).mistakes
+
+    best = min(reversed(list(product(*grids))), key=mistakes)
+    ends = [value in (grid[0], grid[-1]) for p, grid, value in zip(tuned, grids, best, strict=True) if p.name != "eta"]
+    return named(tuned, best), any(ends)
+
+
+def named(parameters: Iterable[Parameter], values: Iterable[float]) -> Values:
+    """The values by the names of their parameters."""
+    return {p.name: value for p, value in zip(parameters, values, strict=True)}
+
+
+def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]]:
+    """Every rule both ways on one set: tuned, and with default parameters."""
+    tuning, *judging = orders(data, count)
+    chosen = {(r.name, way): best_values(r, way, data, tuning, reach) for r in SECOND_ORDER for way in WAYS}
+    runs: dict[tuple[str, str, bool], list[tuple[float, int]]] = {}
+    for order in judging:
+        x, y = data.x[order], data.y[order]
+        for rule, way, tuned in product(SECOND_ORDER, WAYS, (True, False)):
+            values = chosen[rule.name, way][0] if tuned else {}
+            counts = Learner(rule, covariance=way, **values).learn(x, y)
+            runs.setdefault((rule.name, way, tuned), []).append((counts.mistakes / counts.seen, counts.updates))
+
+    def judged(rule: Rule, way: str, tuned: bool) -> Judged:
+        rates, updates = np.array(runs[rule.name, way, tuned]).T
+        return Judged(rates, float(updates.mean()), tuned and chosen[rule.name, way][1])
+
+    def all_duels(tuned: bool) -> list[Duel]:
+        return [Duel(data.name, len(data.y), r, *(judged(r, way, tuned) for way in WAYS)) for r in SECOND_ORDER]
+
+    return all_duels(True), all_duels(False)
+
+
+def print_sets(tuned: list[Duel], default: list[Duel]) -> None:
+    """Mistake rates and updates, a line for each set and rule."""
+    print("| set | rule | tuned: precision | drop | updates | drop | defaults: precision | drop | updates | drop |")
+    print("|---|---|---|---|--:|--:|---|---|--:|--:|")
+    for a, b in zip(tuned, default, strict=True):
+        cells = [a.data, a.rule.title]
+        for duel in (a, b):
+            cells += [bold(duel, "precision"), bold(duel, "drop")]
+            cells += [f"{duel.precision.updates:.0f}", f"{duel.drop.updates:.0f}"]
+        print(f"| {' | '.join(cells)} |")
+
+
+def bold(duel: Duel, way: str) -> str:
+    """The rate, bold where this way wins."""
+    text = str(getattr(duel, way))
+    return f"**{text}**" if duel.winner == way else text
+
+
+def print_summary(duels_of: dict[str, list[Duel]]) -> None:
+    """Wins over the sets and the mean relative difference, a line for each rule."""
+    print("| parameters | rule | precision wins | drop wins | ties | drop's mistakes | best for drop", end=" ")
+    print("| best for precision | updates | C, r, b at the grid's end |")
+    print("|---|---|--:|--:|--:|--:|---|---|--:|--:|")
+    for parameters, found in duels_of.items():
+        for rule in SECOND_ORDER:
+            print_line(parameters, rule.title, [d for d in found if d.rule is rule])
+        print_line(parameters, "SCW-I, SCW-II, AROW", [d for d in found if d.rule.name in DECIDING])
+
+
+def print_line(parameters: str, title: str, found: list[Duel]) -> None:
+    """One line of the summary; relative differences are averaged as logarithms."""
+    wins = [d.winner for d in found]
+    ratios = [d.log_ratio for d in found]
+    updates = np.mean([math.log(max(d.drop.updates, 1) / max(d.precision.updates, 1)) for d in found])
+    edges = sum(d.precision.at_edge for d in found), sum(d.drop.at_edge for d in found)
+    extremes = (found[int(np.argmin(ratios))], min(ratios)), (found[int(np.argmax(ratios))], max(ratios))
+    cells = [parameters, title, *(str(wins.count(w)) for w in ("precision", "drop", "tie")), percent(np.mean(ratios))]
+    cells += [f"{d.data} {percent(ratio)}" for d, ratio in extremes]
+    cells += [percent(updates), f"{edges[0]}, {edges[1]}"]
+    print(f"| {' | '.join(cells)} |")
+
+
+def percent(log_ratio: float) -> str:
+    """A ratio drop/precision as a difference in percent."""
+    return f"{100 * math.expm1(log_ratio):+.1f} %"
+
+
+def main() -> None:
+    """Run every set, print the two tables."""
+    parser = argument_parser(__doc__, list(SOURCES))
+    parser.add_argument("--orders", type=int, default=20, help="orders to judge on, besides the one to tune on")
+    parser.add_argument("--reach", type=int, default=4, help="tune C, r and b over 2^-REACH .. 2^REACH")
+    given = parser.parse_args()
+    tuned: list[Duel] = []
+    default: list[Duel] = []
+    for name in given.sets:
+        a, b = duels(load(name, given.data_dir), given.orders, given.reach)
+        tuned += a
+        default += b
+    print_summary({"tuned": tuned, "defaults": default})
+    print()
+    print_sets(tuned, default)
+
+
+if __name__ == "__main__":
+    main()

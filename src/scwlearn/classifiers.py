@@ -1,0 +1,265 @@
+"""The scikit-learn face of a learner; estimators.py makes one class of it for each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from scwlearn.covariance import Gaussian
+from scwlearn.data.labels import as_signs, binary_classes, label_kind
+from scwlearn.data.rows import Rows
+from scwlearn.learner import Counts, Learner
+from scwlearn.rules import Rule
+from scwlearn.signatures import docstring, settings, signature
+
+Array = NDArray[np.float64]
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the classifiers of all rules share: fit, partial_fit and predict on top of a Learner."""
+
+    _rule: ClassVar[Rule]
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    fit_intercept: bool
+    n_epochs: int
+    shuffle: bool
+    random_state: int | np.random.RandomState | None
+    _learner: Learner
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the examples in order, `n_epochs` times, starting from the prior.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples. Read where they lie if C-ordered float32 or float64, or CSR.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes.
+
+        Returns
+        -------
+        self
+        """
+        with _all_or_nothing(self):
+            learner = self._new_learner()
+            epochs = _count("n_epochs", self.n_epochs)
+            rows, labels = self._examples(X, y, reset=True)
+            self.classes_ = binary_classes(labels)
+            signs = as_signs(labels, self.classes_)
+            random = check_random_state(self.random_state)
+            shuffle = _flag("shuffle", self.shuffle)
+            for _ in range(epochs):
+                learner.learn(rows, signs, order=random.permutation(len(rows)) if shuffle else None)
+            self._learner = learner
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go on learning from the examples in order, each once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (2,), optional
+            The two labels. Needed in the first call if `y` does not hold both.
+
+        Returns
+        -------
+        self
+        """
+        with _all_or_nothing(self):
+            first = not self.__sklearn_is_fitted__()
+            learner = self._new_learner() if first else self._same_learner()
+            rows, labels = self._examples(X, y, reset=first)
+            if classes is not None:
+                label_kind(classes)
+                given = binary_classes(classes, name="classes")
+                if not first and not np.array_equal(given, self.classes_):
+                    raise ValueError(f"classes={given.tolist()} is not what the model began with: {self.classes_}")
+                self.classes_ = given
+            elif first and len(np.unique(labels)) < 2:
+                raise ValueError("the first partial_fit holds one class only; name both with classes=[...]")
+            elif first:
+                self.classes_ = binary_classes(labels)
+            learner.learn(rows, as_signs(labels, self.classes_))
+            self._learner = learner
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The score mu.x (and intercept) of each example: its sign is the class, its size the margin."""
+        check_is_fitted(self)
+        return self._learner.scores(self._rows(X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each example; a score of exactly 0 gives the second class."""
+        scores = self.decision_function(X)
+        labels: NDArray[Any] = self.classes_[(scores >= 0).astype(np.intp)]
+        return labels
+
+    @property
+    def coef_(self) -> Array:
+        """The mean weights, of shape (1, n_features)."""
+        return self._gaussian("coef_").weights()[np.newaxis, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Array:
+        """The mean constant, of shape (1,)."""
+        constant = self._gaussian("intercept_").weights()[self.n_features_in_ :]
+        return constant if len(constant) else np.zeros(1)
+
+    @property
+    def n_seen_(self) -> int:
+        """How many examples the model has learned from, each epoch counted."""
+        return self._counts("n_seen_").seen
+
+    @property
+    def n_mistakes_(self) -> int:
+        """How many of them it classified wrongly just before learning from them."""
+        return self._counts("n_mistakes_").mistakes
+
+    @property
+    def n_updates_(self) -> int:
+        """How many of them changed the model."""
+        return self._counts("n_updates_").updates
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _new_learner(self) -> Learner:
+        given = self.get_params()
+        own = {p.name: given[p.name] for p in self._rule.parameters}
+        how = {name: given[name] for name in ("covariance", "initial_variance") if name in given}
+        return Learner(self._rule, intercept=_flag("fit_intercept", self.fit_intercept), **how, **own)
+
+    def _same_learner(self) -> Learner:
+        """The learner so far, with the rule's parameters as they are now; how it keeps Sigma cannot change."""
+        now = self._new_learner()
+        for name, setting in (("covariance", "covariance"), ("initial_variance",) * 2, ("intercept", "fit_intercept")):
+            began, wanted = getattr(self._learner, name), getattr(now, name)
+            if began != wanted:
+                raise ValueError(
+                    f"{setting} cannot change from {began!r} to {wanted!r} once the model has begun; "
+                    "fit it anew or clone it first"
+                )
+        return self._learner.with_parameters(now.parameters)
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        # Rows checks the values, and says where a bad one is.
+        accepted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        return Rows(validate_data(self, X, reset=reset, **accepted))
+
+    def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        label_kind(y)
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        rows = self._rows(X, reset=reset)
+        check_consistent_length(range(len(rows)), labels)
+        return rows, labels
+
+    def _gaussian(self, name: str) -> Gaussian:
+        gaussian = self._begun(name).gaussian
+        assert gaussian is not None
+        return gaussian
+
+    def _counts(self, name: str) -> Counts:
+        return self._begun(name).counts
+
+    def _begun(self, name: str) -> Learner:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit")
+        return self._learner
+
+
+class SecondOrderClassifier(OnlineClassifier):
+    """A classifier that knows how sure it is of each weight."""
+
+    covariance: str
+    initial_variance: float
+
+    def margin_variance(self, X: Any) -> Array:
+        """x'Sigma x of each example: how unsure its score is."""
+        check_is_fitted(self)
+        return self._learner.margin_variances(self._rows(X, reset=False))
+
+    @property
+    def variance_(self) -> Array:
+        """The variance of each weight, of shape (1, n_features)."""
+        return self._gaussian("variance_").variances()[np.newaxis, : self.n_features_in_]
+
+    @property
+    def covariance_(self) -> Array:
+        """Sigma of the weights, of shape (n_features, n_features)."""
+        gaussian = self._gaussian("covariance_")
+        if gaussian.covariance.name != "full":
+            raise AttributeError(f"covariance_ needs a full covariance; this one is {gaussian.covariance.name}")
+        return gaussian.matrix()[: self.n_features_in_, : self.n_features_in_]
+
+    @property
+    def covariance_kind_(self) -> str:
+        """What the parameter `covariance` became."""
+        return self._gaussian("covariance_kind_").covariance.name
+
+
+def make_estimator(rule: Rule) -> type[OnlineClassifier]:
+    """The scikit-learn class of a rule: its parameters as keyword arguments, its formula in the docstring."""
+    defaults = {s.name: s.default for s in settings(rule)}
+
+    def __init__(self: OnlineClassifier, **given: Any) -> None:
+        for name in given:
+            if name not in defaults:
+                raise TypeError(f"{rule.estimator} has no parameter {name!r}; it has {', '.join(defaults)}")
+        for name, default in defaults.items():
+            setattr(self, name, given.get(name, default))
+
+    # scikit-learn reads the parameters of an estimator from here.
+    __init__.__signature__ = signature(rule)  # type: ignore[attr-defined]
+    base = OnlineClassifier if rule.order == 1 else SecondOrderClassifier
+    body = {"__init__": __init__, "__doc__": docstring(rule), "__module__": "scwlearn.estimators", "_rule": rule}
+    return type(rule.estimator, (base,), body)
+
+
+@contextmanager
+def _all_or_nothing(estimator: OnlineClassifier) -> Iterator[None]:
+    """Put the estimator's attributes back as they were when anything is raised."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)

@@ -1,0 +1,36 @@
+"""Choosing a rule's parameters from its grid, by the mistakes that it makes as it learns."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from scwlearn.data.rows import as_rows
+from scwlearn.learner import Learner
+from scwlearn.rules import Rule, find_rule
+
+
+def grid(rule: str | Rule) -> list[dict[str, float]]:
+    """Every combination of the values that the paper tried; parameters that it left alone keep their default.
+
+    Examples
+    --------
+    >>> from scwlearn.tune import grid
+    >>> len(grid("scw1")), grid("pa")
+    (81, [{}])
+    """
+    declared = find_rule(rule) if isinstance(rule, str) else rule
+    axes = [[(p.name, value) for value in p.grid or (p.default,)] for p in declared.parameters]
+    return [dict(cell) for cell in product(*axes)]
+
+
+def tune(rule: str | Rule, x: Any, y: ArrayLike, **how: Any) -> dict[str, float]:
+    """The cell of the grid with the fewest mistakes in one pass over the rows in their order.
+
+    Of equal cells the one with the larger values wins, as in the authors' toolbox. Further keywords go to Learner.
+    """
+    rows = as_rows(x)
+    mistakes = [(Learner(rule, **(how | cell)).learn(rows, y).mistakes, cell) for cell in reversed(grid(rule))]
+    return min(mistakes, key=lambda scored: scored[0])[1]

@@ -1,0 +1,11 @@
+"""scikit-learn's own checks, for every estimator."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import scwlearn
+from scwlearn.rules import all_rules
+
+
+@parametrize_with_checks([getattr(scwlearn, rule.estimator)() for rule in all_rules()])
+def test_estimator_passes_the_check_of_scikit_learn(estimator, check):
+    check(estimator)

@@ -448,7 +448,7 @@ def native_cost(size: int) -> tuple[float, float]:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=50_000, help="rows of each stream")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of each stream")
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 300], help="features for the costs")
     given = parser.parse_args()
     print_streams(given.rows)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.datasets import load_svmlight_file
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import normalize, scale
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Which rows of a large set are used, and every order of rows, follow from this.
@@ -66,9 +66,11 @@ SOURCES: dict[str, Source] = {
     # The file's labels are the digits: 0 here is label 1 of LIBSVM's own file.
     "usps": Source(("usps/usps.libsvm.xz",), positive=lambda label: label == 0, dense=True),
     "mnist1vs2": Source(("mnist/mnist1vs2.libsvm.xz",)),
+    "mnist1vs2-scaled": Source(("mnist/mnist1vs2.libsvm.xz",), prepare=lambda x: x / 255),
     "w7a": Source(("w7a/w7a.libsvm.xz",)),
     "a9a": Source(("a9a/a9a.libsvm.xz",)),
     "cod-rna": Source(("cod-rna/cod-rna.libsvm.xz",), dense=True),
+    "cod-rna-scaled": Source(("cod-rna/cod-rna.libsvm.xz",), dense=True, prepare=scale),
     "ijcnn1": Source(("ijcnn1/ijcnn1.libsvm.xz", "ijcnn1/ijcnn1.t.libsvm.xz")),
     "covtype": Source(("covtype/covtype.multi.libsvm.xz",), positive=lambda label: label == 2, dense=True, rows=50_000),
     "covtype-scaled": Source(

@@ -18,6 +18,8 @@ WAYS = ("diagonal", "diagonal-drop")
 SECOND_ORDER = [rule for rule in all_rules() if rule.order == 2]
 #: Their tables decide the default; the other rules follow.
 DECIDING = ("scw1", "scw2", "arow")
+#: From about here on a diagonal Sigma is what people use; with fewer features a full one is cheap.
+WIDE = 200
 
 Values = dict[str, float]
 
@@ -38,6 +40,7 @@ class Duel(NamedTuple):
 
     data: str
     rows: int
+    width: int
     rule: Rule
     precision: Judged
     drop: Judged
@@ -111,7 +114,7 @@ def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]
         return Judged(rates, float(updates.mean()), tuned and chosen[rule.name, way][1])
 
     def all_duels(tuned: bool) -> list[Duel]:
-        return [Duel(data.name, len(data.y), r, *(judged(r, way, tuned) for way in WAYS)) for r in SECOND_ORDER]
+        return [Duel(data.name, *data.x.shape, r, *(judged(r, way, tuned) for way in WAYS)) for r in SECOND_ORDER]
 
     return all_duels(True), all_duels(False)
 
@@ -142,7 +145,11 @@ def print_summary(duels_of: dict[str, list[Duel]]) -> None:
     for parameters, found in duels_of.items():
         for rule in SECOND_ORDER:
             print_line(parameters, rule.title, [d for d in found if d.rule is rule])
-        print_line(parameters, "SCW-I, SCW-II, AROW", [d for d in found if d.rule.name in DECIDING])
+        deciding = [d for d in found if d.rule.name in DECIDING]
+        wide, narrow = ([d for d in deciding if (d.width >= WIDE) == is_wide] for is_wide in (True, False))
+        for which, group in (("all", deciding), (f"d >= {WIDE}", wide), (f"d < {WIDE}", narrow)):
+            if group:
+                print_line(parameters, f"SCW-I, SCW-II, AROW: {which}", group)
 
 
 def print_line(parameters: str, title: str, found: list[Duel]) -> None:

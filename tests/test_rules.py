@@ -1,4 +1,4 @@
-"""The rules as functions of scalars: Python equals C++, no NaN, every digit right, and errors that say what is allowed."""
+"""The rules as functions of scalars: Python equals C++, no NaN, every digit right, errors that say what is allowed."""
 
 import importlib.util
 import math
@@ -44,7 +44,7 @@ def drawn_for(test):
 
     @every_rule
     def for_every_rule(rule):
-        @settings(max_examples=400, derandomize=True, deadline=None, database=None)
+        @settings(max_examples=250, derandomize=True, deadline=None, database=None)
         @given(anything(rule))
         def on(question):
             *looks, parameters = question
@@ -61,24 +61,24 @@ def test_every_declared_rule_was_spelled_and_no_other():
     assert len(all_rules()) == 14
 
 
+def same(a, b):
+    """Equal but for the last digit or two; the smallest numbers have few."""
+    return a == b or abs(a - b) <= 1e-14 * abs(a) + 1e-320
+
+
 @drawn_for
 def test_the_spelled_rule_equals_the_python_function(rule, looks, constants):
-    python = rule.step(*looks, constants)
     spelled = _native.step(rule.name, list(constants.values()), *looks)
-    np.testing.assert_allclose(spelled, python, rtol=1e-14)
+    assert all(map(same, spelled, rule.step(*looks, constants)))
 
 
 @drawn_for
 def test_no_nan_leaves_a_rule(rule, looks, constants):
     step = rule.step(*looks, constants)
-    assert not any(map(math.isnan, step))
+    spelled = _native.step(rule.name, list(constants.values()), *looks)
+    assert not any(map(math.isnan, [*step, *spelled]))
     assert step.precision >= 0
     assert step.grow > 0
-
-
-@drawn_for
-def test_no_nan_leaves_a_spelled_rule(rule, looks, constants):
-    assert not any(map(math.isnan, _native.step(rule.name, list(constants.values()), *looks)))
 
 
 def printed(name, m, v, phi, C):
@@ -156,12 +156,12 @@ def test_defaults_and_grids_are_allowed_and_numpy_numbers_are_numbers(rule, para
 
 @pytest.mark.parametrize("eta", [0.5, 0.3, 1.0])
 def test_eta_outside_one_half_to_one_is_refused(eta):
-    with pytest.raises(ValueError, match="eta must be a number strictly between 0.5 and 1, got"):
+    with pytest.raises(ValueError, match=r"eta must be a number strictly between 0\.5 and 1, got"):
         find_rule("cw").check({"eta": eta})
 
 
 def test_an_unknown_algorithm_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="there is no algorithm 'scw3'; there are .*scw1, scw2"):
+    with pytest.raises(ValueError, match=r"there is no algorithm 'scw3'; there are .*scw1, scw2"):
         find_rule("scw3")
 
 
@@ -187,12 +187,16 @@ HEADER = """from __future__ import annotations
 from math import exp, hypot, sqrt
 from scwlearn.rules import HOLD, Step
 FAR = 3
+BEYOND = float("inf")
 def half(a: float) -> float:
     return a / 2
 def onward(a: float) -> Step:
     return Step(half(a), grow=2.0)
+def scaled(a: float, by: float = 2.0) -> float:
+    return a * by
 def vague(a):
     return a
+def drawn(m: float, v: float, t: float) -> Step:
 """
 
 
@@ -212,9 +216,7 @@ def spelled(tmp_path):
 
     def spell(*lines):
         path = tmp_path / "drawn.py"
-        path.write_text(
-            HEADER + "def drawn(m: float, v: float, t: float) -> Step:\n" + "".join(f"    {x}\n" for x in lines)
-        )
+        path.write_text(HEADER + "".join(f"    {line}\n" for line in lines))
         function = load(path, "drawn").drawn
         return speller.spell_rule(Rule(function, "drawn", "", "Drawn", 2, (), True, True, False, ""), LOOKS)
 
@@ -266,11 +268,17 @@ def test_helpers_are_spelled_before_what_calls_them(spelled):
         (["return Step(True)"], 1, "True"),
         (["return Step(m // 2)"], 1, "m // 2"),
         (["a, b = m, v", "return Step(a)"], 1, "a, b"),
+        # Each of these four would only fail in the C++ compiler, without the line of the rule.
         (["return Step(min(m, v, t))"], 1, "min"),
+        (["return Step(scaled(m))"], 1, "scaled"),
+        (["return Step(BEYOND)"], 1, "BEYOND"),
+        (["a = m", "norm2 = v", "return Step(norm2)"], 2, "norm2"),
+        # This one compiles, but to a truth value: Python's `or` gives m or v itself.
+        (["return Step(m or v)"], 1, "m or v"),
     ],
 )
 def test_what_cannot_be_spelled_is_refused_with_file_and_line(spelled, lines, row, what):
-    line = HEADER.count("\n") + 1 + row
+    line = HEADER.count("\n") + row
     with pytest.raises(SystemExit, match=rf"drawn\.py:{line}: a rule cannot be spelled with .*{what}"):
         spelled(*lines)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scwlearn._native import learn_rows, rule_names
-from scwlearn.covariance import COVARIANCES, Gaussian, find_covariance
+from scwlearn.covariance import COVARIANCES, Gaussian
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.memory import require_memory
 from scwlearn.rules import Parameter, Rule, find_rule
@@ -99,8 +99,8 @@ class Learner:
             raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")
         elif parameters:
             raise TypeError(f"a function as rule has no parameters, got {', '.join(parameters)}")
-        if covariance != "auto":
-            find_covariance(covariance)
+        if covariance not in ("auto", *COVARIANCES):
+            raise ValueError(f"covariance must be one of auto, {', '.join(COVARIANCES)}, got {covariance!r}")
         self.covariance = covariance
         self.intercept = bool(intercept)
         self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
@@ -194,7 +194,7 @@ class Learner:
         return rows
 
     def _prior(self, width: int) -> Gaussian:
-        covariance = find_covariance(self._covariance_for(width))
+        covariance = COVARIANCES[self._covariance_for(width)]
         size = width + self.intercept
         self._check_memory(size, covariance.name)
         return Gaussian.prior(covariance, size, self.initial_variance)

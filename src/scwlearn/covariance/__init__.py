@@ -8,13 +8,6 @@ from scwlearn.covariance.full import Full
 from scwlearn.covariance.gaussian import Gaussian
 from scwlearn.covariance.identity import Identity
 
-__all__ = ["COVARIANCES", "Covariance", "Gaussian", "find_covariance"]
+__all__ = ["COVARIANCES", "Covariance", "Gaussian"]
 
 COVARIANCES: dict[str, Covariance] = {c.name: c for c in (Identity(), Diagonal(), DiagonalDrop(), Full())}
-
-
-def find_covariance(name: str) -> Covariance:
-    """The covariance of that name, or an error that lists the names."""
-    if name not in COVARIANCES:
-        raise ValueError(f"there is no covariance {name!r}; there are {', '.join(COVARIANCES)}")
-    return COVARIANCES[name]

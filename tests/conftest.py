@@ -1,0 +1,25 @@
+"""What several test files share: the data sets that are not part of the project."""
+
+import lzma
+import os
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+DATA = Path(os.environ.get("SCWLEARN_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def load_data():
+    """A function that loads a set by name, dense, in the order of the file; skips the test where it is missing."""
+
+    def load(name, n_features):
+        path = DATA / name / f"{name}.libsvm.xz"
+        if not path.exists():
+            pytest.skip(f"{name} is not in the data directory (../shared/data or SCWLEARN_DATA)")
+        with lzma.open(path) as file:
+            x, y = load_svmlight_file(file, n_features=n_features)
+        return x.toarray(), y
+
+    return load

@@ -269,6 +269,8 @@ def run(form: Form, rule: Rule, x: Array, y: NDArray[np.int8]) -> Run:
         # An exact test takes milliseconds, so not after every update of a long run.
         if indefinite is None and (len(taken) <= 100 or len(taken) % 100 == 0) and not positive(form.exact()):
             indefinite = len(taken)
+    if indefinite is None and not positive(form.exact()):
+        indefinite = len(taken)
     least, largest = ratios(form, posterior(x[taken], np.array(precisions)))
     return Run(form.title, mistakes, len(taken), indefinite, refused, refusals, least, largest)
 

@@ -203,9 +203,9 @@ BAD_ANSWERS = {
     "beta 1/v": (lambda m, v: (1.0, 1.0 / v), ValueError, "Sigma stays positive only for 0 <= beta < 1/variance"),
     "beta above 1/v": (lambda m, v: (1.0, 2.0 / v), ValueError, "Sigma stays positive"),
     "an exception": (failing, ZeroDivisionError, "in my own rule"),
-    "no answer": (lambda m, v: None, TypeError, ""),
-    "one number": (lambda m, v: 1.0, TypeError, ""),
-    "words": (lambda m, v: ("a", "b"), TypeError, ""),
+    "no answer": (lambda m, v: None, TypeError, None),
+    "one number": (lambda m, v: 1.0, TypeError, None),
+    "words": (lambda m, v: ("a", "b"), TypeError, None),
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from textwrap import indent
 
 from scwlearn.rules import Rule, all_rules
 
@@ -64,8 +65,10 @@ def docstring(rule: Rule) -> str:
         "covariance_ : ndarray of shape (n_features, n_features)\n    Sigma; only with a full covariance.\n"
         "covariance_kind_ : str\n    What `covariance` became.\n"
     )
-    formula = inspect.getdoc(rule.function) or rule.title
+    formula = indent(inspect.getdoc(rule.function) or rule.title, "    ")
     return f"""{rule.title}: an online linear classifier.
+
+The step::
 
 {formula}
 
@@ -83,7 +86,7 @@ intercept_ : ndarray of shape (1,)
     The mean constant; 0 without `fit_intercept`.
 {second if rule.order == 2 else ""}n_features_in_ : int
     How many features an example has.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_features,)
     Their names, where X was a data frame with names that are strings.
 n_seen_ : int
     Examples learned from, each epoch counted.

@@ -159,8 +159,8 @@ def rule(
     """Declare the decorated function an algorithm under its own name.
 
     The function takes any of m, v, norm2, t (see LOOKS) and the letters of its parameters, and returns a
-    Step or HOLD. Within the package it may use + - * / **, comparisons, if, min, max, sqrt, hypot and
-    functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
+    Step or HOLD. Within the package it may use ``+ - * / **``, comparisons, if, min, max, sqrt, hypot
+    and functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
     """
 
     def declare(function: Callable[..., Step]) -> Rule:

@@ -1,4 +1,4 @@
-"""In which form to keep a full Sigma: seven forms on four ill-conditioned streams, and what each costs."""
+"""In which form to keep a full Sigma: seven forms on five badly scaled or collinear streams, and what each costs."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Precision(Form):
     """Sigma^-1 itself: an update only adds, a look solves."""
 
     title = "Sigma^-1"
-    look_flops, move_flops = "d^3/3", "d^2 (one triangle)"
+    look_flops, move_flops = "2d^3/3", "d^2 (one triangle)"
     inverse = True
 
     def look(self, x: Array) -> float:
@@ -227,6 +227,8 @@ STREAMS = (
     Stream("scw1", np.float64, 1e4, 1e-8),
     Stream("scw1", np.float64, 1e8, 1e-3),
     Stream("arow", np.float64, 1e8, 1e-3),
+    # Nothing collinear here, only large: what the first updates lose, some forms never regain.
+    Stream("arow", np.float64, 1e12, 1),
 )
 
 

@@ -104,11 +104,11 @@ struct CalledRule {
 Model model_of(const Rows& rows, Numbers& mean, Numbers& spread, Numbers& scalars, Numbers& work,
                double initial_variance, CovarianceKind kind) {
     const auto size = static_cast<std::size_t>(rows.width) + (rows.intercept ? 1 : 0);
-    const std::size_t entries = kind == kIdentity ? 0 : kind == kFull ? size * size : size;
+    const std::size_t entries = kind == kIdentity ? 0 : kind == kFull ? size * (size + 1) : size;
     require(mean.ndim() == 1 && mean.size() == size, "mean has the wrong length");
     require(spread.size() == entries, "spread has the wrong size");
     require(scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
-    require(work.size() >= (kind == kFull ? size : 0), "work is too short");
+    require(work.size() >= (kind == kFull ? kWorkVectors * size : 0), "work is too short");
     return {mean.data(), spread.data(), work.data(), reinterpret_cast<Scalars*>(scalars.data()),
             static_cast<std::int64_t>(size), initial_variance};
 }
@@ -172,6 +172,7 @@ std::vector<std::string> rule_names() {
 NB_MODULE(_native, module) {
     module.doc() = "The loops of scwlearn in C++.";
     module.attr("LARGEST_VALUE") = kLargestValue;
+    module.attr("WORK_VECTORS") = kWorkVectors;
     module.def("rule_names", &rule_names, "The rules that were spelled in C++ when this module was built.");
     module.def("step", &step_of, "rule"_a, "constants"_a, "m"_a, "v"_a, "norm2"_a, "t"_a,
                "The step of a spelled rule: alpha, precision, shrink, grow.");

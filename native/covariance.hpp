@@ -12,8 +12,7 @@ class MeanMover {
 public:
     MeanMover(Model& model, double shrink) noexcept : model_(model), unit_(model.shrink_mean(shrink)) {}
     ~MeanMover() {
-        // Rounding may not turn a length negative.
-        if constexpr (kNorm) model_.scalars->norm2 = std::max(0.0, model_.scalars->norm2 + gained_);
+        if constexpr (kNorm) model_.gain_norm2(gained_);
     }
     MeanMover(const MeanMover&) = delete;
     MeanMover& operator=(const MeanMover&) = delete;
@@ -50,9 +49,6 @@ struct Identity {
     }
 };
 
-// No variance falls below this: dividing by it stays finite.
-inline constexpr double kSmallestVariance = 1e-290;
-
 // Sigma diagonal, `spread` its entries. The step for a full Sigma leaves a matrix that is not diagonal;
 // `Shrink` says which diagonal takes its place.
 template <class Shrink>
@@ -78,7 +74,7 @@ struct Diagonal {
             mean.add(i, rate * s[i] * x);
             s[i] = std::max(shrink(s[i], x), kSmallestVariance);
         });
-        model.scalars->spread_scale *= step.grow;
+        model.grow_spread(step.grow, model.size);
     }
 };
 
@@ -89,57 +85,93 @@ struct ByPrecision {
     double operator()(double s, double x) const noexcept { return s / (1.0 + precision * s * x * x); }
 };
 
-// The diagonal of Sigma': s_i falls by beta (s_i x_i)^2.
+// The diagonal of Sigma': s_i falls by beta (s_i x_i)^2, beta = k/(1 + k v). Written so that a feature that makes
+// up all of v keeps 1/(1 + k v) of its variance, which 1 - beta v would lose to rounding.
 struct ByDrop {
-    double beta;
-    ByDrop(double k, double scale, double v) noexcept : beta(k / (1.0 + k * v) * scale) {}
-    double operator()(double s, double x) const noexcept { return s * (1.0 - beta * s * x * x); }
+    double k, scale, v;
+    ByDrop(double precision, double spread_scale, double variance) noexcept
+        : k(precision), scale(spread_scale), v(variance) {}
+    double operator()(double s, double x) const noexcept {
+        const double others = std::max(0.0, v - scale * s * x * x);
+        return s * ((1.0 + k * others) / (1.0 + k * v));
+    }
 };
 
-// Sigma = spread_scale R R', `spread` the square matrix R by rows (Potter's square-root form). R is never
-// formed by a subtraction from Sigma, so Sigma is positive by construction however collinear the stream.
+// No step shrinks a variance by more than this factor: U would overflow.
+inline constexpr double kLargestShrink = 1e100;
+
+// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). `spread` is D
+// followed by U by rows, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
+// shape, so Sigma is positive whatever rounding does, however collinear or badly scaled the stream.
 struct Full {
+    // f = U'x goes into `work`, for the move.
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
         const std::int64_t n = model.size;
-        double* p = model.work;
         const double* mean = model.mean;
-        std::fill(p, p + n, 0.0);
+        const double* d = model.spread;
+        double* __restrict f = model.work;
+        std::fill(f, f + n, 0.0);
         double score = 0.0;
         row.each([&](std::int64_t i, double x) {
             if (x == 0.0) return;
             score += mean[i] * x;
-            const double* r = model.spread + i * n;
-            for (std::int64_t j = 0; j < n; ++j) p[j] += x * r[j];
+            const double* __restrict u = d + (i + 1) * n;
+            for (std::int64_t j = i; j < n; ++j) f[j] += x * u[j];
         });
-        return {score * model.scalars->mean_scale, dot(p, p, n) * model.scalars->spread_scale};
+        double variance = 0.0;
+        for (std::int64_t j = 0; j < n; ++j) variance += d[j] * f[j] * f[j];
+        return {score * model.scalars->mean_scale, variance * model.scalars->spread_scale};
     }
 
-    // `work` still holds p = R'x from the look at the same row. With R <- R (I - c p p') and
-    // 1 - c |p|^2 = 1/sqrt(1 + precision v), R R' becomes (Sigma^-1 + precision x x')^-1.
+    // With f scaled so that f'D f = 1, g = D f and a_j = 1 + kv (f_1 g_1 + .. + f_j g_j), where kv is precision times
+    // variance: D_j falls by a_(j-1)/a_j, and row i of U changes by -kv f_j/a_(j-1) times what the sum of its g_j U_ij
+    // has come to before j. The whole sum is (Sigma x)_i, which moves the mean.
     template <bool kNorm, class Row>
     static void move(const Row&, Model& model, const Step& step, double y, double v) noexcept {
         MeanMover<kNorm> mean(model, step.shrink);
         const std::int64_t n = model.size;
-        const double* p = model.work;
-        const double rate = step.alpha * y * model.scalars->spread_scale;
-        const double kv = step.precision * v;
-        const double root = std::sqrt(1.0 + kv);
-        const double c = kv / (root * (1.0 + root)) / (v / model.scalars->spread_scale);
-        for (std::int64_t i = 0; i < n; ++i) {
-            double* r = model.spread + i * n;
-            const double g = dot(r, p, n);
-            mean.add(i, rate * g);
-            const double cg = c * g;
-            if (cg != 0.0)
-                for (std::int64_t j = 0; j < n; ++j) r[j] -= cg * p[j];
+        const double length = std::sqrt(v / model.scalars->spread_scale);
+        const double rate = step.alpha * y * model.scalars->spread_scale * length;
+        const double kv = std::min(step.precision * v, kLargestShrink);
+        double* d = model.spread;
+        const double* f = model.work;
+        double* __restrict g = model.work + n;
+        double* __restrict change = model.work + 2 * n;
+        double sum = 0.0;
+        double before = 1.0;
+        for (std::int64_t j = 0; j < n; ++j) {
+            const double fj = f[j] / length;
+            g[j] = d[j] * fj;
+            sum += fj * g[j];
+            const double after = 1.0 + kv * sum;
+            change[j] = -kv * fj / before;
+            d[j] = std::max(d[j] * (before / after), kSmallestVariance);
+            before = after;
         }
-        model.scalars->spread_scale *= step.grow;
+        // Each row is a chain of dependent sums; several at once keep the processor busy.
+        constexpr std::int64_t kRows = 8;
+        std::int64_t i = 0;
+        for (; i + kRows <= n; i += kRows) sweep<kRows>(model, g, change, i, rate, mean);
+        for (; i < n; ++i) sweep<1>(model, g, change, i, rate, mean);
+        model.grow_spread(step.grow, n);
     }
 
 private:
-    static double dot(const double* a, const double* b, std::int64_t n) noexcept {
-        return DenseRow<double>(b, n, false).sum([a](std::int64_t i, double x) { return Look{a[i] * x, 0.0}; }).score;
+    template <std::int64_t kRows, class Mean>
+    static void sweep(Model& model, const double* __restrict g, const double* __restrict change, std::int64_t first,
+                      double rate, Mean& mean) noexcept {
+        const std::int64_t n = model.size;
+        double* __restrict u = model.spread + (first + 1) * n;
+        double sum[kRows] = {};
+        for (std::int64_t j = first; j < n; ++j)
+            for (std::int64_t r = 0; r < kRows; ++r) {
+                double& entry = u[r * n + j];
+                const double old = entry;
+                entry = old + change[j] * sum[r];
+                sum[r] += g[j] * old;
+            }
+        for (std::int64_t r = 0; r < kRows; ++r) mean.add(first + r, rate * sum[r]);
     }
 };
 

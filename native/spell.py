@@ -11,26 +11,32 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-CALLS = {"sqrt": "std::sqrt", "hypot": "std::hypot", "min": "std::min<double>", "max": "std::max<double>"}
-OPERATORS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.And: "&&", ast.Or: "||", ast.USub: "-", ast.Not: "!",
-}  # fmt: skip
+# The functions that may be called, in C++, and how many arguments they take.
+CALLS = {
+    "sqrt": ("std::sqrt", 1),
+    "hypot": ("std::hypot", 2),
+    "min": ("std::min<double>", 2),
+    "max": ("std::max<double>", 2),
+}
+ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+LOGIC = {ast.And: " && ", ast.Or: " || "}
 
 
 class Speller:
     """Spells one Python function, and before it the functions that it calls."""
 
-    def __init__(self, function: Callable[..., Any], done: dict[str, str]) -> None:
+    def __init__(self, function: Callable[..., Any], done: dict[str, str], reserved: tuple[str, ...] = ()) -> None:
         self.function = function
         self.done = done
+        self.reserved = reserved
         lines, self.first_line = inspect.getsourcelines(function)
         self.file = inspect.getsourcefile(function)
         node = ast.parse(textwrap.dedent("".join(lines))).body[0]
@@ -56,13 +62,13 @@ class Speller:
     def statement(self, node: ast.stmt) -> str:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in self.arguments:
+                if name in self.arguments or name in self.reserved:
                     raise self.refusal(node, f"an assignment to its argument {name}")
                 if name not in self.locals:
                     self.locals.append(name)
                 return f"    {name} = {self.value(value)};\n"
             case ast.If(test=test, body=body, orelse=orelse):
-                text = f"    if ({self.value(test)}) {{\n{''.join(map(self.statement, body))}    }}"
+                text = f"    if ({self.condition(test)}) {{\n{''.join(map(self.statement, body))}    }}"
                 if orelse:
                     text += f" else {{\n{''.join(map(self.statement, orelse))}    }}"
                 return text + "\n"
@@ -80,27 +86,34 @@ class Speller:
                 return self.name(node, name)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 return f"std::pow({self.value(left)}, {self.value(right)})"
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return f"({self.value(left)} {OPERATORS[type(op)]} {self.value(right)})"
-            case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
-                return f"({OPERATORS[type(op)]}{self.value(operand)})"
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
-                return f"({self.value(left)} {OPERATORS[type(op)]} {self.value(right)})"
-            case ast.BoolOp(op=op, values=values):
-                return "(" + f" {OPERATORS[type(op)]} ".join(map(self.value, values)) + ")"
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                return f"({self.value(left)} {ARITHMETIC[type(op)]} {self.value(right)})"
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return f"(-{self.value(operand)})"
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return f"({self.value(test)} ? {self.value(body)} : {self.value(orelse)})"
+                return f"({self.condition(test)} ? {self.value(body)} : {self.value(orelse)})"
             case ast.Call(func=ast.Name(id="Step"), args=args, keywords=keywords):
                 return self.step(node, args, keywords)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                return f"{self.callee(node, name)}({', '.join(map(self.value, args))})"
+                return f"{self.callee(node, name, len(args))}({', '.join(map(self.value, args))})"
         raise self.refusal(node, f"{ast.unparse(node)!r}")
+
+    def condition(self, node: ast.expr) -> str:
+        """What is true or false; apart from values, because `a or b` is a number in Python and a truth in C++."""
+        match node:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+                return f"({self.value(left)} {COMPARISONS[type(op)]} {self.value(right)})"
+            case ast.BoolOp(op=op, values=values):
+                return f"({LOGIC[type(op)].join(map(self.condition, values))})"
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return f"(!{self.condition(operand)})"
+        raise self.refusal(node, f"the condition {ast.unparse(node)!r}")
 
     def name(self, node: ast.AST, name: str) -> str:
         if name in self.arguments or name in self.locals or name == "HOLD":
             return name
         value = self.function.__globals__.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return repr(float(value))
         raise self.refusal(node, f"the name {name!r}")
 
@@ -112,12 +125,15 @@ class Speller:
             raise self.refusal(node, f"{ast.unparse(node)!r}")
         return f"Step{{{', '.join((fields | given).values())}}}"
 
-    def callee(self, node: ast.AST, name: str) -> str:
-        if name in CALLS:
-            return CALLS[name]
+    def callee(self, node: ast.AST, name: str, given: int) -> str:
         function = self.function.__globals__.get(name)
-        if not inspect.isfunction(function):
+        if name not in CALLS and not inspect.isfunction(function):
             raise self.refusal(node, f"a call of {name!r}")
+        taken = CALLS[name][1] if name in CALLS else len(inspect.signature(function).parameters)
+        if given != taken:
+            raise self.refusal(node, f"a call of {name!r} with {given} argument(s) in place of {taken}")
+        if name in CALLS:
+            return CALLS[name][0]
         if name not in self.done:
             self.done[name] = ""  # reserves the place of what it calls in turn, and stops a recursion
             speller = Speller(function, self.done)
@@ -134,7 +150,7 @@ class Speller:
 def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
     """The C++ source of one rule: its helpers, its class and its entry in the list."""
     helpers: dict[str, str] = {}
-    speller = Speller(rule.function, helpers)
+    speller = Speller(rule.function, helpers, reserved=looks)
     body = speller.body()
     letters = [p.argument for p in rule.parameters]
     members = "".join(f"    double {a};\n" for a in letters)

@@ -68,7 +68,7 @@ def dense_rows_are_sparse_rows(new, x, y):
 
 
 @law
-def half_precision_rows_are_the_numbers_that_they_hold(new, x, y):
+def single_precision_rows_are_the_numbers_that_they_hold(new, x, y):
     x = x.astype(np.float32)
     for as_rows in FORMATS:
         assert_alike(taught(new(), (as_rows(x), y)), taught(new(), (as_rows(x.astype(np.float64)), y)))
@@ -80,7 +80,7 @@ def many_at_once_are_one_by_one(new, x, y):
         at_once = state(taught(new(), (as_rows(x), y)))
         one_by_one = ((as_rows(x[i : i + 1]), y[i : i + 1]) for i in range(len(y)))
         assert state(taught(new(), *one_by_one)) == at_once
-        for cuts in ([1], [len(y) // 2], [len(y) // 3, len(y) // 3, len(y) - 1]):
+        for cuts in ([1], [len(y) // 2], [2, len(y) // 2, len(y) - 1]):
             parts = zip(np.split(x, cuts), np.split(y, cuts), strict=True)
             assert state(taught(new(), *((as_rows(a), b) for a, b in parts))) == at_once
 

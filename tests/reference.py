@@ -165,7 +165,8 @@ class Textbook:
         alpha, beta, k, grow = step
         self.mu = self.mu + alpha * y * g
         if self.covariance == "full":
-            self.S = (self.S - beta * np.outer(g, g)) * grow
+            # As it is mostly written; scaled before the product it is not even symmetric to the last bit.
+            self.S = (self.S - np.outer(beta * g, g)) * grow
         elif self.covariance == "diagonal":
             self.S = 1 / (1 / self.S + k * x**2) * grow
         elif self.covariance == "diagonal-drop":

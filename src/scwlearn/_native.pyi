@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 LARGEST_VALUE: float = 1e+150
 
+WORK_VECTORS: int = 3
+
 def rule_names() -> list[str]:
     """The rules that were spelled in C++ when this module was built."""
 

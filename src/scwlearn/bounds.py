@@ -150,7 +150,7 @@ def loss_bound(
     least = (margin + alpha * v)[moved]
     most = (v / (1 + trace.precision * v))[moved]
     # Sigma_{n+1} = root root' and mu = root w, so that mu' Sigma_{n+1}^-1 mu = |w|^2 and nothing is inverted.
-    root = np.sqrt(model.scalars[1]) * model.spread
+    root = model.root()
     spread = root if chosen_sigma is None else _square_root(chosen_sigma)
     w = _shortest(towards @ root, least) if chosen_mu is None else np.linalg.solve(root, chosen_mu)
     if chosen_mu is None and w is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -13,15 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scwlearn._native import learn_rows, rule_names
+from scwlearn._native import WORK_VECTORS, learn_rows, rule_names
+from scwlearn.called import Called, OwnRule, called_rule
 from scwlearn.covariance import COVARIANCES, Gaussian
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.memory import require_memory
 from scwlearn.rules import Parameter, Rule, find_rule
 
 Array = NDArray[np.float64]
-#: A user's own rule: margin and variance in, the paper's alpha and beta out.
-OwnRule = Callable[[float, float], tuple[float, float]]
 
 #: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
 AUTO_FULL_LIMIT = 300
@@ -156,13 +154,11 @@ class Learner:
         rows = self._rows(x)
         labels = _labels(y, len(rows))
         gaussian = self.gaussian if self.gaussian is not None else self._prior(rows.width)
-        called = self._called_rule()
-        rule = called if called is not None else self._rule_name()
-        constants = [] if called is not None else self._constants()
-        work = np.empty(gaussian.size)
+        rule, constants = self._native_rule()
+        work = np.empty(WORK_VECTORS * gaussian.size)
         learned = Counts()
         block_rows = self._block_rows(rows, gaussian)
-        with _all_or_nothing(gaussian, needed=called is not None or len(rows) > block_rows):
+        with _all_or_nothing(gaussian, needed=callable(rule) or len(rows) > block_rows):
             for block in rows.blocks(block_rows, order):
                 part = slice(block.start, block.start + block.count)
                 mistakes, updates = learn_rows(
@@ -219,23 +215,14 @@ class Learner:
             raise ValueError("this learner has not learned from any row yet")
         return self.gaussian
 
-    def _rule_name(self) -> str:
-        assert isinstance(self.rule, Rule)
-        return self.rule.name
-
-    def _constants(self) -> list[float]:
-        return list(self.rule.constants(self.parameters).values()) if isinstance(self.rule, Rule) else []
-
-    def _called_rule(self) -> Callable[[float, float, float, float], tuple[float, ...]] | None:
-        """The rule as a function to call for each row, or None where the build spelled it in C++."""
+    def _native_rule(self) -> tuple[str | Called, list[float]]:
+        """The name and constants of a rule that the build spelled in C++, or a function to call for each row."""
         rule = self.rule
-        if not isinstance(rule, Rule):
-            return _adapted(rule)
         # A rule declared elsewhere is not the one that was spelled, even under its name.
-        if rule.function.__module__.startswith("scwlearn.rules.") and rule.name in rule_names():
-            return None
-        constants = rule.constants(self.parameters)
-        return lambda m, v, norm2, t: rule.step(m, v, norm2, t, constants)
+        ours = isinstance(rule, Rule) and rule.function.__module__.startswith("scwlearn.rules.")
+        if isinstance(rule, Rule) and ours and rule.name in rule_names():
+            return rule.name, list(rule.constants(self.parameters).values())
+        return called_rule(rule, self.parameters), []
 
     def _block_rows(self, rows: Rows, gaussian: Gaussian) -> int:
         per_row = max(1.0, rows.stored / max(1, len(rows))) + 3.0 * gaussian.covariance.entries(gaussian.size)
@@ -277,20 +264,3 @@ def _labels(y: ArrayLike, count: int) -> NDArray[np.int8]:
     if len(wrong):
         raise ValueError(f"a learner's labels are -1 and +1, got y[{wrong[0]}] = {labels[wrong[0]]!r}")
     return labels.astype(np.int8)
-
-
-def _adapted(own: OwnRule) -> Callable[[float, float, float, float], tuple[float, ...]]:
-    """A user's (m, v) -> (alpha, beta) as the loops call it, with its answers checked."""
-
-    def call(m: float, v: float, norm2: float, t: float) -> tuple[float, ...]:
-        alpha, beta = own(m, v)
-        if not math.isfinite(alpha):
-            raise ValueError(f"the rule returned alpha = {alpha} for margin {m} and variance {v}; it must be finite")
-        if not 0 <= beta * v < 1:
-            raise ValueError(
-                f"the rule returned beta = {beta} for margin {m} and variance {v}; "
-                "Sigma stays positive only for 0 <= beta < 1/variance"
-            )
-        return alpha, beta / (1 - beta * v), 1.0, 1.0
-
-    return call

@@ -27,8 +27,8 @@ class Covariance(Protocol):
     def start(self, size: int, prior: float) -> Array:
         """The spread of the prior: variance `prior` in every direction."""
 
-    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
-        """The spread with `count` features more, put in at index `at`, which have never been seen."""
+    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
+        """The spread with `count` features more, put in at index `at`, of that variance and independent."""
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         """The diagonal of Sigma/scale."""
@@ -39,4 +39,6 @@ class Covariance(Protocol):
 
 def squares(x: Matrix) -> Matrix:
     """The rows with every value squared, dense or sparse."""
-    return x.multiply(x) if hasattr(x, "multiply") else np.square(x, dtype=np.float64)
+    if hasattr(x, "multiply"):
+        return x.astype(np.float64).power(2)
+    return np.square(x, dtype=np.float64)

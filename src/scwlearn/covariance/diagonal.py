@@ -21,8 +21,8 @@ class Diagonal:
     def start(self, size: int, prior: float) -> Array:
         return np.full(size, prior)
 
-    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
-        return np.insert(spread, at, np.full(count, prior))
+    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
+        return np.insert(spread, at, np.full(count, variance))
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         return spread.copy()

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from scwlearn.covariance.base import Array, Covariance, Matrix
+from scwlearn.covariance.full import Full
+
+# The places in `scalars`, as in native/model.hpp.
+MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(6)
 
 
 @dataclass
 class Gaussian:
     """mu and Sigma, the prior they started from, and the round they are at.
 
-    `scalars` are the four of native/model.hpp: mu = scalars[0] mean, Sigma = scalars[1] (made of spread),
-    then the squared length of `mean` and the number of rounds.
+    mu = scalars[MEAN_SCALE] mean and Sigma = scalars[SPREAD_SCALE] (what the covariance makes of spread).
     """
 
     covariance: Covariance
@@ -28,7 +31,9 @@ class Gaussian:
     def prior(cls, covariance: Covariance, size: int, initial_variance: float) -> Gaussian:
         """The model that has seen nothing."""
         spread = covariance.start(size, initial_variance)
-        return cls(covariance, initial_variance, np.zeros(size), spread, np.array([1.0, 1.0, 0.0, 0.0]))
+        scalars = np.zeros(6)
+        scalars[[MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
+        return cls(covariance, initial_variance, np.zeros(size), spread, scalars)
 
     @property
     def size(self) -> int:
@@ -43,26 +48,35 @@ class Gaussian:
     def widened(self, at: int, count: int) -> Gaussian:
         """The model with `count` features more at index `at`: as if they had always been there, and zero."""
         mean = np.insert(self.mean, at, np.zeros(count))
-        spread = self.covariance.widen(self.spread, at, count, self.initial_variance)
+        unseen = self.initial_variance * self.scalars[GROWTH] / self.scalars[SPREAD_SCALE]
+        spread = self.covariance.widen(self.spread, at, count, unseen)
         return Gaussian(self.covariance, self.initial_variance, mean, spread, self.scalars.copy())
 
     def weights(self) -> Array:
         """mu."""
-        weights: Array = self.mean * self.scalars[0]
+        weights: Array = self.mean * self.scalars[MEAN_SCALE]
         return weights
 
     def variances(self) -> Array:
         """The diagonal of Sigma."""
-        scale: float = self.scalars[1]
+        scale: float = self.scalars[SPREAD_SCALE]
         return scale * self.covariance.variances(self.spread, self.size, self.initial_variance)
+
+    def root(self) -> Array:
+        """R with Sigma = R R'; for a full covariance."""
+        if not isinstance(self.covariance, Full):
+            raise ValueError(f"only a full covariance has a root; this one is {self.covariance.name}")
+        root: Array = np.sqrt(self.scalars[SPREAD_SCALE]) * self.covariance.root(self.spread)
+        return root
 
     def matrix(self) -> Array:
         """Sigma, exactly symmetric; for a full covariance."""
-        half = self.spread @ self.spread.T
-        matrix: Array = self.scalars[1] * (half + half.T) / 2
+        root = self.root()
+        half = root @ root.T
+        matrix: Array = (half + half.T) / 2
         return matrix
 
     def margin_variances(self, x: Matrix) -> Array:
         """x'Sigma x for each row: how unsure the score mu.x is."""
-        scale: float = self.scalars[1]
+        scale: float = self.scalars[SPREAD_SCALE]
         return scale * self.covariance.of_rows(x, self.spread, self.initial_variance)

@@ -18,7 +18,7 @@ class Identity:
     def start(self, size: int, prior: float) -> Array:
         return np.empty(0)
 
-    def widen(self, spread: Array, at: int, count: int, prior: float) -> Array:
+    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
         return spread
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:

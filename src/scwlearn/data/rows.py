@@ -34,17 +34,19 @@ class Block:
 
     def matrix(self) -> Any:
         """The block for NumPy's or SciPy's matrix products."""
-        if self.indices is None:
+        if self.indices is None or self.offsets is None:
             return self.values
-        return sparse.csr_array((self.values, self.indices, self.offsets), shape=(self.count, self.width))
+        begin, end = self.offsets[0], self.offsets[-1]
+        arrays = (self.values[begin:end], self.indices[begin:end], self.offsets - begin)
+        return sparse.csr_array(arrays, shape=(self.count, self.width))
 
 
 class Rows:
     """A checked matrix of examples, one a row."""
 
     def __init__(self, x: Any) -> None:
-        self._x: Any = _as_csr(x) if sparse.issparse(x) else _as_dense(x)
-        self._sparse: bool = sparse.issparse(self._x)
+        self._sparse: bool = sparse.issparse(x)
+        self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
         self.count: int = self._x.shape[0]
         self.width: int = self._x.shape[1]
         if not self._scan():
@@ -53,49 +55,48 @@ class Rows:
             self._x.sum_duplicates()
             self._scan()
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Some consecutive rows; they have been checked, so this costs nothing."""
-        part = copy(self)
-        part._x = self._x[start:stop]
-        part.count = part._x.shape[0]
-        return part
-
     def __len__(self) -> int:
         return self.count
 
     @property
     def stored(self) -> int:
         """How many values are kept: all of a dense matrix, the non-zeros of a sparse one."""
-        return int(self._x.nnz) if self._sparse else self.count * self.width
+        return len(self._x.data) if self._sparse else self.count * self.width
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Some consecutive rows; they have been checked."""
+        part = copy(self)
+        part._x = self._x[start:stop]
+        part.count = part._x.shape[0]
+        return part
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None) -> Iterator[Block]:
         """The rows in blocks of at most `rows`, in the given order or their own."""
         for start in range(0, self.count, rows):
             stop = min(start + rows, self.count)
-            x = self._x[start:stop] if order is None else self._x[order[start:stop]]
-            if not self._sparse:
-                dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
-                yield Block(np.ascontiguousarray(x, dtype=dtype), None, None, self.width, start, stop - start)
-            elif order is None:
+            if self._sparse and order is None:
                 # Offsets point into the whole matrix, so that no value is copied.
-                whole = self._x
-                offsets = whole.indptr[start : stop + 1]
-                yield Block(whole.data, whole.indices, offsets, self.width, start, stop - start)
-            else:
+                x, offsets = self._x, self._x.indptr[start : stop + 1]
+                yield Block(x.data, x.indices, offsets, self.width, start, stop - start)
+                continue
+            x = self._x[start:stop] if order is None else self._x[order[start:stop]]
+            if self._sparse:
                 indices, offsets = _one_index_type(x)
                 yield Block(x.data, indices, offsets, self.width, start, stop - start)
+            else:
+                dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
+                yield Block(np.ascontiguousarray(x, dtype=dtype), None, None, self.width, start, stop - start)
 
     def _scan(self) -> bool:
-        """Raise for the first bad value; whether each row names each feature once."""
-        sorted_ = True
-        # 64 KiB of values at a time where a block has to be converted.
-        for block in self.blocks(self.count if self._sparse else max(1, 65536 // (8 * max(1, self.width)))):
-            found = scan_rows(block.values, block.indices, block.offsets, self.width)
-            problem, row, place, in_order = found
-            sorted_ = sorted_ and in_order
+        """Raise for the first bad value or index; whether each row names each feature once."""
+        each_once = True
+        # Where a block has to be converted it stays in the cache.
+        for block in self.blocks(max(1, self.count if self._sparse else 8192 // max(1, self.width))):
+            problem, row, place, in_order = scan_rows(block.values, block.indices, block.offsets, self.width)
+            each_once = each_once and in_order
             if problem:
                 raise ValueError(self._describe(problem, block, row, place))
-        return sorted_
+        return each_once
 
     def _describe(self, problem: str, block: Block, row: int, place: int) -> str:
         if problem == "offset":
@@ -129,21 +130,37 @@ def _as_dense(x: Any) -> NDArray[Any]:
 
 
 def _as_csr(x: Any) -> Any:
+    """A CSR matrix of float32 or float64 with indices and offsets of one type, not yet scanned.
+
+    SciPy's conversions trust the arrays of a matrix and may crash on broken ones, so none is used before a check.
+    """
     if x.ndim != 2:
         raise ValueError(f"X must be a matrix with one example a row, got {x.ndim} dimension(s)")
     if x.dtype.kind not in "biuf":
         raise TypeError(f"X must hold real numbers, got {x.dtype}")
-    csr = x if x.format == "csr" else x.tocsr()
-    if csr.dtype not in _KEPT:
-        csr = csr.astype(np.float64)
+    csr = x if x.format == "csr" else _sound(x).tocsr()
     indices, offsets = _one_index_type(csr)
     if len(offsets) != csr.shape[0] + 1 or len(csr.data) != len(indices):
         raise ValueError("X is not a valid CSR matrix: its arrays have lengths that do not fit each other")
-    if indices is csr.indices and offsets is csr.indptr:
+    values = csr.data if csr.data.dtype in _KEPT else csr.data.astype(np.float64)
+    if values is csr.data and indices is csr.indices and offsets is csr.indptr:
         return csr
-    fixed = csr.copy()
-    fixed.indices, fixed.indptr = indices, offsets
+    # Put together by hand: the constructor would look at the arrays, and may change the type of the indices.
+    fixed = sparse.csr_array(csr.shape, dtype=values.dtype)
+    fixed.data, fixed.indices, fixed.indptr = values, indices, offsets
     return fixed
+
+
+def _sound(x: Any) -> Any:
+    """A sparse matrix in another format, if its indices lie where they should."""
+    try:
+        if hasattr(x, "check_format"):
+            x.check_format(full_check=True)
+        elif x.format == "coo":
+            sparse.coo_array((x.data, x.coords), shape=x.shape)
+    except ValueError as error:
+        raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
+    return x
 
 
 def _one_index_type(csr: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -1,0 +1,44 @@
+"""Rules that stay in Python: functions that the native loop calls for each row, their answers checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from scwlearn.rules import Rule, Step
+
+#: A user's own rule: margin and variance in, the paper's alpha and beta out.
+OwnRule = Callable[[float, float], tuple[float, float]]
+#: What the native loop calls: m, v, norm2 and t in, a step out.
+Called = Callable[[float, float, float, float], Step]
+
+
+def called_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> Called:
+    """The rule as the native loop calls it."""
+    if not isinstance(rule, Rule):
+        return lambda m, v, norm2, t: _from_alpha_beta(rule(m, v), m, v)
+    constants = rule.constants(parameters)
+    return lambda m, v, norm2, t: _checked(rule.step(m, v, norm2, t, constants), m, v)
+
+
+def _checked(step: Step, m: float, v: float) -> Step:
+    if not math.isfinite(step.alpha):
+        raise _refusal("alpha", step.alpha, m, v, "it must be finite")
+    if not 0 <= step.precision < math.inf:
+        raise _refusal("precision", step.precision, m, v, "it must be finite and not negative")
+    if not math.isfinite(step.shrink):
+        raise _refusal("shrink", step.shrink, m, v, "it must be finite")
+    if not 0 < step.grow < math.inf:
+        raise _refusal("grow", step.grow, m, v, "it must be finite and above 0")
+    return step
+
+
+def _from_alpha_beta(answer: tuple[float, float], m: float, v: float) -> Step:
+    alpha, beta = answer
+    if not 0 <= beta * v < 1:
+        raise _refusal("beta", beta, m, v, "Sigma stays positive only for 0 <= beta < 1/variance")
+    return _checked(Step(alpha, beta / (1 - beta * v)), m, v)
+
+
+def _refusal(what: str, value: float, m: float, v: float, allowed: str) -> ValueError:
+    return ValueError(f"the rule returned {what} = {value} for margin {m} and variance {v}; {allowed}")

@@ -22,7 +22,7 @@ from scwlearn.rules import Parameter, Rule, find_rule
 Array = NDArray[np.float64]
 
 #: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
-AUTO_FULL_LIMIT = 300
+AUTO_FULL_LIMIT = 500
 
 # Products of these with any value that a row may hold stay finite.
 _INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=0.0, high=1e100)

@@ -55,7 +55,8 @@ def equalised(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def min_max(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each column scaled to [0, 1]."""
     low, high = x.min(axis=0), x.max(axis=0)
-    return (x - low) / np.where(high > low, high - low, 1.0)
+    scaled: NDArray[np.float64] = (x - low) / np.where(high > low, high - low, 1.0)
+    return scaled
 
 
 SOURCES: dict[str, Source] = {

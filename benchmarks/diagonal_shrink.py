@@ -85,7 +85,7 @@ def best_values(rule: Rule, way: str, data: DataSet, order: NDArray[np.intp], re
     grids = [grid_of(p, reach) for p in tuned]
 
     def mistakes(values: tuple[float, ...]) -> int:
-        return Learner(rule, covariance=way, **named(tuned, values)).learn(x, y).mistakes
+        return Learner(rule, covariance=way).with_parameters(named(tuned, values)).learn(x, y).mistakes
 
     best = min(reversed(list(product(*grids))), key=mistakes)
     ends = [value in (grid[0], grid[-1]) for p, grid, value in zip(tuned, grids, best, strict=True) if p.name != "eta"]
@@ -106,7 +106,7 @@ def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]
         x, y = data.x[order], data.y[order]
         for rule, way, tuned in product(SECOND_ORDER, WAYS, (True, False)):
             values = chosen[rule.name, way][0] if tuned else {}
-            counts = Learner(rule, covariance=way, **values).learn(x, y)
+            counts = Learner(rule, covariance=way).with_parameters(values).learn(x, y)
             runs.setdefault((rule.name, way, tuned), []).append((counts.mistakes / counts.seen, counts.updates))
 
     def judged(rule: Rule, way: str, tuned: bool) -> Judged:

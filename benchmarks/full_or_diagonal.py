@@ -11,6 +11,7 @@ from data_sets import DataSet, argument_parser, load, orders
 from numpy.typing import NDArray
 
 from scwlearn import Learner
+from scwlearn.covariance.full import Full
 from scwlearn.rules import Rule, find_rule
 
 RULES = tuple(find_rule(name) for name in ("scw1", "scw2", "arow"))
@@ -56,7 +57,7 @@ def grid(rule: Rule) -> list[Values]:
 
 def learn(rule: Rule, covariance: str, values: Values, x: Any, y: NDArray[np.int8]) -> tuple[float, float]:
     """Mistake rate and seconds of one pass."""
-    learner = Learner(rule, covariance=covariance, **values)
+    learner = Learner(rule, covariance=covariance).with_parameters(values)
     start = time.perf_counter()
     counts = learner.learn(x, y)
     return counts.mistakes / counts.seen, time.perf_counter() - start
@@ -104,7 +105,8 @@ def print_sizes() -> None:
             for way in ("full", "diagonal")
         )
         cells = [str(size), f"{updates:.2f}", f"{full:.3f}", f"{diagonal:.4f}", f"{full / diagonal:.0f}"]
-        print(f"| {' | '.join([*cells, f'{8 * size**2 / 1e6:.2f}'])} |", flush=True)
+        cells.append(f"{8 * Full().entries(size) / 1e6:.2f}")
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:

@@ -291,3 +291,17 @@ def test_a_bad_answer_of_a_declared_rule_raises_and_changes_nothing(step, messag
     with pytest.raises(ValueError, match=message):
         learner.learn(x[20:], y[20:])
     assert learner.gaussian.mean.tobytes() == before
+
+
+@pytest.mark.parametrize("answer", [None, 1.0, (1.0,), (1.0, 0.1, 1.0), ("a", 0.0)])
+def test_a_rule_that_does_not_answer_with_two_numbers_is_told_so(answer):
+    with pytest.raises(TypeError, match="it must return two numbers, alpha and beta"):
+        Learner(lambda m, v: answer).learn(*examples())
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0.0] * 3, [0, 1, 3], [-1, 0, 1], [[0, 1, 2]]])
+def test_an_order_that_does_not_name_the_rows_is_refused(order):
+    learner = Learner()
+    with pytest.raises(ValueError, match="order must"):
+        learner.learn(np.eye(3), [1, -1, 1], order=np.array(order))
+    assert learner.gaussian is None

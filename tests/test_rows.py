@@ -316,3 +316,25 @@ def test_a_refused_matrix_teaches_nothing():
         learner.learn(corrupt("index too large"), [1, 1, 1])
     assert learner.gaussian is None
     assert learner.counts.seen == 0
+
+
+def test_masked_values_are_refused_and_an_empty_mask_is_not():
+    with pytest.raises(ValueError, match="masked values; fill them in first"):
+        Rows(np.ma.array([[1.0, 2.0]], mask=[[False, True]]))
+    assert len(Rows(np.ma.array([[1.0, 2.0]]))) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "sparse.coo_array(numpy.eye(3)), 'coords', (numpy.array([0, 1, 2]), numpy.array([0, 1, 2**30]))",
+        "sparse.bsr_array(numpy.eye(4)), 'indptr', numpy.array([0, 1, 2, 2**30, 4])",
+    ],
+)
+def test_other_corrupt_formats_are_refused_before_they_are_converted(make):
+    assert refusal(f"with_attribute({make.replace('sparse.', 'test_rows.sparse.')})").startswith("ValueError: X is not")
+
+
+def with_attribute(matrix, name, value):
+    setattr(matrix, name, value)
+    return matrix

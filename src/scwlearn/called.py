@@ -22,6 +22,8 @@ def called_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> Called
 
 
 def _checked(step: Step, m: float, v: float) -> Step:
+    if not isinstance(step, Step):
+        raise TypeError(f"the rule returned {step!r}; it must return a Step")
     if not math.isfinite(step.alpha):
         raise _refusal("alpha", step.alpha, m, v, "it must be finite")
     if not 0 <= step.precision < math.inf:
@@ -34,7 +36,10 @@ def _checked(step: Step, m: float, v: float) -> Step:
 
 
 def _from_alpha_beta(answer: tuple[float, float], m: float, v: float) -> Step:
-    alpha, beta = answer
+    try:
+        alpha, beta = map(float, answer)
+    except (TypeError, ValueError):
+        raise TypeError(f"the rule returned {answer!r}; it must return two numbers, alpha and beta") from None
     if not 0 <= beta * v < 1:
         raise _refusal("beta", beta, m, v, "Sigma stays positive only for 0 <= beta < 1/variance")
     return _checked(Step(alpha, beta / (1 - beta * v)), m, v)

@@ -118,7 +118,10 @@ class Learner:
         return other
 
     def learn(self, x: Any, y: ArrayLike, *, order: NDArray[np.intp] | None = None) -> Counts:
-        """Learn from each row in turn; what happened on the way. All or nothing: an error changes nothing."""
+        """Learn from each row in turn, in their order or the one given; what happened on the way.
+
+        All or nothing: an error changes nothing.
+        """
         return self._learn(x, y, order, None)
 
     def trace(self, x: Any, y: ArrayLike) -> Trace:
@@ -153,6 +156,8 @@ class Learner:
     def _learn(self, x: Any, y: ArrayLike, order: NDArray[np.intp] | None, lines: Array | None) -> Counts:
         rows = self._rows(x)
         labels = _labels(y, len(rows))
+        if order is not None:
+            _check_order(order, len(rows))
         gaussian = self.gaussian if self.gaussian is not None else self._prior(rows.width)
         rule, constants = self._native_rule()
         work = np.empty(WORK_VECTORS * gaussian.size)
@@ -231,7 +236,9 @@ class Learner:
     def _by_block(self, x: Any, of_block: Callable[[Block], Array]) -> Array:
         rows = self._rows(x)
         # What a block becomes on the way (a converted copy, x R) stays within some 10 MB.
-        parts = [of_block(block) for block in rows.blocks(max(1, 2**20 // max(1, rows.width)))]
+        dense = self._fitted().covariance.name == "full" or rows.stored == len(rows) * rows.width
+        per_row = rows.width if dense else rows.stored // max(1, len(rows))
+        parts = [of_block(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _with_constant(self, block: Block) -> Any:
@@ -252,7 +259,7 @@ def _all_or_nothing(gaussian: Gaussian, *, needed: bool) -> Iterator[None]:
         yield
     except BaseException:
         if before is not None:
-            gaussian.mean, gaussian.spread, gaussian.scalars = before.mean, before.spread, before.scalars
+            gaussian.become(before)
         raise
 
 
@@ -262,5 +269,12 @@ def _labels(y: ArrayLike, count: int) -> NDArray[np.int8]:
         raise ValueError(f"y must be a vector of {count} labels, one a row of X, got the shape {labels.shape}")
     wrong = np.flatnonzero((labels != 1) & (labels != -1))
     if len(wrong):
-        raise ValueError(f"a learner's labels are -1 and +1, got y[{wrong[0]}] = {labels[wrong[0]]!r}")
+        raise ValueError(f"a learner's labels are -1 and +1, got y[{wrong[0]}] = {labels[wrong[0]].item()!r}")
     return labels.astype(np.int8)
+
+
+def _check_order(order: NDArray[np.intp], count: int) -> None:
+    if order.shape != (count,) or order.dtype.kind not in "iu":
+        raise ValueError(f"order must be a vector of {count} row numbers, got {order.dtype} of shape {order.shape}")
+    if count and not 0 <= order.min() <= order.max() < count:
+        raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {order.min()} to {order.max()}")

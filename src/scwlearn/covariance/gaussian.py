@@ -45,6 +45,11 @@ class Gaussian:
         arrays = (self.mean.copy(), self.spread.copy(), self.scalars.copy())
         return Gaussian(self.covariance, self.initial_variance, *arrays)
 
+    def become(self, other: Gaussian) -> None:
+        """Take on the state of another model of the same size, in this one's memory."""
+        for mine, theirs in ((self.mean, other.mean), (self.spread, other.spread), (self.scalars, other.scalars)):
+            np.copyto(mine, theirs)
+
     def widened(self, at: int, count: int) -> Gaussian:
         """The model with `count` features more at index `at`: as if they had always been there, and zero."""
         mean = np.insert(self.mean, at, np.zeros(count))

@@ -56,6 +56,6 @@ def as_signs(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
     positive = labels == classes[1]
     unknown = np.flatnonzero(~(positive | (labels == classes[0])))
     if len(unknown):
-        wrong = labels[unknown[0]]
-        raise ValueError(f"y[{unknown[0]}] = {wrong!r} is not one of the classes {classes.tolist()}")
+        wrong = labels[unknown[:1]].tolist()
+        raise ValueError(f"y[{unknown[0]}] = {wrong[0]!r} is not one of the classes {classes.tolist()}")
     return np.where(positive, 1, -1).astype(np.int8)

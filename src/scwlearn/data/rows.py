@@ -119,6 +119,8 @@ def as_rows(x: Any) -> Rows:
 
 
 def _as_dense(x: Any) -> NDArray[Any]:
+    if np.ma.is_masked(x):
+        raise ValueError("X is a masked array with masked values; fill them in first")
     dense = np.asarray(x)
     if dense.ndim != 2:
         raise ValueError(f"X must be a matrix with one example a row, got {dense.ndim} dimension(s)")

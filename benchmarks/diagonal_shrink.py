@@ -114,7 +114,9 @@ def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]
         return Judged(rates, float(updates.mean()), tuned and chosen[rule.name, way][1])
 
     def all_duels(tuned: bool) -> list[Duel]:
-        return [Duel(data.name, *data.x.shape, r, *(judged(r, way, tuned) for way in WAYS)) for r in SECOND_ORDER]
+        rows, width = data.x.shape
+        ways = [[judged(rule, way, tuned) for way in WAYS] for rule in SECOND_ORDER]
+        return [Duel(data.name, rows, width, r, *both) for r, both in zip(SECOND_ORDER, ways, strict=True)]
 
     return all_duels(True), all_duels(False)
 
@@ -156,10 +158,11 @@ def print_line(parameters: str, title: str, found: list[Duel]) -> None:
     """One line of the summary; relative differences are averaged as logarithms."""
     wins = [d.winner for d in found]
     ratios = [d.log_ratio for d in found]
-    updates = np.mean([math.log(max(d.drop.updates, 1) / max(d.precision.updates, 1)) for d in found])
+    updates = float(np.mean([math.log(max(d.drop.updates, 1) / max(d.precision.updates, 1)) for d in found]))
     edges = sum(d.precision.at_edge for d in found), sum(d.drop.at_edge for d in found)
     extremes = (found[int(np.argmin(ratios))], min(ratios)), (found[int(np.argmax(ratios))], max(ratios))
-    cells = [parameters, title, *(str(wins.count(w)) for w in ("precision", "drop", "tie")), percent(np.mean(ratios))]
+    cells = [parameters, title, *(str(wins.count(w)) for w in ("precision", "drop", "tie"))]
+    cells.append(percent(float(np.mean(ratios))))
     cells += [f"{d.data} {percent(ratio)}" for d, ratio in extremes]
     cells += [percent(updates), f"{edges[0]}, {edges[1]}"]
     print(f"| {' | '.join(cells)} |")

@@ -215,6 +215,9 @@ OWN_FORM = {
     "iellip": ellipsoid,
 }
 
+#: Every algorithm that is here.
+NAMES = [*FIRST_ORDER, *GAUSSIAN_FORM]
+
 
 def run(name, X, y, covariance, initial_variance=1.0, intercept=False, **parameters):
     """The model after all rows and what happened on the way: weights, Sigma (or its diagonal), mistakes, updates."""

@@ -215,20 +215,20 @@ def test_a_rule_of_the_users_own_becomes_an_estimator():
     try:
 
         @rule(
-            title="Half PA",
-            estimator="HalfPA",
+            title="Part PA",
+            estimator="PartPA",
             order=1,
             parameters=(Parameter("share", 0.5, "How much of the PA step to take.", high=2.0),),
             large_margin=True,
             non_separable=True,
             cite="Made for this test 2026",
         )
-        def half_pa(m, v, share):
+        def part_pa(m, v, share):
             return HOLD if m >= 1 else Step(alpha=share * (1 - m) / v)
 
         x, y = load_breast_cancer(return_X_y=True)
-        model = scwlearn.HalfPA(share=1.0).fit(scale(x), y)
+        model = scwlearn.PartPA(share=1.0).fit(scale(x), y)
         assert np.allclose(model.coef_, scwlearn.PA().fit(scale(x), y).coef_)
         assert pickle.loads(pickle.dumps(model)).share == 1.0
     finally:
-        declare._declared.pop("half_pa", None)
+        declare._declared.pop("part_pa", None)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from reference import run
+from reference import NAMES, run
 from scwlearn import Learner, rules
 from scwlearn.covariance import COVARIANCES
 from scwlearn.rules import HOLD, Parameter, Step, all_rules, declare
@@ -63,10 +63,16 @@ def assert_close(got, expected):
 
 
 every_rule = pytest.mark.parametrize("name", [r.name for r in all_rules()])
+every_textbook_rule = pytest.mark.parametrize("name", NAMES)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
 
 
-@every_rule
+def test_the_textbook_has_the_fourteen_algorithms_of_the_paper():
+    assert len(NAMES) >= 14
+    assert set(NAMES) <= {r.name for r in all_rules()}
+
+
+@every_textbook_rule
 @every_covariance
 @pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
 @pytest.mark.parametrize("initial_variance", [1.0, 0.5, 3.0])
@@ -86,7 +92,7 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, intercept, init
             assert_close(learner.gaussian.matrix(), sigma)
 
 
-@every_rule
+@every_textbook_rule
 @every_covariance
 def test_parameters_reach_the_rule(name, covariance):
     values = {"C": 0.3, "eta": 0.6, "r": 4.0, "b": 0.8, "c": 0.4}

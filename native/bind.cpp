@@ -24,6 +24,7 @@ namespace {
 using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
+using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
 
 template <class T>
 bool holds(const Array& array) {
@@ -35,22 +36,17 @@ void require(bool met, const char* what) {
 }
 
 // Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
-struct Batch {
-    Rows rows;
-    std::int64_t stored;
-};
-
-Batch batch(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
-            std::int64_t width, bool intercept) {
+Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+             std::int64_t width, bool intercept) {
     const bool wide = holds<double>(values);
+    const auto stored = static_cast<std::int64_t>(values.size());
     require(wide || holds<float>(values), "values must be float32 or float64");
     require(indices.has_value() == offsets.has_value(), "indices and offsets go together");
     if (!indices) {
         require(values.ndim() == 2 && values.shape(1) == static_cast<std::size_t>(width),
                 "dense values must be a matrix of that width");
-        return {{wide ? kDense64 : kDense32, values.data(), nullptr, nullptr,
-                 static_cast<std::int64_t>(values.shape(0)), width, intercept},
-                static_cast<std::int64_t>(values.size())};
+        const auto count = static_cast<std::int64_t>(values.shape(0));
+        return {wide ? kDense64 : kDense32, values.data(), nullptr, nullptr, stored, count, width, intercept};
     }
     const bool far = holds<std::int64_t>(*indices);
     require(far || holds<std::int32_t>(*indices), "indices must be int32 or int64");
@@ -59,28 +55,25 @@ Batch batch(const Array& values, const std::optional<Array>& indices, const std:
                 values.size() == indices->size(),
             "sparse rows are three vectors: n values, n indices, rows + 1 offsets");
     const RowKind kind = wide ? (far ? kSparse64i64 : kSparse64i32) : (far ? kSparse32i64 : kSparse32i32);
-    return {{kind, values.data(), indices->data(), offsets->data(),
-             static_cast<std::int64_t>(offsets->size()) - 1, width, intercept},
-            static_cast<std::int64_t>(values.size())};
+    const auto count = static_cast<std::int64_t>(offsets->size()) - 1;
+    return {kind, values.data(), indices->data(), offsets->data(), stored, count, width, intercept};
 }
 
-Finding scan(const Batch& b) {
-    switch (b.rows.kind) {
-        case kDense32: return scan_dense<float>(b.rows);
-        case kDense64: return scan_dense<double>(b.rows);
-        case kSparse32i32: return scan_sparse<float, std::int32_t>(b.rows, b.stored);
-        case kSparse32i64: return scan_sparse<float, std::int64_t>(b.rows, b.stored);
-        case kSparse64i32: return scan_sparse<double, std::int32_t>(b.rows, b.stored);
-        default: return scan_sparse<double, std::int64_t>(b.rows, b.stored);
+Finding scan(const Rows& rows) {
+    switch (rows.kind) {
+        case kDense32: return scan_dense<float>(rows);
+        case kDense64: return scan_dense<double>(rows);
+        case kSparse32i32: return scan_sparse<float, std::int32_t>(rows);
+        case kSparse32i64: return scan_sparse<float, std::int64_t>(rows);
+        case kSparse64i32: return scan_sparse<double, std::int32_t>(rows);
+        default: return scan_sparse<double, std::int64_t>(rows);
     }
 }
 
 CovarianceKind covariance_kind(const std::string& name) {
-    if (name == "identity") return kIdentity;
-    if (name == "diagonal") return kDiagonal;
-    if (name == "diagonal-drop") return kDiagonalDrop;
-    require(name == "full", "covariance must be identity, diagonal, diagonal-drop or full");
-    return kFull;
+    for (int kind = 0; kind < kCovarianceKinds; ++kind)
+        if (name == kCovarianceNames[kind]) return static_cast<CovarianceKind>(kind);
+    throw nb::value_error(("there is no covariance of the name " + name).c_str());
 }
 
 const SpelledRule& spelled_rule(const std::string& name) {
@@ -113,16 +106,16 @@ Model model_of(const Rows& rows, Numbers& mean, Numbers& spread, Numbers& scalar
             static_cast<std::int64_t>(size), initial_variance};
 }
 
-std::tuple<std::int64_t, std::int64_t> learn_rows(
-    const nb::object& rule, const std::vector<double>& constants, const std::string& covariance, const Array& values,
-    const std::optional<Array>& indices, const std::optional<Array>& offsets, std::int64_t width, bool intercept,
-    const Labels& labels, Numbers mean, Numbers spread, Numbers scalars, Numbers work, double initial_variance,
-    const std::optional<Numbers>& trace) {
-    const Rows rows = batch(values, indices, offsets, width, intercept).rows;
+void learn_rows(const nb::object& rule, const std::vector<double>& constants, const std::string& covariance,
+                const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                std::int64_t width, bool intercept, const Labels& labels, Numbers mean, Numbers spread, Numbers scalars,
+                Tally tally, Numbers work, double initial_variance, const std::optional<Numbers>& trace) {
+    const Rows rows = rows_of(values, indices, offsets, width, intercept);
     const CovarianceKind kind = covariance_kind(covariance);
     require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
     require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
             "trace has the wrong size");
+    require(tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
     const Model model = model_of(rows, mean, spread, scalars, work, initial_variance, kind);
     double* lines = trace ? trace->data() : nullptr;
 
@@ -136,14 +129,16 @@ std::tuple<std::int64_t, std::int64_t> learn_rows(
         static constexpr Loops<CalledRule> loops = all_loops<CalledRule>();
         counts = loops[kind][rows.kind](rows, labels.data(), model, CalledRule{rule}, lines);
     }
-    return {counts.mistakes, counts.updates};
+    tally.data()[0] += rows.count;
+    tally.data()[1] += counts.mistakes;
+    tally.data()[2] += counts.updates;
 }
 
 std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array& values,
                                                                     const std::optional<Array>& indices,
                                                                     const std::optional<Array>& offsets,
                                                                     std::int64_t width) {
-    const Batch rows = batch(values, indices, offsets, width, false);
+    const Rows rows = rows_of(values, indices, offsets, width, false);
     Finding found;
     {
         nb::gil_scoped_release nobody_waits;
@@ -173,14 +168,17 @@ NB_MODULE(_native, module) {
     module.doc() = "The loops of scwlearn in C++.";
     module.attr("LARGEST_VALUE") = kLargestValue;
     module.attr("WORK_VECTORS") = kWorkVectors;
+    module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
     module.def("rule_names", &rule_names, "The rules that were spelled in C++ when this module was built.");
     module.def("step", &step_of, "rule"_a, "constants"_a, "m"_a, "v"_a, "norm2"_a, "t"_a,
                "The step of a spelled rule: alpha, precision, shrink, grow.");
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
+    // What is written to is never converted: the result would go to a copy that nobody sees.
     module.def("learn_rows", &learn_rows, "rule"_a, "constants"_a, "covariance"_a, "values"_a, "indices"_a.none(),
-               "offsets"_a.none(), "width"_a, "intercept"_a, "labels"_a, "mean"_a, "spread"_a, "scalars"_a,
-               "work"_a, "initial_variance"_a, "trace"_a.none(),
-               "Learn from the rows of a scanned batch in order; the mistakes and updates made.");
+               "offsets"_a.none(), "width"_a, "intercept"_a, "labels"_a, "mean"_a.noconvert(), "spread"_a.noconvert(),
+               "scalars"_a.noconvert(), "tally"_a.noconvert(), "work"_a.noconvert(), "initial_variance"_a,
+               "trace"_a.none().noconvert(),
+               "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
 }

@@ -44,8 +44,9 @@ struct Identity {
     template <bool kNorm, class Row>
     static void move(const Row& row, Model& model, const Step& step, double y, double) noexcept {
         MeanMover<kNorm> mean(model, step.shrink);
-        const double rate = step.alpha * y * model.initial_variance;
-        row.each([&](std::int64_t i, double x) { mean.add(i, rate * x); });
+        const double rate = step.alpha * y;
+        const double a = model.initial_variance;
+        row.each([&](std::int64_t i, double x) { mean.add(i, rate * (a * x)); });
     }
 };
 
@@ -67,38 +68,33 @@ struct Diagonal {
     static void move(const Row& row, Model& model, const Step& step, double y, double v) noexcept {
         MeanMover<kNorm> mean(model, step.shrink);
         const double scale = model.scalars->spread_scale;
-        const double rate = step.alpha * y * scale;
-        const Shrink shrink(step.precision, scale, v);
+        const double rate = step.alpha * y;
+        const Shrink shrink{shrinkage(step, v), v};
         double* s = model.spread;
         row.each([&](std::int64_t i, double x) {
-            mean.add(i, rate * s[i] * x);
-            s[i] = std::max(shrink(s[i], x), kSmallestVariance);
+            const double g = scale * (s[i] * x);
+            mean.add(i, rate * g);
+            s[i] = std::max(s[i] * shrink(g * x), kSmallestVariance);
         });
         model.grow_spread(step.grow, model.size);
     }
 };
 
-// The inverse of the diagonal of Sigma'^-1: 1/s_i grows by precision x_i^2.
+// What is left of a variance s_i, given its share s_i x_i^2 of v; kv is the precision times v.
+// By precision: the inverse of the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
 struct ByPrecision {
-    double precision;
-    ByPrecision(double k, double scale, double) noexcept : precision(k * scale) {}
-    double operator()(double s, double x) const noexcept { return s / (1.0 + precision * s * x * x); }
+    double kv, v;
+    double operator()(double share) const noexcept { return 1.0 / (1.0 + kv * (share / v)); }
 };
 
-// The diagonal of Sigma': s_i falls by beta (s_i x_i)^2, beta = k/(1 + k v). Written so that a feature that makes
-// up all of v keeps 1/(1 + k v) of its variance, which 1 - beta v would lose to rounding.
+// By drop: the diagonal of Sigma', in which s_i has fallen by beta (s_i x_i)^2, beta = precision/(1 + kv). Written so
+// that a feature that makes up all of v keeps 1/(1 + kv) of its variance, which 1 - beta v would lose to rounding.
 struct ByDrop {
-    double k, scale, v;
-    ByDrop(double precision, double spread_scale, double variance) noexcept
-        : k(precision), scale(spread_scale), v(variance) {}
-    double operator()(double s, double x) const noexcept {
-        const double others = std::max(0.0, v - scale * s * x * x);
-        return s * ((1.0 + k * others) / (1.0 + k * v));
+    double kv, v;
+    double operator()(double share) const noexcept {
+        return (1.0 + kv * std::max(0.0, 1.0 - share / v)) / (1.0 + kv);
     }
 };
-
-// No step shrinks a variance by more than this factor: U would overflow.
-inline constexpr double kLargestShrink = 1e100;
 
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). `spread` is D
 // followed by U by rows, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
@@ -133,7 +129,7 @@ struct Full {
         const std::int64_t n = model.size;
         const double length = std::sqrt(v / model.scalars->spread_scale);
         const double rate = step.alpha * y * model.scalars->spread_scale * length;
-        const double kv = std::min(step.precision * v, kLargestShrink);
+        const double kv = shrinkage(step, v);
         double* d = model.spread;
         const double* f = model.work;
         double* __restrict g = model.work + n;
@@ -175,6 +171,8 @@ private:
     }
 };
 
+// The kinds, their names in Python, and (in loop.hpp) their loops stand in the same order.
 enum CovarianceKind { kIdentity, kDiagonal, kDiagonalDrop, kFull, kCovarianceKinds };
+inline constexpr const char* kCovarianceNames[kCovarianceKinds] = {"identity", "diagonal", "diagonal-drop", "full"};
 
 }  // namespace scwlearn

@@ -20,8 +20,9 @@ struct Scalars {
     double rounds;
 };
 
-// No variance falls below this: dividing by it stays finite.
-inline constexpr double kSmallestVariance = 1e-290;
+// No variance leaves these: what is computed from it stays finite.
+inline constexpr double kSmallestVariance = 1e-200;
+inline constexpr double kLargestVariance = 1e150;
 
 inline constexpr std::int64_t kWorkVectors = 3;
 
@@ -43,7 +44,7 @@ struct Model {
     void gain_norm2(double gained) noexcept {
         double& norm2 = scalars->norm2;
         norm2 += gained;
-        if (norm2 < 0.25 * scalars->norm2_peak) {
+        if (!(norm2 >= 0.25 * scalars->norm2_peak && std::isfinite(norm2))) {
             norm2 = 0.0;
             for (std::int64_t i = 0; i < size; ++i) norm2 += mean[i] * mean[i];
             scalars->norm2_peak = norm2;
@@ -65,10 +66,10 @@ struct Model {
         if (grow == 1.0) return;
         double& scale = scalars->spread_scale;
         scale *= grow;
-        scalars->growth = std::min(scalars->growth * grow, kFarthest);
+        scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
         if (scale > kSmallScale && scale < kLargeScale) return;
         for (std::int64_t i = 0; i < variances; ++i)
-            spread[i] = std::clamp(spread[i] * scale, kSmallestVariance, kFarthest);
+            spread[i] = std::clamp(spread[i] * scale, kSmallestVariance, kLargestVariance);
         scale = 1.0;
     }
 

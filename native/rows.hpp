@@ -1,6 +1,7 @@
 // The rows of a batch, borrowed from NumPy or SciPy: dense or compressed sparse, with or without a constant feature.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "step.hpp"
@@ -75,8 +76,12 @@ public:
 
     template <class Action>
     void each(Action action) const {
-        for (std::int64_t j = 0; j < count_; ++j)
-            action(static_cast<std::int64_t>(at_[j]), static_cast<double>(x_[j]));
+        for (std::int64_t j = 0; j < count_; ++j) {
+            const auto i = static_cast<std::int64_t>(at_[j]);
+            // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since.
+            if (static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(width_)) continue;
+            action(i, static_cast<double>(x_[j]));
+        }
         if (intercept_) action(width_, 1.0);
     }
 
@@ -96,6 +101,7 @@ struct Rows {
     const void* values;
     const void* indices;  // null for dense rows
     const void* offsets;  // null for dense rows
+    std::int64_t stored;  // how many values there are
     std::int64_t count;
     std::int64_t width;
     bool intercept;
@@ -116,9 +122,10 @@ struct Sparse {
 
     SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
         const Index* offsets = static_cast<const Index*>(rows.offsets);
-        const std::int64_t begin = offsets[i];
+        const std::int64_t begin = std::clamp<std::int64_t>(offsets[i], 0, rows.stored);
+        const std::int64_t end = std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored);
         return {static_cast<const Value*>(rows.values) + begin, static_cast<const Index*>(rows.indices) + begin,
-                static_cast<std::int64_t>(offsets[i + 1]) - begin, rows.width, rows.intercept};
+                end - begin, rows.width, rows.intercept};
     }
 };
 

@@ -36,9 +36,8 @@ Finding scan_dense(const Rows& rows) noexcept {
     return {Problem::none, 0, 0, true};
 }
 
-// `stored` is how many values and indices there are.
 template <class Value, class Index>
-Finding scan_sparse(const Rows& rows, std::int64_t stored) noexcept {
+Finding scan_sparse(const Rows& rows) noexcept {
     const Value* x = static_cast<const Value*>(rows.values);
     const Index* at = static_cast<const Index*>(rows.indices);
     const Index* offsets = static_cast<const Index*>(rows.offsets);
@@ -46,7 +45,7 @@ Finding scan_sparse(const Rows& rows, std::int64_t stored) noexcept {
     for (std::int64_t i = 0; i < rows.count; ++i) {
         const std::int64_t begin = offsets[i];
         const std::int64_t end = offsets[i + 1];
-        if (begin < 0 || end < begin || end > stored) return {Problem::offset, i, 0, sorted};
+        if (begin < 0 || end < begin || end > rows.stored) return {Problem::offset, i, 0, sorted};
         std::int64_t before = -1;
         for (std::int64_t j = begin; j < end; ++j) {
             const std::int64_t column = at[j];

@@ -10,6 +10,7 @@ functions made of these. Anything else is refused with its line.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import math
 import sys
@@ -19,23 +20,42 @@ from pathlib import Path
 from typing import Any
 
 # The functions that may be called, in C++, and how many arguments they take.
-CALLS = {
-    "sqrt": ("std::sqrt", 1),
-    "hypot": ("std::hypot", 2),
-    "min": ("std::min<double>", 2),
-    "max": ("std::max<double>", 2),
+CALLS: dict[object, tuple[str, int]] = {
+    math.sqrt: ("std::sqrt", 1),
+    math.hypot: ("std::hypot", 2),
+    min: ("std::min<double>", 2),
+    max: ("std::max<double>", 2),
 }
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 LOGIC = {ast.And: " && ", ast.Or: " || "}
+STEP = {"alpha": "0.0", "precision": "0.0", "shrink": "1.0", "grow": "1.0"}
+# Names that are free in Python and not in C++.
+TAKEN = """
+alignas alignof auto bool case catch char concept const consteval constexpr constinit co_await co_return co_yield
+decltype default delete do double dynamic_cast enum explicit export extern false float friend goto inline int long
+mutable namespace new noexcept nullptr operator private protected public register reinterpret_cast requires short
+signed sizeof static static_assert static_cast struct switch template this thread_local throw true typedef typeid
+typename union unsigned using virtual void volatile wchar_t and_eq bitand bitor compl not_eq or_eq xor xor_eq
+std scwlearn Step HOLD
+"""
+
+
+class Helpers:
+    """The functions that a rule calls, spelled, each after what it calls itself."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Callable[..., Any]] = {}
+        self.in_progress: list[Callable[..., Any]] = []
+        self.texts: list[str] = []
 
 
 class Speller:
-    """Spells one Python function, and before it the functions that it calls."""
+    """Spells one Python function that returns a Step or a number, and before it the functions that it calls."""
 
-    def __init__(self, function: Callable[..., Any], done: dict[str, str], reserved: tuple[str, ...] = ()) -> None:
+    def __init__(self, function: Callable[..., Any], helpers: Helpers, reserved: tuple[str, ...] = ()) -> None:
         self.function = function
-        self.done = done
+        self.helpers = helpers
         self.reserved = reserved
         lines, self.first_line = inspect.getsourcelines(function)
         self.file = inspect.getsourcefile(function)
@@ -44,6 +64,9 @@ class Speller:
         self.node = node
         self.arguments = [a.arg for a in node.args.args]
         self.locals: list[str] = []
+        # What has a value for certain where the statement at hand stands.
+        self.assigned = set(self.arguments)
+        self.answers_step = str(function.__annotations__.get("return", "Step")).endswith("Step")
 
     def refusal(self, node: ast.AST, what: str) -> SystemExit:
         line = self.first_line + getattr(node, "lineno", 1) - 1
@@ -51,36 +74,66 @@ class Speller:
 
     def body(self) -> str:
         """The statements of the function, its variables declared first."""
-        statements = [s for s in self.node.body if not self.is_docstring(s)]
-        text = "".join(self.statement(s) for s in statements)
+        for argument in self.arguments:
+            self.check_name(self.node, argument)
+        text, ends = self.block([s for s in self.node.body if not self.is_docstring(s)])
+        if not ends:
+            raise self.refusal(self.node, "a way through it that returns nothing")
         return "".join(f"    double {name} = 0.0;\n" for name in self.locals) + text
 
     @staticmethod
     def is_docstring(node: ast.stmt) -> bool:
         return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
-    def statement(self, node: ast.stmt) -> str:
+    def check_name(self, node: ast.AST, name: str) -> None:
+        if name in TAKEN.split():
+            raise self.refusal(node, f"the name {name!r}, which means something else in C++")
+
+    def block(self, statements: list[ast.stmt]) -> tuple[str, bool]:
+        """The statements, and whether every way through them returns."""
+        text, ends = "", False
+        for statement in statements:
+            part, ends = self.statement(statement)
+            text += part
+        return text, ends
+
+    def statement(self, node: ast.stmt) -> tuple[str, bool]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if name in self.arguments or name in self.reserved:
                     raise self.refusal(node, f"an assignment to its argument {name}")
+                self.check_name(node, name)
+                text = f"    {name} = {self.value(value)};\n"
                 if name not in self.locals:
                     self.locals.append(name)
-                return f"    {name} = {self.value(value)};\n"
+                self.assigned.add(name)
+                return text, False
             case ast.If(test=test, body=body, orelse=orelse):
-                text = f"    if ({self.condition(test)}) {{\n{''.join(map(self.statement, body))}    }}"
-                if orelse:
-                    text += f" else {{\n{''.join(map(self.statement, orelse))}    }}"
-                return text + "\n"
+                return self.branches(test, body, orelse)
             case ast.Return(value=value) if value is not None:
-                return f"    return {self.value(value)};\n"
+                return f"    return {self.step(value) if self.answers_step else self.value(value)};\n", True
         raise self.refusal(node, f"the statement {ast.unparse(node).splitlines()[0]!r}")
 
+    def branches(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> tuple[str, bool]:
+        text = f"    if ({self.condition(test)}) {{\n"
+        before = set(self.assigned)
+        yes, yes_ends = self.block(body)
+        after_yes, self.assigned = self.assigned, set(before)
+        no, no_ends = self.block(orelse)
+        # Past the branches only what all that get there have assigned is certain.
+        if yes_ends != no_ends:
+            self.assigned = self.assigned if yes_ends else after_yes
+        else:
+            self.assigned &= after_yes
+        text += f"{yes}    }}"
+        return text + (f" else {{\n{no}    }}\n" if orelse else "\n"), yes_ends and no_ends
+
     def value(self, node: ast.expr) -> str:
+        """A number."""
         match node:
-            case ast.Constant(value=bool()):
-                pass
-            case ast.Constant(value=int() | float() as number):
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool) and math.isfinite(
+                number
+            ):
                 return repr(float(number))
             case ast.Name(id=name):
                 return self.name(node, name)
@@ -92,10 +145,8 @@ class Speller:
                 return f"(-{self.value(operand)})"
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return f"({self.condition(test)} ? {self.value(body)} : {self.value(orelse)})"
-            case ast.Call(func=ast.Name(id="Step"), args=args, keywords=keywords):
-                return self.step(node, args, keywords)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                return f"{self.callee(node, name, len(args))}({', '.join(map(self.value, args))})"
+                return f"{self.callee(node, name, len(args), 'double')}({', '.join(map(self.value, args))})"
         raise self.refusal(node, f"{ast.unparse(node)!r}")
 
     def condition(self, node: ast.expr) -> str:
@@ -109,47 +160,68 @@ class Speller:
                 return f"(!{self.condition(operand)})"
         raise self.refusal(node, f"the condition {ast.unparse(node)!r}")
 
+    def step(self, node: ast.expr) -> str:
+        """A Step: HOLD, one made here, or the answer of another function."""
+        match node:
+            case ast.Name(id="HOLD"):
+                return "HOLD"
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return f"({self.condition(test)} ? {self.step(body)} : {self.step(orelse)})"
+            case ast.Call(func=ast.Name(id="Step"), args=args, keywords=keywords):
+                given = dict(zip(STEP, map(self.value, args), strict=False))
+                given |= {k.arg: self.value(k.value) for k in keywords if k.arg}
+                if given.keys() <= STEP.keys() and len(args) + len(keywords) == len(given):
+                    return f"Step{{{', '.join((STEP | given).values())}}}"
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return f"{self.callee(node, name, len(args), 'Step')}({', '.join(map(self.value, args))})"
+        raise self.refusal(node, f"the answer {ast.unparse(node)!r}")
+
     def name(self, node: ast.AST, name: str) -> str:
-        if name in self.arguments or name in self.locals or name == "HOLD":
+        if name in self.assigned:
             return name
+        if name in self.locals:
+            raise self.refusal(node, f"the name {name!r} where it may have no value")
         value = self.function.__globals__.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return repr(float(value))
         raise self.refusal(node, f"the name {name!r}")
 
-    def step(self, node: ast.AST, args: list[ast.expr], keywords: list[ast.keyword]) -> str:
-        fields = {"alpha": "0.0", "precision": "0.0", "shrink": "1.0", "grow": "1.0"}
-        given = dict(zip(fields, map(self.value, args), strict=False))
-        given |= {k.arg: self.value(k.value) for k in keywords if k.arg}
-        if not given.keys() <= fields.keys() or len(args) + len(keywords) != len(given):
-            raise self.refusal(node, f"{ast.unparse(node)!r}")
-        return f"Step{{{', '.join((fields | given).values())}}}"
-
-    def callee(self, node: ast.AST, name: str, given: int) -> str:
-        function = self.function.__globals__.get(name)
-        if name not in CALLS and not inspect.isfunction(function):
+    def callee(self, node: ast.AST, name: str, given: int, kind: str) -> str:
+        function: Any = self.function.__globals__.get(name, getattr(builtins, name, None))
+        known = inspect.isbuiltin(function) and function in CALLS
+        if not known and not inspect.isfunction(function):
             raise self.refusal(node, f"a call of {name!r}")
-        taken = CALLS[name][1] if name in CALLS else len(inspect.signature(function).parameters)
+        taken = CALLS[function][1] if known else len(inspect.signature(function).parameters)
         if given != taken:
             raise self.refusal(node, f"a call of {name!r} with {given} argument(s) in place of {taken}")
-        if name in CALLS:
-            return CALLS[name][0]
-        if name not in self.done:
-            self.done[name] = ""  # reserves the place of what it calls in turn, and stops a recursion
-            speller = Speller(function, self.done)
-            signature = ", ".join(f"double {a}" for a in speller.arguments)
-            kind = {"Step": "Step", "float": "double"}.get(str(function.__annotations__.get("return")))
-            if kind is None:
-                raise self.refusal(node, f"a call of {name!r}, which is not annotated to return float or Step")
-            body = speller.body()
-            self.done[name] = f"inline {kind} {name}({signature}) noexcept {{\n{body}}}\n"
-            self.done[name] = self.done.pop(name)  # after what it calls
+        if known and kind == "double":
+            return CALLS[function][0]
+        returns = {"Step": "Step", "float": "double"}.get(str(getattr(function, "__annotations__", {}).get("return")))
+        if returns != kind:
+            raise self.refusal(node, f"a call of {name!r} here, which is not annotated to return what is needed")
+        self.spell_helper(node, name, function, kind)
         return name
+
+    def spell_helper(self, node: ast.AST, name: str, function: Callable[..., Any], kind: str) -> None:
+        self.check_name(node, name)
+        if self.helpers.found.setdefault(name, function) is not function:
+            raise self.refusal(node, f"two functions of the name {name!r}")
+        heading = f"inline {kind} {name}("
+        if any(text.startswith(heading) for text in self.helpers.texts):
+            return
+        if function in self.helpers.in_progress:
+            raise self.refusal(node, f"a call of {name!r} within itself")
+        self.helpers.in_progress.append(function)
+        speller = Speller(function, self.helpers)
+        signature = ", ".join(f"double {a}" for a in speller.arguments)
+        body = speller.body()
+        self.helpers.in_progress.pop()
+        self.helpers.texts.append(f"{heading}{signature}) noexcept {{\n{body}}}\n")
 
 
 def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
     """The C++ source of one rule: its helpers, its class and its entry in the list."""
-    helpers: dict[str, str] = {}
+    helpers = Helpers()
     speller = Speller(rule.function, helpers, reserved=looks)
     body = speller.body()
     letters = [p.argument for p in rule.parameters]
@@ -163,7 +235,7 @@ def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
 namespace scwlearn {{
 namespace {{
 
-{"".join(helpers.values())}
+{"".join(helpers.texts)}
 struct Spelled {{
     static constexpr bool kUsesNorm = {str(rule.uses_norm).lower()};
     static constexpr std::size_t kConstants = {len(letters)};

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace scwlearn {
 
@@ -27,20 +26,27 @@ struct Look {
     double variance;  // v = x'Sigma x
 };
 
-// Beyond these a product in the next round could overflow. Rows of finite values up to 1e150 get there
-// only after absurd streams; such a row is counted but teaches nothing.
-inline constexpr double kLargest = 1e300;
-inline constexpr double kFarthest = 1e150;
+// Beyond these a product in the next round could overflow. Rows of values up to 1e150 get there only where their
+// sizes are hundreds of orders of magnitude apart; such a row is counted but teaches nothing.
+inline constexpr double kLargestLook = 1e305;
+inline constexpr double kLargestMove = 1e150;
+
+// No step shrinks a variance by more than this factor.
+inline constexpr double kLargestShrink = 1e100;
 
 inline bool can_ask(const Look& look) noexcept {
-    return std::abs(look.score) <= kLargest && look.variance > 0.0 && look.variance <= kLargest;
+    return std::abs(look.score) <= kLargestLook && look.variance > 0.0 && look.variance <= kLargestLook;
 }
 
-// alpha sqrt(v) bounds how far the mean moves, measured in the metric of Sigma.
+// alpha sqrt(v) bounds how far the mean moves, measured in the metric of Sigma. False for NaN.
 inline bool can_take(const Step& step, double variance) noexcept {
-    return std::abs(step.alpha) * std::sqrt(variance) <= kFarthest && step.precision >= 0.0 &&
-           step.precision * variance <= kLargest && std::abs(step.shrink) <= kFarthest && step.grow > 0.0 &&
-           step.grow <= kFarthest;
+    return std::abs(step.alpha) * std::sqrt(variance) <= kLargestMove && step.precision >= 0.0 &&
+           std::abs(step.shrink) <= kLargestMove && step.grow > 0.0 && step.grow <= kLargestMove;
+}
+
+// precision v, which says how much a step shrinks the variance along x: v falls to v/(1 + this).
+inline double shrinkage(const Step& step, double variance) noexcept {
+    return std::min(step.precision * variance, kLargestShrink);
 }
 
 }  // namespace scwlearn

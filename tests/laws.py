@@ -141,12 +141,23 @@ def predicting_changes_nothing(new, x, y):
 def a_copy_goes_on_as_if_never_stopped(new, x, y):
     half = len(y) // 2
     never_stopped = taught(new(), (x[:half], y[:half]), (x[half:], y[half:]))
-    for duplicate in (copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))):
+    for duplicate in (copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))):
         original = taught(new(), (x[:half], y[:half]))
         before = state(original)
         assert state(taught(duplicate(original), (x[half:], y[half:]))) == state(never_stopped)
         # What the copy learned stays its own.
         assert state(original) == before
+
+
+@law
+def a_model_in_read_only_memory_goes_on_as_if_never_stopped(new, x, y):
+    half = len(y) // 2
+    learner = taught(new(), (x[:half], y[:half]))
+    for array in (learner.gaussian.mean, learner.gaussian.spread, learner.gaussian.scalars):
+        array.flags.writeable = False
+    assert state(taught(learner, (x[half:], y[half:]))) == state(
+        taught(new(), (x[:half], y[:half]), (x[half:], y[half:]))
+    )
 
 
 @law

@@ -32,12 +32,14 @@ def test_a_bad_row_is_refused_before_the_first_report():
     x[-1, 0] = np.nan
     learner = Learner()
     with pytest.raises(ValueError, match=r"X\[49, 0\]"):
-        next(progressive_validation(learner, x, y, checkpoints=10))
-    assert learner.gaussian is None
+        progressive_validation(learner, x, y, checkpoints=10)
+    with pytest.raises(ValueError, match=r"y\[48\] = 7"):
+        progressive_validation(learner, x[:49], np.append(y[:48], 7), checkpoints=10)
     with pytest.raises(ValueError, match="checkpoints must be at least 1, got 0"):
-        next(progressive_validation(learner, x[:10], y[:10], checkpoints=0))
+        progressive_validation(learner, x[:10], y[:10], checkpoints=0)
     with pytest.raises(ValueError, match="one a row of X"):
-        next(progressive_validation(learner, x[:10], y[:9]))
+        progressive_validation(learner, x[:10], y[:9])
+    assert learner.gaussian is None
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)

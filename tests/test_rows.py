@@ -338,3 +338,27 @@ def test_other_corrupt_formats_are_refused_before_they_are_converted(make):
 def with_attribute(matrix, name, value):
     setattr(matrix, name, value)
     return matrix
+
+
+def test_arrays_that_change_after_the_check_do_no_harm():
+    x = sparse.csr_array(np.eye(4))
+    rows = Rows(x)
+    x.indices[:] = 2**30
+    x.indptr[:] = [0, 2**30, -5, 2**31 - 1, 7]
+    learner = Learner("arow", covariance="diagonal")
+    learner.learn(rows, [1, -1, 1, -1])
+    assert np.array_equal(learner.gaussian.weights(), np.zeros(4))
+
+
+def test_values_that_are_not_aligned_are_copied():
+    packed = np.frombuffer(b"\0" + np.arange(6.0).tobytes(), dtype=np.float64, offset=1).reshape(3, 2)
+    assert not packed.flags.aligned
+    assert all(block.values.flags.aligned for block in Rows(packed).blocks(2))
+    assert np.array_equal(next(Rows(packed).blocks(3)).values, np.arange(6.0).reshape(3, 2))
+
+
+def test_a_lil_matrix_with_lists_of_different_lengths_is_refused():
+    broken = sparse.lil_array(np.eye(3))
+    broken.data[0].append(1.0)
+    with pytest.raises(ValueError, match="X is not a valid LIL matrix"):
+        Rows(broken)

@@ -195,6 +195,10 @@ def scaled(a: float, by: float = 2.0) -> float:
     return a * by
 def vague(a):
     return a
+def endless(a: float) -> float:
+    return endless(a)
+def own_abs(a: float) -> float:
+    return a if a > 0 else -a
 def drawn(m: float, v: float, t: float) -> Step:
 """
 
@@ -272,7 +276,16 @@ def test_helpers_are_spelled_before_what_calls_them(spelled):
         (["return Step(scaled(m))"], 1, "scaled"),
         (["return Step(BEYOND)"], 1, "BEYOND"),
         (["a = m", "norm2 = v", "return Step(norm2)"], 2, "norm2"),
-        # This one compiles, but to a truth value: Python's `or` gives m or v itself.
+        (["a = Step(m)", "return a"], 1, "a call of 'Step'"),
+        (["return m"], 1, "the answer 'm'"),
+        (["new = m", "return Step(new)"], 1, "'new', which means something else in C"),
+        (["return Step(1e999)"], 1, "1e309"),
+        (["return Step(endless(m))"], -3, "'endless' within itself"),
+        # These would compile, and do something else than Python.
+        (["if m > 0:", "    return HOLD"], 0, "a way through it that returns nothing"),
+        (["if m > 0:", "    a = m", "return Step(a)"], 3, "'a' where it may have no value"),
+        (["return Step(abs(m))"], 1, "a call of 'abs'"),
+        # Python's `or` gives m or v itself, not a truth.
         (["return Step(m or v)"], 1, "m or v"),
     ],
 )

@@ -172,3 +172,25 @@ def test_an_ellipsoid_that_grows_without_end_stays_finite(covariance):
     assert (learner.gaussian.variances() > 0).all()
     assert np.isfinite(learner.gaussian.weights()).all()
     assert np.isfinite(learner.margin_variances(x)).all()
+
+
+OTHERS = ("scw1", "scw2", "arow", "nherd", "narow", "second_order_perceptron")
+
+
+# The scale of the features means nothing to CW.
+@pytest.mark.parametrize(
+    ("name", "scale"), [("cw", 1e-30), ("cw", 1.0), ("cw", 1e30), *((name, 1.0) for name in OTHERS)]
+)
+@pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
+def test_learning_goes_on_to_the_end_of_a_long_noisy_stream(name, covariance, scale):
+    # CW without its soft forms drives the variances of a noisy stream to nothing; that must not be the end of it.
+    rng = np.random.default_rng(5)
+    x, hidden = scale * rng.normal(size=(30000, 6)), rng.normal(size=6)
+    y = np.where(x @ hidden >= 0, 1, -1)
+    y[rng.random(30000) < 0.05] *= -1
+    learner = Learner(name, covariance=covariance)
+    counts = [learner.learn(x[i : i + 5000], y[i : i + 5000]) for i in range(0, 30000, 5000)]
+    assert counts[-1].updates > 0.2 * counts[0].updates
+    assert counts[-1].mistakes < 0.45 * 5000
+    assert np.isfinite(learner.gaussian.weights()).all()
+    assert (learner.gaussian.variances() > 0).all()

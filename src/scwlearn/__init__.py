@@ -29,24 +29,13 @@ def _estimators() -> list[str]:
     return [rule.estimator for rule in all_rules()]
 
 
-def _estimators_module(name: str) -> Any:
-    try:
-        return importlib.import_module("scwlearn.estimators")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "sklearn":
-            raise
-        raise ImportError(
-            f"scwlearn.{name} needs scikit-learn: pip install 'scwlearn[sklearn]'. scwlearn.Learner does not."
-        ) from error
-
-
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name == "__all__":
         return ["__version__", *_HOMES, *_estimators()]
     if not name.startswith("_") and name in _estimators():
-        return getattr(_estimators_module(name), name)
+        return getattr(importlib.import_module("scwlearn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

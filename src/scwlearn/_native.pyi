@@ -11,6 +11,8 @@ LARGEST_VALUE: float = 1e+150
 
 WORK_VECTORS: int = 3
 
+SCALARS: int = 6
+
 def rule_names() -> list[str]:
     """The rules that were spelled in C++ when this module was built."""
 
@@ -22,7 +24,7 @@ def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=
     The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether the indices of each row strictly increase.
     """
 
-def learn_rows(rule: object, constants: Sequence[float], covariance: str, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], initial_variance: float, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[int, int]:
+def learn_rows(rule: object, constants: Sequence[float], covariance: str, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], initial_variance: float, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
     """
-    Learn from the rows of a scanned batch in order; the mistakes and updates made.
+    Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.
     """

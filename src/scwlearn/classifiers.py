@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -22,6 +24,9 @@ from scwlearn.rules import Rule
 from scwlearn.signatures import docstring, settings, signature
 
 Array = NDArray[np.float64]
+
+#: The module in which the classes are found by their names.
+ESTIMATORS = "scwlearn.estimators"
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -51,13 +56,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        with _all_or_nothing(self):
+        with _attributes_kept(self):
             learner = self._new_learner()
             epochs = _count("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
             self.classes_ = binary_classes(labels)
             signs = as_signs(labels, self.classes_)
-            random = check_random_state(self.random_state)
+            random = _random(self.random_state)
             shuffle = _flag("shuffle", self.shuffle)
             for _ in range(epochs):
                 learner.learn(rows, signs, order=random.permutation(len(rows)) if shuffle else None)
@@ -80,16 +85,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        with _all_or_nothing(self):
+        with _attributes_kept(self):
             first = not self.__sklearn_is_fitted__()
             learner = self._new_learner() if first else self._same_learner()
             rows, labels = self._examples(X, y, reset=first)
             if classes is not None:
-                label_kind(classes)
+                label_kind(classes, name="classes")
                 given = binary_classes(classes, name="classes")
-                if not first and not np.array_equal(given, self.classes_):
+                if first:
+                    self.classes_ = given
+                elif not np.array_equal(given, self.classes_):
                     raise ValueError(f"classes={given.tolist()} is not what the model began with: {self.classes_}")
-                self.classes_ = given
             elif first and len(np.unique(labels)) < 2:
                 raise ValueError("the first partial_fit holds one class only; name both with classes=[...]")
             elif first:
@@ -135,6 +141,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """How many of them changed the model."""
         return self._counts("n_updates_").updates
 
+    def __copy__(self) -> Self:
+        # A copy that shared its learner would learn for both.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        if self.__sklearn_is_fitted__():
+            other._learner = copy(self._learner)
+        return other
+
+    def __reduce__(self) -> Any:
+        # By its rule, which knows where it was declared; a subclass is found by its name as usual.
+        if type(self).__module__ != ESTIMATORS:
+            return super().__reduce__()
+        return _new_of_rule, (self._rule,), self.__getstate__()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
 
@@ -145,9 +165,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _new_learner(self) -> Learner:
-        given = self.get_params()
-        own = {p.name: given[p.name] for p in self._rule.parameters}
-        how = {name: given[name] for name in ("covariance", "initial_variance") if name in given}
+        own = {p.name: getattr(self, p.name) for p in self._rule.parameters}
+        names = ("covariance", "initial_variance") if self._rule.order == 2 else ()
+        how = {name: getattr(self, name) for name in names}
         return Learner(self._rule, intercept=_flag("fit_intercept", self.fit_intercept), **how, **own)
 
     def _same_learner(self) -> Learner:
@@ -163,8 +183,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learner.with_parameters(now.parameters)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # Rows checks the values, and says where a bad one is.
-        accepted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        # Rows checks the values and says where a bad one is.
+        # Rows also converts, after it has looked whether a sparse matrix is sound.
+        accepted = {"accept_sparse": True, "ensure_all_finite": False}
         return Rows(validate_data(self, X, reset=reset, **accepted))
 
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
@@ -232,15 +253,21 @@ def make_estimator(rule: Rule) -> type[OnlineClassifier]:
         for name, default in defaults.items():
             setattr(self, name, given.get(name, default))
 
+    __init__.__qualname__ = rule.estimator
     # scikit-learn reads the parameters of an estimator from here.
     __init__.__signature__ = signature(rule)  # type: ignore[attr-defined]
     base = OnlineClassifier if rule.order == 1 else SecondOrderClassifier
-    body = {"__init__": __init__, "__doc__": docstring(rule), "__module__": "scwlearn.estimators", "_rule": rule}
+    body = {"__init__": __init__, "__doc__": docstring(rule), "__module__": ESTIMATORS, "_rule": rule}
     return type(rule.estimator, (base,), body)
 
 
+def _new_of_rule(rule: Rule) -> OnlineClassifier:
+    made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), rule.estimator)
+    return object.__new__(made)
+
+
 @contextmanager
-def _all_or_nothing(estimator: OnlineClassifier) -> Iterator[None]:
+def _attributes_kept(estimator: OnlineClassifier) -> Iterator[None]:
     """Put the estimator's attributes back as they were when anything is raised."""
     before = dict(estimator.__dict__)
     try:
@@ -249,6 +276,14 @@ def _all_or_nothing(estimator: OnlineClassifier) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def _random(seed: Any) -> np.random.RandomState:
+    try:
+        random: np.random.RandomState = check_random_state(seed)
+    except ValueError as error:
+        raise ValueError(f"random_state must be None, a whole number or a RandomState: {error}") from None
+    return random
 
 
 def _count(name: str, value: object) -> int:

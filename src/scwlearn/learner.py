@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +13,11 @@ from scipy import sparse
 
 from scwlearn._native import WORK_VECTORS, learn_rows, rule_names
 from scwlearn.called import Called, OwnRule, called_rule
-from scwlearn.covariance import COVARIANCES, Gaussian
+from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
+from scwlearn.covariance.gaussian import MEAN_SCALE
+from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
-from scwlearn.memory import require_memory
+from scwlearn.memory import memory_for
 from scwlearn.rules import Parameter, Rule, find_rule
 
 Array = NDArray[np.float64]
@@ -25,11 +26,11 @@ Array = NDArray[np.float64]
 AUTO_FULL_LIMIT = 500
 
 # Products of these with any value that a row may hold stay finite.
-_INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=0.0, high=1e100)
+_INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100)
 
 # A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 # Ctrl-C is answered at once.
-_WORK = 1e8
+_WORK_OF_A_BLOCK = 1e8
 
 
 class Trace(NamedTuple):
@@ -53,6 +54,9 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.seen + other.seen, self.mistakes + other.mistakes, self.updates + other.updates)
 
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(self.seen - other.seen, self.mistakes - other.mistakes, self.updates - other.updates)
+
 
 class Learner:
     """An algorithm at work, on labels -1 and +1.
@@ -64,7 +68,7 @@ class Learner:
         your own, which is called for each example.
     covariance : {"auto", "full", "diagonal", "diagonal-drop", "identity"}
         How Sigma is kept. "auto" is "identity" for first-order rules, "full" for second-order ones with up
-        to AUTO_FULL_LIMIT features, else "diagonal".
+        to AUTO_FULL_LIMIT features, else the diagonal that suits the rule.
     intercept : bool
         Whether to append a constant feature 1.
     initial_variance : float
@@ -97,14 +101,22 @@ class Learner:
             raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")
         elif parameters:
             raise TypeError(f"a function as rule has no parameters, got {', '.join(parameters)}")
-        if covariance not in ("auto", *COVARIANCES):
+        if not isinstance(covariance, str) or covariance not in ("auto", *COVARIANCES):
             raise ValueError(f"covariance must be one of auto, {', '.join(COVARIANCES)}, got {covariance!r}")
         self.covariance = covariance
+        if not isinstance(intercept, bool | np.bool_):
+            raise TypeError(f"intercept must be True or False, got {intercept!r}")
         self.intercept = bool(intercept)
         self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
         self.parameters = parameters
-        self.counts = Counts()
         self.gaussian: Gaussian | None = None
+        # Rows, mistakes and updates, where the native loop adds to them.
+        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
+
+    @property
+    def counts(self) -> Counts:
+        """What this learner has gone through so far."""
+        return Counts(*self._tally.tolist())
 
     @property
     def n_features(self) -> int | None:
@@ -112,15 +124,23 @@ class Learner:
         return None if self.gaussian is None else self.gaussian.size - self.intercept
 
     def with_parameters(self, parameters: dict[str, float]) -> Learner:
-        """This learner, on the same model, with other values of the rule's parameters from here on."""
-        other = copy(self)
+        """A learner on the same model, in the same memory, with other values of the rule's parameters."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
         return other
 
-    def learn(self, x: Any, y: ArrayLike, *, order: NDArray[np.intp] | None = None) -> Counts:
+    def __copy__(self) -> Learner:
+        # A copy that shared its memory would learn for both.
+        other = self.with_parameters(self.parameters)
+        other.gaussian = None if self.gaussian is None else self.gaussian.copy()
+        other._tally = self._tally.copy()
+        return other
+
+    def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way.
 
-        All or nothing: an error changes nothing.
+        All or nothing: after an error everything is as it was. (Ctrl-C in a batch of a few rows may come after them.)
         """
         return self._learn(x, y, order, None)
 
@@ -134,10 +154,10 @@ class Learner:
     def scores(self, x: Any) -> Array:
         """mu.x for each row."""
         gaussian = self._fitted()
-        weights = gaussian.weights()
-        intercept = weights[-1] if self.intercept else 0.0
-        weights = weights[: self.n_features]
-        return self._by_block(x, lambda block: block.matrix() @ weights + intercept)
+        # The scale goes to the product, not to the weights: those may be many more than the rows have features.
+        scale = gaussian.scalars[MEAN_SCALE]
+        mean, intercept = gaussian.mean[: self.n_features], gaussian.mean[-1] if self.intercept else 0.0
+        return self._by_block(x, lambda block: scale * (block.matrix() @ mean + intercept))
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x for each row: how unsure its score is."""
@@ -150,23 +170,27 @@ class Learner:
         known = gaussian.size - self.intercept
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        self._check_memory(n_features + self.intercept)
-        self.gaussian = gaussian.widened(known, n_features - known)
+        with _memory_for(gaussian.covariance, n_features + self.intercept):
+            self.gaussian = gaussian.widened(known, n_features - known)
 
-    def _learn(self, x: Any, y: ArrayLike, order: NDArray[np.intp] | None, lines: Array | None) -> Counts:
+    def _learn(self, x: Any, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
         rows = self._rows(x)
-        labels = _labels(y, len(rows))
-        if order is not None:
-            _check_order(order, len(rows))
-        gaussian = self.gaussian if self.gaussian is not None else self._prior(rows.width)
+        labels = check_signs(y, len(rows))
+        places = None if order is None else _row_numbers(order, len(rows))
+        gaussian = self._prior(rows.width) if self.gaussian is None else self.gaussian.writable()
+        tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         rule, constants = self._native_rule()
-        work = np.empty(WORK_VECTORS * gaussian.size)
-        learned = Counts()
-        block_rows = self._block_rows(rows, gaussian)
-        with _all_or_nothing(gaussian, needed=callable(rule) or len(rows) > block_rows):
-            for block in rows.blocks(block_rows, order):
+        per_row = gaussian.covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
+        block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
+        # Nothing can fail in the middle of a block of a spelled rule; a copy is taken where something might, or where
+        # it costs little beside the work.
+        safe = not callable(rule) and len(rows) * per_row < 8 * gaussian.covariance.entries(gaussian.size)
+        before = self.counts
+        with _all_or_nothing(gaussian, tally, needed=not safe):
+            work = np.empty(WORK_VECTORS * gaussian.size)
+            for block in rows.blocks(block_rows, places):
                 part = slice(block.start, block.start + block.count)
-                mistakes, updates = learn_rows(
+                learn_rows(
                     rule,
                     constants,
                     gaussian.covariance.name,
@@ -175,18 +199,17 @@ class Learner:
                     block.offsets,
                     block.width,
                     self.intercept,
-                    labels[part] if order is None else labels[order[part]],
+                    labels[part] if places is None else labels[places[part]],
                     gaussian.mean,
                     gaussian.spread,
                     gaussian.scalars,
+                    tally,
                     work,
                     gaussian.initial_variance,
                     None if lines is None else lines[part],
                 )
-                learned += Counts(block.count, mistakes, updates)
-        self.gaussian = gaussian
-        self.counts += learned
-        return learned
+            self.gaussian, self._tally = gaussian, tally
+        return self.counts - before
 
     def _rows(self, x: Any) -> Rows:
         rows = as_rows(x)
@@ -197,23 +220,17 @@ class Learner:
     def _prior(self, width: int) -> Gaussian:
         covariance = COVARIANCES[self._covariance_for(width)]
         size = width + self.intercept
-        self._check_memory(size, covariance.name)
-        return Gaussian.prior(covariance, size, self.initial_variance)
+        with _memory_for(covariance, size):
+            return Gaussian.prior(covariance, size, self.initial_variance)
 
     def _covariance_for(self, width: int) -> str:
         if self.covariance != "auto":
             return self.covariance
         if isinstance(self.rule, Rule) and self.rule.order == 1:
             return "identity"
-        return "full" if width <= AUTO_FULL_LIMIT else "diagonal"
-
-    def _check_memory(self, size: int, name: str | None = None) -> None:
-        name = name or self._fitted().covariance.name
-        require_memory(
-            8 * COVARIANCES[name].entries(size),
-            what=f"covariance={name!r} with {size} weights",
-            instead='covariance="diagonal" needs only two numbers a feature',
-        )
+        if width <= AUTO_FULL_LIMIT:
+            return "full"
+        return self.rule.diagonal if isinstance(self.rule, Rule) else "diagonal"
 
     def _fitted(self) -> Gaussian:
         if self.gaussian is None:
@@ -229,14 +246,10 @@ class Learner:
             return rule.name, list(rule.constants(self.parameters).values())
         return called_rule(rule, self.parameters), []
 
-    def _block_rows(self, rows: Rows, gaussian: Gaussian) -> int:
-        per_row = max(1.0, rows.stored / max(1, len(rows))) + 3.0 * gaussian.covariance.entries(gaussian.size)
-        return max(1, int(_WORK / per_row))
-
     def _by_block(self, x: Any, of_block: Callable[[Block], Array]) -> Array:
         rows = self._rows(x)
         # What a block becomes on the way (a converted copy, x R) stays within some 10 MB.
-        dense = self._fitted().covariance.name == "full" or rows.stored == len(rows) * rows.width
+        dense = self._fitted().covariance.name == "full"
         per_row = rows.width if dense else rows.stored // max(1, len(rows))
         parts = [of_block(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -252,29 +265,31 @@ class Learner:
 
 
 @contextmanager
-def _all_or_nothing(gaussian: Gaussian, *, needed: bool) -> Iterator[None]:
-    """Put the model back as it was when anything is raised (a rule's error, Ctrl-C)."""
-    before = gaussian.copy() if needed else None
+def _all_or_nothing(gaussian: Gaussian, tally: NDArray[np.int64], *, needed: bool) -> Iterator[None]:
+    """Put the model and the counts back as they were when anything is raised (a rule's error, Ctrl-C)."""
+    before = (gaussian.copy(), tally.copy()) if needed else None
     try:
         yield
     except BaseException:
         if before is not None:
-            gaussian.become(before)
+            gaussian.become(before[0])
+            np.copyto(tally, before[1])
         raise
 
 
-def _labels(y: ArrayLike, count: int) -> NDArray[np.int8]:
-    labels = np.asarray(y)
-    if labels.shape != (count,):
-        raise ValueError(f"y must be a vector of {count} labels, one a row of X, got the shape {labels.shape}")
-    wrong = np.flatnonzero((labels != 1) & (labels != -1))
-    if len(wrong):
-        raise ValueError(f"a learner's labels are -1 and +1, got y[{wrong[0]}] = {labels[wrong[0]].item()!r}")
-    return labels.astype(np.int8)
+def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:
+    return memory_for(
+        # While it learns there may be a copy, to go back to.
+        2 * 8 * covariance.entries(size),
+        what=f"covariance={covariance.name!r} with {size} weights",
+        instead='covariance="diagonal" needs only two numbers a feature',
+    )
 
 
-def _check_order(order: NDArray[np.intp], count: int) -> None:
-    if order.shape != (count,) or order.dtype.kind not in "iu":
-        raise ValueError(f"order must be a vector of {count} row numbers, got {order.dtype} of shape {order.shape}")
-    if count and not 0 <= order.min() <= order.max() < count:
-        raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {order.min()} to {order.max()}")
+def _row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
+    places = np.asarray(order)
+    if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
+        raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")
+    if count and not 0 <= places.min() <= places.max() < count:
+        raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {places.min()} to {places.max()}")
+    return places.astype(np.intp)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
     """Bytes that can be had without swapping; None where the system does not say."""
+    known = [n for n in (_of_the_machine(), _of_the_container()) if n is not None]
+    return min(known, default=None)
+
+
+def _of_the_machine() -> int | None:
     try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
     except OSError:
         pass
     try:
@@ -20,10 +29,23 @@ def available_memory() -> int | None:
         return None
 
 
-def require_memory(needed: int, *, what: str, instead: str) -> None:
-    """Raise a ValueError that says how much is needed, how much there is and what to choose instead."""
+def _of_the_container() -> int | None:
+    try:
+        limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return None if limit == "max" else max(0, int(limit) - int(used))
+    except (OSError, ValueError):
+        return None
+
+
+@contextmanager
+def memory_for(needed: int, *, what: str, instead: str) -> Iterator[None]:
+    """A ValueError that says how much is needed and what to choose instead, before or in place of a MemoryError."""
     available = available_memory()
+    has = "more than can be had" if available is None else f"{available / 2**30:.3g} GiB are available"
+    refusal = ValueError(f"{what} needs {needed / 2**30:.3g} GiB of memory and {has}; {instead}")
     if available is not None and needed > available:
-        raise ValueError(
-            f"{what} needs {needed / 2**30:.3g} GiB of memory and {available / 2**30:.3g} GiB are available; {instead}"
-        )
+        raise refusal
+    try:
+        yield
+    except MemoryError:
+        raise refusal from None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.data.rows import as_rows
+from scwlearn.data.labels import check_signs
+from scwlearn.data.rows import Rows, as_rows
 from scwlearn.learner import Counts, Learner
 
 
@@ -40,16 +42,17 @@ def progressive_validation(learner: Learner, x: Any, y: ArrayLike, *, checkpoint
     [500, 1000, 1500, 2000]
     """
     rows = as_rows(x)
-    labels = np.asarray(y)
-    if labels.shape != (len(rows),):
-        raise ValueError(f"y must be a vector of {len(rows)} labels, one a row of X, got the shape {labels.shape}")
+    labels = check_signs(y, len(rows))
     if checkpoints < 1:
         raise ValueError(f"checkpoints must be at least 1, got {checkpoints!r}")
-    total, seconds, start = Counts(), 0.0, 0
-    for stop in np.unique(np.linspace(0, len(rows), checkpoints + 1).astype(int))[1:]:
-        part = rows.part(start, int(stop))
+    return _reports(learner, rows, labels, np.unique(np.linspace(0, len(rows), checkpoints + 1).astype(int)))
+
+
+def _reports(learner: Learner, rows: Rows, labels: NDArray[np.int8], cuts: NDArray[np.intp]) -> Iterator[Progress]:
+    total, seconds = Counts(), 0.0
+    for start, stop in pairwise(cuts.tolist()):
+        part = rows.part(start, stop)
         began = time.perf_counter()
         total += learner.learn(part, labels[start:stop])
         seconds += time.perf_counter() - began
         yield Progress(total, seconds)
-        start = int(stop)

@@ -27,8 +27,9 @@ _SECOND_ORDER = (
         "covariance",
         "str",
         "auto",
-        'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), or "auto": full '
-        "while there are few features, else diagonal. `covariance_kind_` says which it became.",
+        'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (it '
+        'never moves), or "auto": full while there are few features, else the diagonal that suits the rule. '
+        "`covariance_kind_` says which it became.",
     ),
     Setting("initial_variance", "float", 1.0, "The prior is N(0, initial_variance I)."),
 )
@@ -47,7 +48,7 @@ def settings(rule: Rule) -> tuple[Setting, ...]:
 
 
 def _bounded(meaning: str, low: float, high: float) -> str:
-    return f"{meaning} Between {low:g} and {high:g}."
+    return f"{meaning} Strictly between {low:g} and {high:g}."
 
 
 def signature(rule: Rule) -> inspect.Signature:
@@ -107,8 +108,8 @@ Examples
 >>> from scwlearn import {rule.estimator}
 >>> X, y = load_breast_cancer(return_X_y=True)
 >>> model = make_pipeline(StandardScaler(), {rule.estimator}())
->>> bool(model.fit(X, y).score(X, y) > 0.9)
-True
+>>> model.fit(X, y)[-1].n_seen_
+569
 """
 
 

@@ -24,6 +24,9 @@ class Covariance(Protocol):
     def entries(self, size: int) -> int:
         """How many numbers a model of this size keeps."""
 
+    def work(self, size: int, stored: float) -> float:
+        """About how many multiplications a row with so many stored values takes, update included."""
+
     def start(self, size: int, prior: float) -> Array:
         """The spread of the prior: variance `prior` in every direction."""
 
@@ -32,6 +35,9 @@ class Covariance(Protocol):
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         """The diagonal of Sigma/scale."""
+
+    def root(self, spread: Array, size: int, prior: float) -> Array:
+        """A matrix R with R R' = Sigma/scale."""
 
     def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
         """x'Sigma x/scale for each row."""

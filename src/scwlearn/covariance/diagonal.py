@@ -18,6 +18,9 @@ class Diagonal:
     def entries(self, size: int) -> int:
         return size
 
+    def work(self, size: int, stored: float) -> float:
+        return 1 + 6 * stored
+
     def start(self, size: int, prior: float) -> Array:
         return np.full(size, prior)
 
@@ -26,6 +29,9 @@ class Diagonal:
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         return spread.copy()
+
+    def root(self, spread: Array, size: int, prior: float) -> Array:
+        return np.diag(np.sqrt(spread))
 
     def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
         return np.asarray(squares(x) @ spread)

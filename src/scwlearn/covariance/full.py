@@ -20,8 +20,14 @@ class Full:
     def entries(self, size: int) -> int:
         return (size + 1) * size
 
+    def work(self, size: int, stored: float) -> float:
+        return 1 + size * stored / 2 + size * size
+
     def start(self, size: int, prior: float) -> Array:
-        return np.vstack([np.full((1, size), prior), np.eye(size)])
+        spread = np.zeros((size + 1, size))
+        spread[0] = prior
+        np.fill_diagonal(spread[1:], 1.0)
+        return spread
 
     def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
         size = len(spread) - 1
@@ -32,15 +38,16 @@ class Full:
         return wider
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
-        return _squared_lengths(self.root(spread))
+        # In slices, so that nothing of the size of Sigma is made.
+        slices = np.array_split(np.arange(size), max(1, size // 256))
+        return np.concatenate([_squared_lengths(spread[1 + rows] * np.sqrt(spread[0])) for rows in slices])
 
-    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
-        return _squared_lengths(np.asarray(x @ self.root(spread)))
-
-    def root(self, spread: Array) -> Array:
-        """A matrix R with R R' = Sigma/scale. U alone may be large where D is small; R is no larger than Sigma."""
+    def root(self, spread: Array, size: int, prior: float) -> Array:
         root: Array = spread[1:] * np.sqrt(spread[0])
         return root
+
+    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+        return _squared_lengths(np.asarray(x @ spread[1:]) * np.sqrt(spread[0]))
 
 
 def _squared_lengths(rows: Array) -> Array:

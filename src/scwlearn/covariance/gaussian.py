@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scwlearn._native import SCALARS
 from scwlearn.covariance.base import Array, Covariance, Matrix
-from scwlearn.covariance.full import Full
 
 # The places in `scalars`, as in native/model.hpp.
-MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(6)
+MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Gaussian:
     def prior(cls, covariance: Covariance, size: int, initial_variance: float) -> Gaussian:
         """The model that has seen nothing."""
         spread = covariance.start(size, initial_variance)
-        scalars = np.zeros(6)
+        scalars = np.zeros(SCALARS)
         scalars[[MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
         return cls(covariance, initial_variance, np.zeros(size), spread, scalars)
 
@@ -44,6 +44,11 @@ class Gaussian:
         """The same model in memory of its own."""
         arrays = (self.mean.copy(), self.spread.copy(), self.scalars.copy())
         return Gaussian(self.covariance, self.initial_variance, *arrays)
+
+    def writable(self) -> Gaussian:
+        """This model, or a copy where its memory cannot be written to (joblib maps large arrays so)."""
+        arrays = (self.mean, self.spread, self.scalars)
+        return self if all(a.flags.writeable for a in arrays) else self.copy()
 
     def become(self, other: Gaussian) -> None:
         """Take on the state of another model of the same size, in this one's memory."""
@@ -68,14 +73,12 @@ class Gaussian:
         return scale * self.covariance.variances(self.spread, self.size, self.initial_variance)
 
     def root(self) -> Array:
-        """R with Sigma = R R'; for a full covariance."""
-        if not isinstance(self.covariance, Full):
-            raise ValueError(f"only a full covariance has a root; this one is {self.covariance.name}")
-        root: Array = np.sqrt(self.scalars[SPREAD_SCALE]) * self.covariance.root(self.spread)
-        return root
+        """R with Sigma = R R'."""
+        scale: float = np.sqrt(self.scalars[SPREAD_SCALE])
+        return scale * self.covariance.root(self.spread, self.size, self.initial_variance)
 
     def matrix(self) -> Array:
-        """Sigma, exactly symmetric; for a full covariance."""
+        """Sigma, exactly symmetric."""
         root = self.root()
         half = root @ root.T
         matrix: Array = (half + half.T) / 2

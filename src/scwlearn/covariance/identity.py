@@ -15,6 +15,9 @@ class Identity:
     def entries(self, size: int) -> int:
         return 0
 
+    def work(self, size: int, stored: float) -> float:
+        return 1 + 3 * stored
+
     def start(self, size: int, prior: float) -> Array:
         return np.empty(0)
 
@@ -23,6 +26,9 @@ class Identity:
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         return np.full(size, prior)
+
+    def root(self, spread: Array, size: int, prior: float) -> Array:
+        return np.diag(np.full(size, np.sqrt(prior)))
 
     def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
         return prior * np.asarray(squares(x).sum(axis=1)).reshape(-1)

@@ -85,18 +85,22 @@ class Rows:
                 yield Block(x.data, indices, offsets, self.width, start, stop - start)
             else:
                 dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
-                yield Block(np.ascontiguousarray(x, dtype=dtype), None, None, self.width, start, stop - start)
+                yield Block(np.require(x, dtype, ["C", "A"]), None, None, self.width, start, stop - start)
 
     def _scan(self) -> bool:
         """Raise for the first bad value or index; whether each row names each feature once."""
         each_once = True
-        # Where a block has to be converted it stays in the cache.
-        for block in self.blocks(max(1, self.count if self._sparse else 8192 // max(1, self.width))):
+        # What has to be converted is converted in blocks that stay in the cache.
+        for block in self.blocks(max(1, self.count if self._in_place() else 8192 // max(1, self.width))):
             problem, row, place, in_order = scan_rows(block.values, block.indices, block.offsets, self.width)
             each_once = each_once and in_order
             if problem:
                 raise ValueError(self._describe(problem, block, row, place))
         return each_once
+
+    def _in_place(self) -> bool:
+        """Whether the native loops can read the values where they lie."""
+        return self._sparse or (self._x.dtype in _KEPT and self._x.flags.c_contiguous and self._x.flags.aligned)
 
     def _describe(self, problem: str, block: Block, row: int, place: int) -> str:
         if problem == "offset":
@@ -144,7 +148,7 @@ def _as_csr(x: Any) -> Any:
     indices, offsets = _one_index_type(csr)
     if len(offsets) != csr.shape[0] + 1 or len(csr.data) != len(indices):
         raise ValueError("X is not a valid CSR matrix: its arrays have lengths that do not fit each other")
-    values = csr.data if csr.data.dtype in _KEPT else csr.data.astype(np.float64)
+    values = np.require(csr.data, csr.data.dtype if csr.data.dtype in _KEPT else np.float64, ["C", "A"])
     if values is csr.data and indices is csr.indices and offsets is csr.indptr:
         return csr
     # Put together by hand: the constructor would look at the arrays, and may change the type of the indices.
@@ -160,6 +164,8 @@ def _sound(x: Any) -> Any:
             x.check_format(full_check=True)
         elif x.format == "coo":
             sparse.coo_array((x.data, x.coords), shape=x.shape)
+        elif x.format == "lil" and [*map(len, x.rows)] != [*map(len, x.data)]:
+            raise ValueError("its rows and data have lengths that do not fit each other")
     except ValueError as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
     return x
@@ -169,4 +175,4 @@ def _one_index_type(csr: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Indices and offsets, both int32 or both int64."""
     types = {csr.indices.dtype, csr.indptr.dtype}
     common = np.dtype(np.int32) if types == {np.dtype(np.int32)} else np.dtype(np.int64)
-    return csr.indices.astype(common, copy=False), csr.indptr.astype(common, copy=False)
+    return np.require(csr.indices, common, ["C", "A"]), np.require(csr.indptr, common, ["C", "A"])

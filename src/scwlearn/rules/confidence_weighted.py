@@ -14,7 +14,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 CITE_CW = "Crammer, Dredze and Pereira 2008. Exact convex confidence-weighted learning. NIPS"
 CITE_SCW = "Wang, Zhao and Hoi 2012. Exact soft confidence-weighted learning. ICML"
 
-# Beyond this the normalised margin itself would overflow; no step depends on it that far out.
+# Beyond this the step itself would overflow.
 FAR = 1e150
 
 
@@ -66,6 +66,8 @@ def towards_confidence(alpha: float, v: float, phi: float) -> Step:
     non_separable=False,
     adaptive_margin=True,
     cite=CITE_CW,
+    # By precision, each wrong label shrinks every feature of its example by the whole of a step without limit.
+    diagonal="diagonal-drop",
 )
 def cw(m: float, v: float, phi: float) -> Step:
     """min KL subject to y mu.x >= phi sqrt(x'Sigma x) (equation 3: the exact, standard-deviation form)."""

@@ -5,13 +5,14 @@ Only the standard library is imported here, because the build reads these declar
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: What a rule may look at, in the order in which the loops pass it: the margin y mu.x, the variance
 #: x'Sigma x, the squared length of mu (in the metric of the prior) and the number of the round, from 1.
@@ -66,7 +67,10 @@ class Parameter:
         allowed = f"a number strictly between {self.low:g} and {self.high:g}"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(f"{self.name} must be {allowed}, got {value!r}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number may be larger than any float
+            number = math.inf
         if not self.low < number < self.high:
             raise ValueError(f"{self.name} must be {allowed}, got {value!r}")
         return number
@@ -90,6 +94,8 @@ class Rule:
     non_separable: bool
     adaptive_margin: bool
     cite: str
+    #: The covariance that "auto" takes for data with many features (docs/covariances.md has the measurements).
+    diagonal: str = "diagonal"
     arguments: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,9 +110,13 @@ class Rule:
             raise TypeError(f"{self.name} takes {', '.join(unknown)}; a rule may take {', '.join(known)}")
         object.__setattr__(self, "arguments", arguments)
 
-    def __reduce__(self) -> tuple[Callable[[str], Rule], tuple[str]]:
-        # The function's name now means this object, so a pickle holds the name.
-        return find_rule, (self.name,)
+    def __reduce__(self) -> tuple[Callable[..., Rule], tuple[object, ...]]:
+        # The function's name now means this object, so a pickle holds that name and where it is declared. What is
+        # declared in a script or a notebook can only be sent along, which joblib and cloudpickle do.
+        if self.function.__module__ != "__main__":
+            return _rule_of_module, (self.function.__module__, self.name)
+        declaration = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _FROM_FUNCTION}
+        return _declare, (self.function, declaration)
 
     @property
     def confidence(self) -> bool:
@@ -155,6 +165,7 @@ def rule(
     non_separable: bool,
     adaptive_margin: bool = False,
     cite: str,
+    diagonal: str = "diagonal",
 ) -> Callable[[Callable[..., Step]], Rule]:
     """Declare the decorated function an algorithm under its own name.
 
@@ -163,28 +174,38 @@ def rule(
     and functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
     """
 
-    def declare(function: Callable[..., Step]) -> Rule:
-        declared = Rule(
-            function=function,
-            name=function.__name__,
-            title=title,
-            estimator=estimator,
-            order=order,
-            parameters=parameters,
-            large_margin=large_margin,
-            non_separable=non_separable,
-            adaptive_margin=adaptive_margin,
-            cite=cite,
-        )
-        for other in _declared.values():
-            # Running a notebook cell again declares the same function again: that one is replaced.
-            again = other.name == declared.name and other.function.__module__ == function.__module__
-            if not again and {other.name, other.estimator} & {declared.name, declared.estimator}:
-                raise ValueError(f"the name {declared.name} ({estimator}) is taken by {other.function.__module__}")
-        _declared[declared.name] = declared
-        return declared
+    declaration = {
+        "title": title,
+        "estimator": estimator,
+        "order": order,
+        "parameters": parameters,
+        "large_margin": large_margin,
+        "non_separable": non_separable,
+        "adaptive_margin": adaptive_margin,
+        "cite": cite,
+        "diagonal": diagonal,
+    }
+    return lambda function: _declare(function, declaration)
 
-    return declare
+
+_FROM_FUNCTION = ("function", "name", "arguments")
+
+
+def _declare(function: Callable[..., Step], declaration: dict[str, Any]) -> Rule:
+    declared = Rule(function=function, name=function.__name__, **declaration)
+    for other in _declared.values():
+        # Running a notebook cell again declares the same function again: that one is replaced.
+        again = other.name == declared.name and other.function.__module__ == function.__module__
+        if not again and {other.name, other.estimator} & {declared.name, declared.estimator}:
+            where = other.function.__module__
+            raise ValueError(f"the name {declared.name} ({declared.estimator}) is taken by {where}")
+    _declared[declared.name] = declared
+    return declared
+
+
+def _rule_of_module(module: str, name: str) -> Rule:
+    importlib.import_module(module)
+    return find_rule(name)
 
 
 def all_rules() -> list[Rule]:

@@ -13,6 +13,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     large_margin=True,
     non_separable=True,
     cite="Crammer and Lee 2010. Learning via Gaussian herding. NIPS",
+    diagonal="diagonal-drop",
 )
 def nherd(m: float, v: float, C: float) -> Step:
     """Move every weight vector w of the Gaussian by its own PA-II step, linearly: Sigma <- Q Sigma Q'."""

@@ -5,7 +5,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi')
+# The folders are there for files that go away.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -not -path '*__pycache__*' \
+  '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' ')')
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test lint sanitize docs wheel lock clean
@@ -20,6 +22,8 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy native/spell.py
+	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 
 # The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -50,6 +54,7 @@ clean:
 	rm -rf $(VENV) build dist docs/build docs/gallery docs/generated demo-output
 
 $(VENV)/build.stamp: constraints.txt pyproject.toml
+	@echo "Setting up in $(VENV): some minutes, once."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) pip
 	$(INSTALL) --group build
@@ -60,5 +65,6 @@ $(VENV)/%.stamp: $(VENV)/build.stamp
 	touch $@
 
 $(VENV)/package.stamp: $(VENV)/build.stamp $(SOURCES)
+	@echo "Building the native module."
 	$(INSTALL) --no-build-isolation --no-deps .
 	touch $@

@@ -83,7 +83,7 @@ def source(function: Callable[..., Any]) -> str:
 def section(rule: Rule) -> str:
     """A rule's own part of the page: the code that is the rule, where it comes from, its grid."""
     grids = [f"- `{p.name}`: {', '.join(f'{v:g}' for v in p.grid)}" for p in rule.parameters if p.grid]
-    grid = "\nThe paper tries\n\n" + "\n".join(grids) + "\n" if grids else ""
+    grid = "\nThe grid for tuning:\n\n" + "\n".join(grids) + "\n" if grids else ""
     return f"""
 ## {rule.title}
 

@@ -70,12 +70,6 @@ def test_the_example_of_each_estimator_runs(rule):
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-def test_the_examples_in_the_readme_run():
-    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
-    assert tried > 0
-    assert failed == 0
-
-
 def test_the_version_is_the_same_everywhere():
     version = scwlearn.__version__
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()

@@ -68,7 +68,9 @@ def main(arguments: list[str] | None = None) -> int:
     out = Console(width=wide)
     for block in blocks:
         out.print(table3(block))
-    out.print("*: the best, and what a paired t-test at 95 % cannot tell from it. One pass, no intercept, full")
+    out.print(
+        "*: the best, and what a paired t-test at 95 % cannot tell from it. Time: median. One pass, no intercept, full"
+    )
     out.print("covariance for the second-order algorithms (from SOP on), parameters tuned on one other permutation.")
     picture = figure1(blocks, given.output / "figure1.png")
     out.print(f"Curves like the paper's Figure 1: {os.fspath(picture.resolve())}", soft_wrap=True)

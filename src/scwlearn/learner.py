@@ -182,9 +182,10 @@ class Learner:
         rule, constants = self._native_rule()
         per_row = gaussian.covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
         block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
-        # Nothing can fail in the middle of a block of a spelled rule; a copy is taken where something might, or where
-        # it costs little beside the work.
-        safe = not callable(rule) and len(rows) * per_row < 8 * gaussian.covariance.entries(gaussian.size)
+        # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
+        # model would cost more than the work.
+        kept = gaussian.size + gaussian.covariance.entries(gaussian.size)
+        safe = not callable(rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
         before = self.counts
         with _all_or_nothing(gaussian, tally, needed=not safe):
             work = np.empty(WORK_VECTORS * gaussian.size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from exact_sigma import Array, Exact, squared, symmetric, udu
 from scipy.linalg import solve_triangular
 
 
-class Form:
+class Form(ABC):
     """Sigma = (Sigma^-1 + k x x')^-1 again and again; `kept` is all that a form remembers between rows."""
 
     title = ""
@@ -22,13 +23,13 @@ class Form:
     def __init__(self, size: int, dtype: Any = np.float64) -> None:
         self.kept: Array = np.eye(size, dtype=dtype)
 
+    @abstractmethod
     def look(self, x: Array) -> float:
         """x'Sigma x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def move(self, k: float, v: float) -> Array:
         """Sigma x for the row looked at last; then Sigma moves by k."""
-        raise NotImplementedError
 
     def exact(self) -> Exact:
         """The matrix that `kept` stands for, without rounding."""

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from scwlearn.rules import declare
+
 DATA = Path(os.environ.get("SCWLEARN_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture
+def registry():
+    """The registry of rules, put back afterwards as it was."""
+    before = dict(declare._declared)
+    yield
+    declare._declared.clear()
+    declare._declared.update(before)
 
 
 @pytest.fixture(scope="session")

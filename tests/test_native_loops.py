@@ -10,7 +10,7 @@ from scipy import sparse
 from reference import NAMES, run
 from scwlearn import Learner, rules
 from scwlearn.covariance import COVARIANCES
-from scwlearn.rules import HOLD, Parameter, Step, all_rules, declare
+from scwlearn.rules import HOLD, Parameter, Step, all_rules
 
 pytestmark = pytest.mark.native
 
@@ -244,15 +244,6 @@ def test_a_bad_answer_on_the_first_rows_leaves_the_learner_new():
         learner.learn(*examples())
     assert learner.gaussian is None
     assert learner.counts.seen == 0
-
-
-@pytest.fixture
-def registry():
-    """The registry of rules, put back as it was afterwards."""
-    before = dict(declare._declared)
-    yield
-    declare._declared.clear()
-    declare._declared.update(before)
 
 
 @pytest.mark.usefixtures("registry")

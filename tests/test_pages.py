@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from scwlearn.rules import declare
-
 ROOT = Path(__file__).parents[1]
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if ">>> " in page.read_text()]
 
@@ -21,20 +19,11 @@ def code(page):
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture
-def _registry():
-    """The registry of rules, put back as it was: a page declares one of its own."""
-    before = dict(declare._declared)
-    yield
-    declare._declared.clear()
-    declare._declared.update(before)
-
-
 def test_the_pages_with_examples_are_found():
     assert {"README.md", "quickstart.md", "own_rule.md", "paper.md", "numerics.md"} <= {page.name for page in PAGES}
 
 
-@pytest.mark.usefixtures("_registry")
+@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_show_what_it_says(page):
     test = doctest.DocTestParser().get_doctest(code(page), {"__name__": "page"}, page.name, str(page), 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,10 +149,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             other._learner = copy(self._learner)
         return other
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         # By its rule, which knows where it was declared; a subclass is found by its name as usual.
         if type(self).__module__ != ESTIMATORS:
-            return super().__reduce__()
+            return super().__reduce_ex__(protocol)
         return _new_of_rule, (self._rule,), self.__getstate__()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -183,8 +183,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learner.with_parameters(now.parameters)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # Rows checks the values and says where a bad one is.
-        # Rows also converts, after it has looked whether a sparse matrix is sound.
+        # Rows checks the values and says where a bad one is; it converts once it knows that a sparse matrix is sound.
         accepted = {"accept_sparse": True, "ensure_all_finite": False}
         return Rows(validate_data(self, X, reset=reset, **accepted))
 

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from docutils import nodes
+from latex2mathml.converter import convert as latex_to_mathml
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 import scwlearn
 from scwlearn.rules import Rule, all_rules
@@ -21,7 +25,6 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["build", "examples"]
@@ -29,6 +32,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "scwlearn"
 html_sidebars = {"**": []}
@@ -56,6 +60,23 @@ What all have in common:
 .. autoclass:: scwlearn.classifiers.SecondOrderClassifier
    :members: margin_variance
 """
+
+
+def formula(display: str) -> Callable[[HTML5Translator, nodes.math], None]:
+    """Writes a formula as MathML, which browsers show by themselves: the pages need no script from elsewhere."""
+    tag = "span" if display == "inline" else "p"
+
+    def visit(translator: HTML5Translator, node: nodes.math) -> None:
+        mathml = latex_to_mathml(node.astext(), display=display)
+        translator.body.append(f'<{tag} class="math">{mathml}</{tag}>')
+        raise nodes.SkipNode
+
+    return visit
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (formula("inline"), None), (formula("block"), None))
 
 
 def yes(flag: bool) -> str:

@@ -1,4 +1,4 @@
-"""The promises that every learner keeps (DESIGN.md), as laws: each takes a maker of new learners and drawn examples.
+"""The promises that every learner keeps, as laws: each takes a maker of new learners and drawn examples.
 
 The examples are continuous, so that no comparison inside a rule is a tie which rounding could decide either way.
 """

@@ -126,7 +126,7 @@ def test_a_parameter_that_the_rule_does_not_have_is_refused_by_name(rule):
     assert str(error.value) == f"{rule.name} has no parameter 'gamma'; it has {has or 'none'}"
 
 
-def test_the_error_for_scw1_reads_as_the_style_guide_has_it():
+def test_the_error_for_an_unknown_parameter_names_the_known_ones():
     with pytest.raises(TypeError, match=r"^scw1 has no parameter 'r'; it has C, eta$"):
         find_rule("scw1").check({"r": 1.0})
 

@@ -33,7 +33,7 @@ class Stream:
         return x, y
 
 
-# The four streams of ALGORITHMS.md section 8.
+# Streams that are collinear and badly scaled (docs/numerics.md).
 STREAMS = {
     "SCW-I, float32, scale 100, noise 1e-6": Stream("scw1", np.float32, 1e2, 1e-6),
     "SCW-I, float64, scale 1e4, noise 1e-8": Stream("scw1", np.float64, 1e4, 1e-8),

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import scwlearn
 from helpers import state
-from scwlearn import SCW1
+from scwlearn import SCW1, memory
 from scwlearn.covariance.full import Full
 from scwlearn.rules import all_rules
 
@@ -156,6 +156,15 @@ def test_an_allocation_that_fails_is_the_same_refusal(monkeypatch):
     monkeypatch.setattr(Full, "start", none_left)
     with pytest.raises(ValueError, match=r"covariance='full' with 4 weights needs .* GiB of memory"):
         SCW1().fit(X, Y)
+
+
+def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    assert memory.available_memory() == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available_memory() != 600
 
 
 def test_predicting_before_fitting_is_refused():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.data.rows import Rows
+from scwlearn.data.rows import Rows, as_rows
 from scwlearn.learner import Learner
 from scwlearn.rules import find_rule
 
@@ -134,7 +134,7 @@ def loss_bound(
     >>> run.feasible, run.loss <= run.loss_limit
     (True, True)
     """
-    rows = Rows(x)
+    rows = as_rows(x)
     chosen_mu = None if mu is None else _checked("mu", mu, (rows.width,))
     chosen_sigma = None if sigma is None else _checked("sigma", sigma, (rows.width, rows.width))
     learner = Learner("scw1", covariance="full", initial_variance=initial_variance, C=C, eta=eta)

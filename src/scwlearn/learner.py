@@ -28,6 +28,8 @@ AUTO_FULL_LIMIT = 500
 # Products of these with any value that a row may hold stay finite.
 _INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100)
 
+_SPELLED = frozenset(rule_names())
+
 # A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 # Ctrl-C is answered at once.
 _WORK_OF_A_BLOCK = 1e8
@@ -78,7 +80,6 @@ class Learner:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from scwlearn import Learner
     >>> learner = Learner("scw1", C=1.0, eta=0.9)
     >>> learner.learn([[1.0, 0.5], [-1.0, 0.3]], [1, -1])
@@ -242,8 +243,7 @@ class Learner:
         """The name and constants of a rule that the build spelled in C++, or a function to call for each row."""
         rule = self.rule
         # A rule declared elsewhere is not the one that was spelled, even under its name.
-        ours = isinstance(rule, Rule) and rule.function.__module__.startswith("scwlearn.rules.")
-        if isinstance(rule, Rule) and ours and rule.name in rule_names():
+        if isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED:
             return rule.name, list(rule.constants(self.parameters).values())
         return called_rule(rule, self.parameters), []
 

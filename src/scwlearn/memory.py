@@ -40,12 +40,11 @@ def _of_the_container() -> int | None:
 @contextmanager
 def memory_for(needed: int, *, what: str, instead: str) -> Iterator[None]:
     """A ValueError that says how much is needed and what to choose instead, before or in place of a MemoryError."""
+    needs = f"{what} needs {needed / 2**30:.3g} GiB of memory"
     available = available_memory()
-    has = "more than can be had" if available is None else f"{available / 2**30:.3g} GiB are available"
-    refusal = ValueError(f"{what} needs {needed / 2**30:.3g} GiB of memory and {has}; {instead}")
     if available is not None and needed > available:
-        raise refusal
+        raise ValueError(f"{needs}, of which {available / 2**30:.3g} GiB are available; {instead}")
     try:
         yield
     except MemoryError:
-        raise refusal from None
+        raise ValueError(f"{needs}, more than can be had; {instead}") from None

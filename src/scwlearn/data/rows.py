@@ -1,7 +1,8 @@
 """Rows: what a user passes as X, checked once and handed to the native loops block by block.
 
 Dense matrices in any order and numeric type, memory maps, and every SciPy sparse format. C-ordered
-float32 and float64 and CSR are read where they lie; the rest is converted a block at a time.
+float32 and float64 and CSR are read where they lie; other dense matrices are converted a block at a time,
+other sparse formats as a whole.
 """
 
 from __future__ import annotations

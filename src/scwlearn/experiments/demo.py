@@ -22,6 +22,10 @@ from scwlearn.experiments.online_runs import DataSet, OnlineRuns, online_runs
 from scwlearn.experiments.table3 import table3
 from scwlearn.rules import all_rules
 
+LEGEND = """\
+*: the best, and what a paired t-test at 95 % cannot tell from it. Time: median. One pass, no intercept, a full
+covariance for the second-order algorithms (from SOP on), parameters tuned on one other permutation."""
+
 
 def embedded_sets() -> list[DataSet]:
     """The paper's synthetic sets, and two that come with scikit-learn, standardised."""
@@ -68,10 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
     out = Console(width=wide)
     for block in blocks:
         out.print(table3(block))
-    out.print(
-        "*: the best, and what a paired t-test at 95 % cannot tell from it. Time: median. One pass, no intercept, full"
-    )
-    out.print("covariance for the second-order algorithms (from SOP on), parameters tuned on one other permutation.")
+    out.print(LEGEND)
     picture = figure1(blocks, given.output / "figure1.png")
     out.print(f"Curves like the paper's Figure 1: {os.fspath(picture.resolve())}", soft_wrap=True)
     return 0

@@ -129,6 +129,11 @@ class Rule:
         return int(match.group()) if match else 9999
 
     @property
+    def in_package(self) -> bool:
+        """Whether it stands in scwlearn/rules, where the build spells it in C++."""
+        return self.function.__module__.startswith("scwlearn.rules.")
+
+    @property
     def uses_norm(self) -> bool:
         return "norm2" in self.arguments
 

@@ -22,9 +22,10 @@ from scwlearn.experiments.online_runs import DataSet, OnlineRuns, online_runs
 from scwlearn.experiments.table3 import table3
 from scwlearn.rules import all_rules
 
-LEGEND = """\
-*: the best, and what a paired t-test at 95 % cannot tell from it. Time: median. One pass, no intercept, a full
-covariance for the second-order algorithms (from SOP on), parameters tuned on one other permutation."""
+LEGEND = (
+    "*: the best, and what a paired t-test at 95 % cannot tell from it. Time: median. One pass, no intercept, "
+    "a full covariance for the second-order algorithms (from SOP on), parameters tuned on one other permutation."
+)
 
 
 def embedded_sets() -> list[DataSet]:

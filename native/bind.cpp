@@ -1,38 +1,89 @@
-// The only file that knows Python: checks shapes and types, finds the loop, lets go of the GIL.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// The module: looks at shapes and types, finds the loop, lets go of the GIL.
+#include "bind.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <optional>
-#include <string>
 #include <tuple>
-#include <vector>
+#include <utility>
 
-#include "loop.hpp"
 #include "scan.hpp"
 #include "spelled_rules.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace scwlearn;
+using namespace nanobind::literals;
+
+// row_loops.cpp and block_loops.cpp, as compiled for each instruction set.
+#define DECLARE_LOOPS(set)               \
+    namespace scwlearn::set {            \
+    extern const RowLoops row_loops;     \
+    extern const LoopsOverRows block_loops; \
+    }
+DECLARE_LOOPS(portable)
+DECLARE_LOOPS(avx2)
+DECLARE_LOOPS(avx512)
+
+namespace scwlearn {
 
 namespace {
 
-using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
-using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
-using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
+struct InstructionSet {
+    std::string name;
+    const RowLoops* row_loops;
+    const LoopsOverRows* block_loops;
+};
+
+// The instruction sets that this processor has, the best first.
+const std::vector<InstructionSet>& usable_sets() {
+    static const std::vector<InstructionSet> sets = [] {
+        std::vector<InstructionSet> usable;
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("x86-64-v4")) usable.push_back({"avx512", &avx512::row_loops, &avx512::block_loops});
+        if (__builtin_cpu_supports("x86-64-v3")) usable.push_back({"avx2", &avx2::row_loops, &avx2::block_loops});
+#endif
+        usable.push_back({"portable", &portable::row_loops, &portable::block_loops});
+        return usable;
+    }();
+    return sets;
+}
+
+std::atomic<const InstructionSet*> used_set{nullptr};
+
+void use_instruction_set(const std::string& name) {
+    for (const InstructionSet& set : usable_sets())
+        if (name == set.name) {
+            used_set = &set;
+            return;
+        }
+    throw nb::value_error(("this processor has no instruction set of the name " + name).c_str());
+}
+
+std::vector<std::string> instruction_sets() {
+    std::vector<std::string> names;
+    for (const InstructionSet& set : usable_sets()) names.push_back(set.name);
+    return names;
+}
+
+const SpelledRule& spelled_rule(const std::string& name) {
+    for (const SpelledRule& rule : spelled_rules())
+        if (name == rule.name) return rule;
+    throw nb::value_error(("no rule of that name was spelled: " + name).c_str());
+}
+
+// A rule that stayed in Python: called for each row, with the GIL, and free to raise.
+Step ask_python(const void* self, double m, double v, double norm2, double t) {
+    const nb::handle function(static_cast<PyObject*>(const_cast<void*>(self)));
+    const auto [alpha, precision, shrink, grow] =
+        nb::cast<std::tuple<double, double, double, double>>(function(m, v, norm2, t));
+    return {alpha, precision, shrink, grow};
+}
 
 template <class T>
 bool holds(const Array& array) {
     return array.dtype() == nb::dtype<T>();
-}
-
-void require(bool met, const char* what) {
-    if (!met) throw nb::value_error(what);
 }
 
 // Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
@@ -70,68 +121,31 @@ Finding scan(const Rows& rows) {
     }
 }
 
-CovarianceKind covariance_kind(const std::string& name) {
-    for (int kind = 0; kind < kCovarianceKinds; ++kind)
-        if (name == kCovarianceNames[kind]) return static_cast<CovarianceKind>(kind);
-    throw nb::value_error(("there is no covariance of the name " + name).c_str());
-}
-
-const SpelledRule& spelled_rule(const std::string& name) {
-    for (const SpelledRule& rule : spelled_rules())
-        if (name == rule.name) return rule;
-    throw nb::value_error(("no rule of that name was spelled: " + name).c_str());
-}
-
-// A rule that stayed in Python: called for each row, with the GIL, and free to raise.
-struct CalledRule {
-    static constexpr bool kUsesNorm = true;
-    nb::handle function;
-
-    Step operator()(double m, double v, double norm2, double t) const {
-        const auto [alpha, precision, shrink, grow] =
-            nb::cast<std::tuple<double, double, double, double>>(function(m, v, norm2, t));
-        return {alpha, precision, shrink, grow};
-    }
-};
-
-Model model_of(const Rows& rows, Numbers& mean, Numbers& spread, Numbers& scalars, Numbers& work,
-               double initial_variance, CovarianceKind kind) {
-    const auto size = static_cast<std::size_t>(rows.width) + (rows.intercept ? 1 : 0);
-    const std::size_t entries = kind == kIdentity ? 0 : kind == kFull ? size * (size + 1) : size;
-    require(mean.ndim() == 1 && mean.size() == size, "mean has the wrong length");
-    require(spread.size() == entries, "spread has the wrong size");
-    require(scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
-    require(work.size() >= (kind == kFull ? kWorkVectors * size : 0), "work is too short");
-    return {mean.data(), spread.data(), work.data(), reinterpret_cast<Scalars*>(scalars.data()),
-            static_cast<std::int64_t>(size), initial_variance};
-}
-
-void learn_rows(const nb::object& rule, const std::vector<double>& constants, const std::string& covariance,
-                const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
-                std::int64_t width, bool intercept, const Labels& labels, Numbers mean, Numbers spread, Numbers scalars,
-                Tally tally, Numbers work, double initial_variance, const std::optional<Numbers>& trace) {
+void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
+                const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
+                Numbers work, const std::optional<Numbers>& trace, std::int64_t block, int threads) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
-    const CovarianceKind kind = covariance_kind(covariance);
+    require(model.size() == rows.width + (intercept ? 1 : 0), "the model is for rows of another width");
     require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
     require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
             "trace has the wrong size");
-    require(tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
-    const Model model = model_of(rows, mean, spread, scalars, work, initial_variance, kind);
-    double* lines = trace ? trace->data() : nullptr;
-
+    require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
+    require(threads >= 1 && threads <= kMostThreads, "the threads are from 1 to 256");
+    require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size(), block),
+            "work is too short");
+    const Task task{rows,  labels.data(),
+                    model.memory(work.data()), rule.rule(),
+                    trace ? trace->data() : nullptr, block,
+                    threads};
+    const Loop learn = loop_for(model.kind, rows.kind);
     Counts counts;
-    if (nb::isinstance<nb::str>(rule)) {
-        const SpelledRule& spelled = spelled_rule(nb::cast<std::string>(rule));
-        require(constants.size() == spelled.constants, "the rule takes another number of constants");
+    if (rule.is_spelled()) {
         nb::gil_scoped_release nobody_waits;
-        counts = spelled.learn(constants.data(), kind, rows, labels.data(), model, lines);
+        counts = learn(task);
     } else {
-        static constexpr Loops<CalledRule> loops = all_loops<CalledRule>();
-        counts = loops[kind][rows.kind](rows, labels.data(), model, CalledRule{rule}, lines);
+        counts = learn(task);
     }
-    tally.data()[0] += rows.count;
-    tally.data()[1] += counts.mistakes;
-    tally.data()[2] += counts.updates;
+    model.count(rows.count, counts);
 }
 
 std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array& values,
@@ -148,11 +162,9 @@ std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array&
     return {names[static_cast<int>(found.problem)], found.row, found.column, found.sorted};
 }
 
-std::tuple<double, double, double, double> step_of(const std::string& rule, const std::vector<double>& constants,
-                                                   double m, double v, double norm2, double t) {
-    const SpelledRule& spelled = spelled_rule(rule);
-    require(constants.size() == spelled.constants, "the rule takes another number of constants");
-    const Step step = spelled.step(constants.data(), m, v, norm2, t);
+std::tuple<double, double, double, double> step_of(const HeldRule& held, double m, double v, double norm2, double t) {
+    const Rule rule = held.rule();
+    const Step step = rule.ask(rule.self, m, v, norm2, t);
     return {step.alpha, step.precision, step.shrink, step.grow};
 }
 
@@ -164,21 +176,85 @@ std::vector<std::string> rule_names() {
 
 }  // namespace
 
+HeldRule::HeldRule(const std::string& name, std::vector<double> constants)
+    : spelled_(&spelled_rule(name)), constants_(std::move(constants)), uses_norm_(spelled_->uses_norm) {
+    require(constants_.size() == spelled_->constants, "the rule takes another number of constants");
+}
+
+Rule HeldRule::rule() const {
+    if (spelled_ != nullptr) return {spelled_->ask, constants_.data(), uses_norm_};
+    return {&ask_python, function_.ptr(), uses_norm_};
+}
+
+HeldModel::HeldModel(const std::string& covariance, Numbers mean, Numbers spread, Numbers scalars, Tally tally,
+                     double initial_variance)
+    : kind(covariance_kind(covariance)),
+      mean(std::move(mean)),
+      spread(std::move(spread)),
+      scalars(std::move(scalars)),
+      tally(std::move(tally)),
+      initial_variance(initial_variance) {
+    const std::int64_t entries = kind == kIdentity ? 0 : kind == kFull ? size() * (size() + 1) : size();
+    require(this->mean.ndim() == 1, "mean is a vector");
+    require(static_cast<std::int64_t>(this->spread.size()) == entries, "spread has the wrong size");
+    require(this->scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
+    require(this->tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
+}
+
+Memory HeldModel::memory(double* work) const {
+    return {mean.data(), spread.data(), work, reinterpret_cast<Scalars*>(scalars.data()), size(), initial_variance};
+}
+
+void HeldModel::count(std::int64_t rows, const Counts& counts) const {
+    tally.data()[0] += rows;
+    tally.data()[1] += counts.mistakes;
+    tally.data()[2] += counts.updates;
+}
+
+CovarianceKind covariance_kind(const std::string& name) {
+    for (int kind = 0; kind < kCovarianceKinds; ++kind)
+        if (name == kCovarianceNames[kind]) return static_cast<CovarianceKind>(kind);
+    throw nb::value_error(("there is no covariance of the name " + name).c_str());
+}
+
+Loop loop_for(CovarianceKind covariance, RowKind rows) {
+    const InstructionSet& set = *used_set.load();
+    return (covariance == kFull ? *set.block_loops : (*set.row_loops)[covariance])[rows];
+}
+
 NB_MODULE(_native, module) {
+    used_set = &usable_sets().front();
     module.doc() = "The loops of scwlearn in C++.";
     module.attr("LARGEST_VALUE") = kLargestValue;
-    module.attr("WORK_VECTORS") = kWorkVectors;
+    module.attr("LARGEST_BLOCK") = kLargestBlock;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
     module.def("rule_names", &rule_names, "The rules that were spelled in C++ when this module was built.");
-    module.def("step", &step_of, "rule"_a, "constants"_a, "m"_a, "v"_a, "norm2"_a, "t"_a,
-               "The step of a spelled rule: alpha, precision, shrink, grow.");
+    nb::class_<HeldRule>(module, "Rule", "A rule with its constants, or a function to call for each row.")
+        .def(nb::init<const std::string&, std::vector<double>>(), "name"_a, "constants"_a)
+        .def(nb::init<nb::object, bool>(), "function"_a, "uses_norm"_a)
+        .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "Its step: alpha, precision, shrink, grow.");
+    // What is written to is never converted: the result would go to a copy that nobody sees.
+    nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops move in place.")
+        .def(nb::init<const std::string&, Numbers, Numbers, Numbers, Tally, double>(), "covariance"_a,
+             "mean"_a.noconvert(), "spread"_a.noconvert(), "scalars"_a.noconvert(), "tally"_a.noconvert(),
+             "initial_variance"_a);
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
-    // What is written to is never converted: the result would go to a copy that nobody sees.
-    module.def("learn_rows", &learn_rows, "rule"_a, "constants"_a, "covariance"_a, "values"_a, "indices"_a.none(),
-               "offsets"_a.none(), "width"_a, "intercept"_a, "labels"_a, "mean"_a.noconvert(), "spread"_a.noconvert(),
-               "scalars"_a.noconvert(), "tally"_a.noconvert(), "work"_a.noconvert(), "initial_variance"_a,
-               "trace"_a.none().noconvert(),
+    module.def("instruction_sets", &instruction_sets, "The instruction sets that can be used here, the best first.");
+    module.def("use_instruction_set", &use_instruction_set, "name"_a, "Learn with this instruction set from now on.");
+    module.def(
+        "work_entries",
+        [](const std::string& covariance, std::int64_t size, std::int64_t block) {
+            require(size >= 0 && block >= 1 && block <= kLargestBlock, "sizes are not negative, blocks up to 4096");
+            return work_entries(covariance_kind(covariance), size, block);
+        },
+        "covariance"_a, "size"_a, "block"_a, "How many numbers of scratch memory learn_rows needs.");
+    module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
+               "width"_a, "intercept"_a, "labels"_a, "work"_a.noconvert(), "trace"_a.none().noconvert(), "block"_a,
+               "threads"_a,
                "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
+    bind_one(module);
 }
+
+}  // namespace scwlearn

@@ -6,7 +6,7 @@
 
 #include "step.hpp"
 
-namespace scwlearn {
+namespace scwlearn::SCWLEARN_SET {
 
 // Every row kind offers the same two verbs over its features:
 //   sum(term)     adds term(index, value), a Look, over the features;
@@ -18,6 +18,9 @@ class DenseRow {
 public:
     DenseRow(const Value* x, std::int64_t width, bool intercept) noexcept
         : x_(x), width_(width), intercept_(intercept) {}
+
+    // How many features at most `each` goes through.
+    std::int64_t count() const noexcept { return width_ + intercept_; }
 
     template <class Term>
     Look sum(Term term) const noexcept {
@@ -63,6 +66,8 @@ public:
     SparseRow(const Value* x, const Index* at, std::int64_t count, std::int64_t width, bool intercept) noexcept
         : x_(x), at_(at), count_(count), width_(width), intercept_(intercept) {}
 
+    std::int64_t count() const noexcept { return count_ + intercept_; }
+
     template <class Term>
     Look sum(Term term) const noexcept {
         Look total{0.0, 0.0};
@@ -93,22 +98,9 @@ private:
     bool intercept_;
 };
 
-enum RowKind { kDense32, kDense64, kSparse32i32, kSparse32i64, kSparse64i32, kSparse64i64, kRowKinds };
-
-// A batch without its types, as it arrives; `Dense` and `Sparse` below give them back.
-struct Rows {
-    RowKind kind;
-    const void* values;
-    const void* indices;  // null for dense rows
-    const void* offsets;  // null for dense rows
-    std::int64_t stored;  // how many values there are
-    std::int64_t count;
-    std::int64_t width;
-    bool intercept;
-};
-
 template <class Value>
 struct Dense {
+    static constexpr bool kSparse = false;
     const Rows& rows;
 
     DenseRow<Value> operator[](std::int64_t i) const noexcept {
@@ -118,6 +110,7 @@ struct Dense {
 
 template <class Value, class Index>
 struct Sparse {
+    static constexpr bool kSparse = true;
     const Rows& rows;
 
     SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
@@ -129,4 +122,4 @@ struct Sparse {
     }
 };
 
-}  // namespace scwlearn
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,9 +1,10 @@
 // Looks through a batch before anything is learned from it: nothing past this check needs one.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
-#include "rows.hpp"
+#include "interface.hpp"
 
 namespace scwlearn {
 

@@ -225,30 +225,27 @@ def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
     speller = Speller(rule.function, helpers, reserved=looks)
     body = speller.body()
     letters = [p.argument for p in rule.parameters]
-    members = "".join(f"    double {a};\n" for a in letters)
-    setters = "".join(f", {a}(constants[{i}])" for i, a in enumerate(letters)).removeprefix(", ")
-    constructor = f" : {setters}" if setters else ""
+    constants = "".join(
+        f"    [[maybe_unused]] const double {a} = static_cast<const double*>(constants)[{i}];\n"
+        for i, a in enumerate(letters)
+    )
     signature = ", ".join(f"[[maybe_unused]] double {a}" for a in looks)
     return f"""// Spelled from {Path(str(speller.file)).name} by native/spell.py.
+#include <algorithm>
+#include <cmath>
+
 #include "spelled_rules.hpp"
 
 namespace scwlearn {{
 namespace {{
 
 {"".join(helpers.texts)}
-struct Spelled {{
-    static constexpr bool kUsesNorm = {str(rule.uses_norm).lower()};
-    static constexpr std::size_t kConstants = {len(letters)};
-{members}
-    explicit Spelled([[maybe_unused]] const double* constants) noexcept{constructor} {{}}
-
-    Step operator()({signature}) const noexcept {{
-{textwrap.indent(body, "    ")}    }}
-}};
+Step ask([[maybe_unused]] const void* constants, {signature}) {{
+{constants}{body}}}
 
 }}  // namespace
 
-SpelledRule spelled_{rule.name}() {{ return spelled<Spelled>("{rule.name}"); }}
+SpelledRule spelled_{rule.name}() {{ return {{"{rule.name}", {len(letters)}, {str(rule.uses_norm).lower()}, &ask}}; }}
 
 }}  // namespace scwlearn
 """
@@ -263,7 +260,7 @@ def spell_list(names: list[str]) -> str:
 
 #include <vector>
 
-#include "loop.hpp"
+#include "interface.hpp"
 
 namespace scwlearn {{
 

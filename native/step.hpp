@@ -1,24 +1,12 @@
-// What a rule answers, and when its answer may be used.
+// What the model says of a row, and when the answer of a rule may be used.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-namespace scwlearn {
+#include "interface.hpp"
 
-// mu <- shrink mu + alpha y Sigma x;  Sigma <- grow (Sigma^-1 + precision x x')^-1
-struct Step {
-    double alpha;
-    double precision = 0.0;
-    double shrink = 1.0;
-    double grow = 1.0;
-
-    bool moves() const noexcept {
-        return alpha != 0.0 || precision != 0.0 || shrink != 1.0 || grow != 1.0;
-    }
-};
-
-inline constexpr Step HOLD{0.0};
+namespace scwlearn::SCWLEARN_SET {
 
 // What the model says of a row before it learns from it.
 struct Look {
@@ -33,6 +21,20 @@ inline constexpr double kLargestMove = 1e150;
 
 // No step shrinks a variance by more than this factor.
 inline constexpr double kLargestShrink = 1e100;
+
+inline bool moves(const Step& step) noexcept {
+    return step.alpha != 0.0 || step.precision != 0.0 || step.shrink != 1.0 || step.grow != 1.0;
+}
+
+// A row that comes again finds its margin where the last step put it, up to rounding: whether it asks for a step of
+// 1e-16 more is chance. What changes the margin and the variance by less than this, relatively, is no step.
+inline constexpr double kSmallestStep = 1e-12;
+
+inline bool shows(const Step& step, const Look& look) noexcept {
+    return std::abs(step.alpha) * look.variance > kSmallestStep * std::abs(look.score) ||
+           step.precision * look.variance > kSmallestStep || std::abs(step.shrink - 1.0) > kSmallestStep ||
+           std::abs(step.grow - 1.0) > kSmallestStep;
+}
 
 inline bool can_ask(const Look& look) noexcept {
     return std::abs(look.score) <= kLargestLook && look.variance > 0.0 && look.variance <= kLargestLook;
@@ -49,4 +51,4 @@ inline double shrinkage(const Step& step, double variance) noexcept {
     return std::min(step.precision * variance, kLargestShrink);
 }
 
-}  // namespace scwlearn
+}  // namespace scwlearn::SCWLEARN_SET

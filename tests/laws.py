@@ -47,6 +47,10 @@ def state(learner):
     return gaussian.mean.tobytes(), gaussian.spread.tobytes(), gaussian.scalars.tobytes(), counted(learner)
 
 
+def assert_same(one, other):
+    assert state(one) == state(other)
+
+
 def sigma(learner):
     gaussian = learner.gaussian
     return gaussian.matrix() if gaussian.covariance.name == "full" else np.diag(gaussian.variances())
@@ -77,12 +81,50 @@ def single_precision_rows_are_the_numbers_that_they_hold(new, x, y):
 @law
 def many_at_once_are_one_by_one(new, x, y):
     for as_rows in FORMATS:
-        at_once = state(taught(new(), (as_rows(x), y)))
+        at_once = taught(new(), (as_rows(x), y))
+        # With a full covariance the rows of a batch are multiplied together, which rounds otherwise.
+        same = assert_alike if at_once.gaussian.covariance.name == "full" else assert_same
         one_by_one = ((as_rows(x[i : i + 1]), y[i : i + 1]) for i in range(len(y)))
-        assert state(taught(new(), *one_by_one)) == at_once
+        same(taught(new(), *one_by_one), at_once)
         for cuts in ([1], [len(y) // 2], [2, len(y) // 2, len(y) - 1]):
             parts = zip(np.split(x, cuts), np.split(y, cuts), strict=True)
-            assert state(taught(new(), *((as_rows(a), b) for a, b in parts))) == at_once
+            same(taught(new(), *((as_rows(a), b) for a, b in parts)), at_once)
+
+
+@law
+def one_example_is_a_batch_of_one(new, x, y):
+    batches, vectors = new(), new()
+    batches.learn(x[:1], y[:1])
+    vectors.learn(x[:1], y[:1])
+    for row, label in zip(x[1:], y[1:], strict=True):
+        before = batches.scores(row[np.newaxis])[0]
+        assert vectors.score_one(row) == pytest.approx(before, rel=1e-9, abs=1e-9)
+        assert vectors.learn_one(row, label) == pytest.approx(before, rel=1e-9, abs=1e-9)
+        batches.learn(row[np.newaxis], [label])
+        assert_same(vectors, batches)
+
+
+@law
+def named_features_are_sparse_rows(new, x, y):
+    named, rows = new(), new()
+    known = []
+    for row, label in zip(x, y, strict=True):
+        present = np.flatnonzero(row)
+        example = {f"feature {i}": row[i] for i in present[::-1]}
+        expected = np.array([row[i] for i in known])
+        if known:
+            score = expected @ named.gaussian.weights()[: len(known)]
+            score += named.gaussian.weights()[-1] if named.intercept else 0.0
+            assert named.score_one(example) == pytest.approx(score, rel=1e-9, abs=1e-9)
+        known += [i for i in present[::-1] if i not in known]
+        named.learn_one(example, label)
+    assert list(named.names) == [f"feature {i}" for i in known]
+    rows.learn(sparse.csr_array(x[:, known]), y)
+    weights = named.gaussian.weights()
+    kept = [*range(len(known)), *([len(weights) - 1] if named.intercept else [])]
+    np.testing.assert_allclose(weights[kept], rows.gaussian.weights(), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sigma(named)[np.ix_(kept, kept)], sigma(rows), rtol=0, atol=1e-8)
+    assert counted(named) == counted(rows)
 
 
 @law

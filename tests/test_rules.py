@@ -67,14 +67,14 @@ def same(a, b):
 
 @drawn_for
 def test_the_spelled_rule_equals_the_python_function(rule, looks, constants):
-    spelled = _native.step(rule.name, list(constants.values()), *looks)
+    spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
     assert all(map(same, spelled, rule.step(*looks, constants)))
 
 
 @drawn_for
 def test_no_nan_leaves_a_rule(rule, looks, constants):
     step = rule.step(*looks, constants)
-    spelled = _native.step(rule.name, list(constants.values()), *looks)
+    spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
     assert not any(map(math.isnan, [*step, *spelled]))
     assert step.precision >= 0
     assert step.grow > 0
@@ -245,14 +245,14 @@ def test_an_expression_is_spelled_as_it_stands(spelled, python, cpp):
 
 def test_branches_are_spelled_and_variables_declared_before_them(spelled):
     text = spelled("'''Docstring.'''", "if m > 0 and not v > 1:", "    k = 1", "else:", "    k = 2", "return Step(k)")
-    body = " ".join(text[text.index("operator()") :].split())
+    body = " ".join(text[text.index("Step ask(") :].split())
     assert "{ double k = 0.0; if (((m > 0.0) && (!(v > 1.0)))) { k = 1.0; } else { k = 2.0; } return Step{k" in body
     assert "Docstring" not in text
 
 
 def test_helpers_are_spelled_before_what_calls_them(spelled):
     text = spelled("if m > 0:", "    return HOLD", "return onward(m)")
-    places = [text.index(part) for part in ("double half(double a)", "Step onward(double a)", "operator()")]
+    places = [text.index(part) for part in ("double half(double a)", "Step onward(double a)", "Step ask(")]
     assert places == sorted(places)
     assert "return HOLD;" in text
 

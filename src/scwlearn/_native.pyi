@@ -1,7 +1,7 @@
 """The loops of scwlearn in C++."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -9,22 +9,64 @@ from numpy.typing import NDArray
 
 LARGEST_VALUE: float = 1e+150
 
-WORK_VECTORS: int = 3
+LARGEST_BLOCK: int = 4096
 
 SCALARS: int = 6
 
 def rule_names() -> list[str]:
     """The rules that were spelled in C++ when this module was built."""
 
-def step(rule: str, constants: Sequence[float], m: float, v: float, norm2: float, t: float) -> tuple[float, float, float, float]:
-    """The step of a spelled rule: alpha, precision, shrink, grow."""
+class Rule:
+    """A rule with its constants, or a function to call for each row."""
+
+    @overload
+    def __init__(self, name: str, constants: Sequence[float]) -> None: ...
+
+    @overload
+    def __init__(self, function: object, uses_norm: bool) -> None: ...
+
+    def step(self, m: float, v: float, norm2: float, t: float) -> tuple[float, float, float, float]:
+        """Its step: alpha, precision, shrink, grow."""
+
+class Model:
+    """The arrays of a model, which the loops move in place."""
+
+    def __init__(self, covariance: str, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
 
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """
     The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether the indices of each row strictly increase.
     """
 
-def learn_rows(rule: object, constants: Sequence[float], covariance: str, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], initial_variance: float, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
+def instruction_sets() -> list[str]:
+    """The instruction sets that can be used here, the best first."""
+
+def use_instruction_set(name: str) -> None:
+    """Learn with this instruction set from now on."""
+
+def work_entries(covariance: str, size: int, block: int) -> int:
+    """How many numbers of scratch memory learn_rows needs."""
+
+def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
     """
     Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.
     """
+
+class OneByOne:
+    """A rule and a model, ready for one example after the other."""
+
+    def __init__(self, rule: Rule, model: Model, intercept: bool) -> None: ...
+
+    def score(self, x: object) -> float:
+        """mu.x of a float64 vector."""
+
+    def learn(self, x: object, y: float) -> float:
+        """Learn from a float64 vector; its score before."""
+
+    def score_named(self, names: dict, x: dict) -> float:
+        """mu.x of a dict; `names` says which feature a name is."""
+
+    def learn_named(self, names: dict, x: dict, y: float) -> float | None:
+        """
+        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
+        """

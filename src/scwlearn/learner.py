@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scwlearn._native import WORK_VECTORS, learn_rows, rule_names
-from scwlearn.called import Called, OwnRule, called_rule
+from scwlearn import _native
+from scwlearn._native import learn_rows, rule_names, work_entries
+from scwlearn.called import OwnRule, called_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.covariance.gaussian import MEAN_SCALE
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.memory import memory_for
 from scwlearn.rules import Parameter, Rule, find_rule
+from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
 
@@ -32,7 +34,11 @@ _SPELLED = frozenset(rule_names())
 
 # A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 # Ctrl-C is answered at once.
-_WORK_OF_A_BLOCK = 1e8
+_WORK_OF_A_BLOCK = 1e9
+
+
+# A learner from dicts starts with room for so many names.
+_ROOM_FOR_NAMES = 16
 
 
 class Trace(NamedTuple):
@@ -60,8 +66,17 @@ class Counts:
         return Counts(self.seen - other.seen, self.mistakes - other.mistakes, self.updates - other.updates)
 
 
+class _Held(NamedTuple):
+    one: _native.OneByOne
+    # What it was made for; a learner that has others by now makes a new one.
+    gaussian: Gaussian
+    tally: NDArray[np.int64]
+
+
 class Learner:
     """An algorithm at work, on labels -1 and +1.
+
+    Learns from matrices with one example a row, from vectors, or from dicts of named features.
 
     Parameters
     ----------
@@ -111,8 +126,11 @@ class Learner:
         self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
         self.parameters = parameters
         self.gaussian: Gaussian | None = None
+        #: The features by name; None for a learner that does not learn from dicts.
+        self.names: dict[Any, int] | None = None
         # Rows, mistakes and updates, where the native loop adds to them.
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
+        self._held: _Held | None = None
 
     @property
     def counts(self) -> Counts:
@@ -129,14 +147,20 @@ class Learner:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
+        other._held = None
         return other
 
     def __copy__(self) -> Learner:
         # A copy that shared its memory would learn for both.
         other = self.with_parameters(self.parameters)
         other.gaussian = None if self.gaussian is None else self.gaussian.copy()
+        other.names = None if self.names is None else self.names.copy()
         other._tally = self._tally.copy()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is held for the next example points into memory of this process.
+        return self.__dict__ | {"_held": None}
 
     def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way.
@@ -165,6 +189,42 @@ class Learner:
         gaussian = self._fitted()
         return self._by_block(x, lambda block: gaussian.margin_variances(self._with_constant(block)))
 
+    def score_one(self, x: ArrayLike | dict[Any, float]) -> float:
+        """mu.x for a single example: a vector, or a dict of named features, of which those never seen count nothing."""
+        self._fitted()
+        if isinstance(x, dict):
+            return self._one_by_one().score_named(self._names(), x)
+        self._check_kind(named=False)
+        return self._one_by_one().score(_as_vector(x))
+
+    def learn_one(self, x: ArrayLike | dict[Any, float], y: float) -> float:
+        """Learn from a single example, a vector or a dict of named features; its score before.
+
+        New names make the model larger. All or nothing, as `learn`.
+
+        Examples
+        --------
+        >>> from scwlearn import Learner
+        >>> learner = Learner("scw1")
+        >>> learner.learn_one({"free": 1, "offer": 2}, 1)
+        0.0
+        >>> learner.learn_one({"meeting": 1, "offer": 1}, -1) > 0
+        True
+        >>> learner.score_one({"free": 1}) > 0 > learner.score_one({"meeting": 1})
+        True
+        """
+        if isinstance(x, dict):
+            names = self._names()
+            while (score := self._one_by_one().learn_named(names, x, y)) is None:
+                self._make_room(len(x))
+            return score
+        self._check_kind(named=False)
+        vector = _as_vector(x)
+        if self.gaussian is None:
+            # The first example decides how many features there are, and is checked as a batch is.
+            return float(self.trace(vector[np.newaxis], [y]).score[0])
+        return self._one_by_one().learn(vector, y)
+
     def widen(self, n_features: int) -> None:
         """Make room for features never seen before, after the known ones."""
         gaussian = self._fitted()
@@ -180,72 +240,98 @@ class Learner:
         places = None if order is None else _row_numbers(order, len(rows))
         gaussian = self._prior(rows.width) if self.gaussian is None else self.gaussian.writable()
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
-        rule, constants = self._native_rule()
-        per_row = gaussian.covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
+        covariance = gaussian.covariance
+        per_row = covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
         block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
         # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
         # model would cost more than the work.
-        kept = gaussian.size + gaussian.covariance.entries(gaussian.size)
-        safe = not callable(rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
+        kept = gaussian.size + covariance.entries(gaussian.size)
+        safe = _is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
         before = self.counts
         with _all_or_nothing(gaussian, tally, needed=not safe):
-            work = np.empty(WORK_VECTORS * gaussian.size)
+            rule, model = self._native_rule(), gaussian.native(tally)
+            at_once = min(covariance.block(gaussian.size), len(rows) or 1)
+            threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
+            work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
             for block in rows.blocks(block_rows, places):
                 part = slice(block.start, block.start + block.count)
                 learn_rows(
                     rule,
-                    constants,
-                    gaussian.covariance.name,
+                    model,
                     block.values,
                     block.indices,
                     block.offsets,
                     block.width,
                     self.intercept,
                     labels[part] if places is None else labels[places[part]],
-                    gaussian.mean,
-                    gaussian.spread,
-                    gaussian.scalars,
-                    tally,
                     work,
-                    gaussian.initial_variance,
                     None if lines is None else lines[part],
+                    at_once,
+                    threads,
                 )
             self.gaussian, self._tally = gaussian, tally
         return self.counts - before
 
     def _rows(self, x: Any) -> Rows:
         rows = as_rows(x)
+        self._check_kind(named=False)
         if self.gaussian is not None and rows.width != self.n_features:
             raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
         return rows
 
-    def _prior(self, width: int) -> Gaussian:
-        covariance = COVARIANCES[self._covariance_for(width)]
+    def _prior(self, width: int, *, named: bool = False) -> Gaussian:
+        covariance = COVARIANCES[self._covariance_for(width, named)]
         size = width + self.intercept
         with _memory_for(covariance, size):
             return Gaussian.prior(covariance, size, self.initial_variance)
 
-    def _covariance_for(self, width: int) -> str:
+    def _covariance_for(self, width: int, named: bool) -> str:
         if self.covariance != "auto":
             return self.covariance
         if isinstance(self.rule, Rule) and self.rule.order == 1:
             return "identity"
-        if width <= AUTO_FULL_LIMIT:
+        # How many names will come is not known.
+        if width <= AUTO_FULL_LIMIT and not named:
             return "full"
         return self.rule.diagonal if isinstance(self.rule, Rule) else "diagonal"
+
+    def _check_kind(self, *, named: bool) -> None:
+        if self.gaussian is not None and named != (self.names is not None):
+            known = "without names" if self.names is None else "with names"
+            raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
+
+    def _names(self) -> dict[Any, int]:
+        self._check_kind(named=True)
+        if self.names is None:
+            self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
+        return self.names
+
+    def _make_room(self, wanted: int) -> None:
+        """Widen the model for at least so many names more; by half, so that a stream is copied a few times only."""
+        known = self.n_features or 0
+        self.widen(max(known + known // 2, len(self._names()) + wanted))
+
+    def _one_by_one(self) -> _native.OneByOne:
+        """The model as it is now, ready for single examples."""
+        held = self._held
+        if held is None or held.gaussian is not self.gaussian or held.tally is not self._tally:
+            self.gaussian = self._fitted().writable()
+            self._tally = np.require(self._tally, requirements="W")
+            one = _native.OneByOne(self._native_rule(), self.gaussian.native(self._tally), self.intercept)
+            held = self._held = _Held(one, self.gaussian, self._tally)
+        return held.one
 
     def _fitted(self) -> Gaussian:
         if self.gaussian is None:
             raise ValueError("this learner has not learned from any row yet")
         return self.gaussian
 
-    def _native_rule(self) -> tuple[str | Called, list[float]]:
-        """The name and constants of a rule that the build spelled in C++, or a function to call for each row."""
+    def _native_rule(self) -> _native.Rule:
         rule = self.rule
         # A rule declared elsewhere is not the one that was spelled, even under its name.
-        if isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED:
-            return rule.name, list(rule.constants(self.parameters).values())
-        return called_rule(rule, self.parameters), []
+        if _is_spelled(rule):
+            return _native.Rule(rule.name, list(rule.constants(self.parameters).values()))
+        return _native.Rule(called_rule(rule, self.parameters), isinstance(rule, Rule) and rule.uses_norm)
 
     def _by_block(self, x: Any, of_block: Callable[[Block], Array]) -> Array:
         rows = self._rows(x)
@@ -285,6 +371,15 @@ def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[Non
         what=f"covariance={covariance.name!r} with {size} weights",
         instead='covariance="diagonal" needs only two numbers a feature',
     )
+
+
+def _is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
+    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
+    return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
+
+
+def _as_vector(x: ArrayLike) -> NDArray[np.float64]:
+    return x if isinstance(x, np.ndarray) and x.dtype == np.float64 else np.asarray(x, dtype=np.float64)
 
 
 def _row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:

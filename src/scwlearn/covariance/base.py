@@ -27,6 +27,12 @@ class Covariance(Protocol):
     def work(self, size: int, stored: float) -> float:
         """About how many multiplications a row with so many stored values takes, update included."""
 
+    def block(self, size: int) -> int:
+        """How many rows the native loop takes at a time."""
+
+    def shares_work(self, size: int) -> bool:
+        """Whether a model of this size has enough to do for several threads."""
+
     def start(self, size: int, prior: float) -> Array:
         """The spread of the prior: variance `prior` in every direction."""
 

@@ -21,6 +21,12 @@ class Diagonal:
     def work(self, size: int, stored: float) -> float:
         return 1 + 6 * stored
 
+    def block(self, size: int) -> int:
+        return 1
+
+    def shares_work(self, size: int) -> bool:
+        return False
+
     def start(self, size: int, prior: float) -> Array:
         return np.full(size, prior)
 

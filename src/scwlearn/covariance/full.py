@@ -7,8 +7,12 @@ import numpy as np
 from scwlearn.covariance.base import Array, Matrix
 
 
+# From here on threads save more time than waiting for each other costs.
+_SIZE_FOR_THREADS = 256
+
+
 class Full:
-    """Keeps D, a positive diagonal, in the first row, and U, unit upper triangular, in the others.
+    """Keeps D, a positive diagonal, in the first row, and the columns of U, unit upper triangular, in the others.
 
     U D U' is symmetric and positive whatever rounding does to U and D. The textbook form
     Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams; docs/numerics.md
@@ -22,6 +26,13 @@ class Full:
 
     def work(self, size: int, stored: float) -> float:
         return 1 + size * stored / 2 + size * size
+
+    def block(self, size: int) -> int:
+        # More rows at a time cost more for working each update into those behind it than they save.
+        return 16 if size < 200 else 32
+
+    def shares_work(self, size: int) -> bool:
+        return size >= _SIZE_FOR_THREADS
 
     def start(self, size: int, prior: float) -> Array:
         spread = np.zeros((size + 1, size))
@@ -40,14 +51,14 @@ class Full:
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         # In slices, so that nothing of the size of Sigma is made.
         slices = np.array_split(np.arange(size), max(1, size // 256))
-        return np.concatenate([_squared_lengths(spread[1 + rows] * np.sqrt(spread[0])) for rows in slices])
+        return np.concatenate([_squared_lengths(spread[1:, rows].T * np.sqrt(spread[0])) for rows in slices])
 
     def root(self, spread: Array, size: int, prior: float) -> Array:
-        root: Array = spread[1:] * np.sqrt(spread[0])
+        root: Array = spread[1:].T * np.sqrt(spread[0])
         return root
 
     def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
-        return _squared_lengths(np.asarray(x @ spread[1:]) * np.sqrt(spread[0]))
+        return _squared_lengths(np.asarray(x @ spread[1:].T) * np.sqrt(spread[0]))
 
 
 def _squared_lengths(rows: Array) -> Array:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scwlearn._native import SCALARS
+from scwlearn._native import SCALARS, Model
 from scwlearn.covariance.base import Array, Covariance, Matrix
 
 # The places in `scalars`, as in native/model.hpp.
@@ -49,6 +50,10 @@ class Gaussian:
         """This model, or a copy where its memory cannot be written to (joblib maps large arrays so)."""
         arrays = (self.mean, self.spread, self.scalars)
         return self if all(a.flags.writeable for a in arrays) else self.copy()
+
+    def native(self, tally: NDArray[np.int64]) -> Model:
+        """The model for the native loops, in the same memory, with the counts that they add to."""
+        return Model(self.covariance.name, self.mean, self.spread, self.scalars, tally, self.initial_variance)
 
     def become(self, other: Gaussian) -> None:
         """Take on the state of another model of the same size, in this one's memory."""

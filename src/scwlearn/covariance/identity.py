@@ -18,6 +18,12 @@ class Identity:
     def work(self, size: int, stored: float) -> float:
         return 1 + 3 * stored
 
+    def block(self, size: int) -> int:
+        return 1
+
+    def shares_work(self, size: int) -> bool:
+        return False
+
     def start(self, size: int, prior: float) -> Array:
         return np.empty(0)
 

@@ -1,0 +1,65 @@
+// What the files that know Python share (bind*.cpp; no other file does): arrays, rules and the loop to run.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "interface.hpp"
+
+namespace scwlearn {
+
+namespace nb = nanobind;
+
+using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
+using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
+using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
+
+inline void require(bool met, const char* what) {
+    if (!met) throw nb::value_error(what);
+}
+
+// A rule with its constants: one that the build spelled, or a Python function.
+class HeldRule {
+public:
+    HeldRule(const std::string& name, std::vector<double> constants);
+    HeldRule(nb::object function, bool uses_norm) : function_(std::move(function)), uses_norm_(uses_norm) {}
+
+    Rule rule() const;
+    bool is_spelled() const { return spelled_ != nullptr; }
+
+private:
+    const SpelledRule* spelled_ = nullptr;
+    std::vector<double> constants_;
+    nb::object function_;
+    bool uses_norm_ = false;
+};
+
+// The arrays of a model, held so that they stay where they are.
+struct HeldModel {
+    CovarianceKind kind;
+    Numbers mean, spread, scalars;
+    Tally tally;
+    double initial_variance;
+
+    HeldModel(const std::string& covariance, Numbers mean, Numbers spread, Numbers scalars, Tally tally,
+              double initial_variance);
+
+    std::int64_t size() const { return static_cast<std::int64_t>(mean.size()); }
+    Memory memory(double* work) const;
+    // What Python sees of a batch: rows seen, mistakes and updates.
+    void count(std::int64_t rows, const Counts& counts) const;
+};
+
+CovarianceKind covariance_kind(const std::string& name);
+
+// The loop for the instruction set in use.
+Loop loop_for(CovarianceKind covariance, RowKind rows);
+
+void bind_one(nb::module_& module);
+
+}  // namespace scwlearn

@@ -1,0 +1,445 @@
+// Sigma in full, in exact blocks: many rows are looked at together, and U is moved by many updates in one go.
+#pragma once
+
+#include "model.hpp"
+#include "rows.hpp"
+#include "team.hpp"
+#include "vector.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). `spread` is D
+// followed by U by columns, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
+// shape, so Sigma is positive whatever rounding does, however collinear or badly scaled the stream.
+//
+// The update by a row with f = U'x scaled so that f'D f = 1, with g = D f, kv = precision times variance and
+// a_j = 1 + kv (f_1 g_1 + .. + f_j g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times
+// what the sum of the g_l U_l has come to before j. The whole sum is Sigma x, which moves the mean. A row of F = X U
+// that was there before the update changes in the same way as a row of U, so that the rows of a block can be
+// multiplied by U together: each update is worked into the rows that follow, and into U at the end of the block.
+class FullBlocks {
+public:
+    FullBlocks(Model& model, std::int64_t block, Team& team) noexcept
+        : model_(model), team_(team), n_(model.size), d_(model.spread), u_(model.spread + model.size) {
+        const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
+        double* free = model.work;
+        const auto take = [&free](std::int64_t entries) {
+            double* taken = free;
+            free += entries;
+            return taken;
+        };
+        x_ = take(rows * n_);
+        f_ = take(rows * n_);
+        coefficients_ = take(2 * rows * n_);
+        row_ = take(n_);
+        g_ = take(n_);
+        change_ = take(n_);
+        scores_ = take(rows);
+        variances_ = take(rows);
+        rates_ = take(rows + kGroup);
+    }
+
+    // Looks at the rows of the next block.
+    template <class RowSet>
+    void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
+        count_ = count;
+        strips_ = (count + kStrip - 1) / kStrip;
+        updates_ = 0;
+        if (count == 1) return look_at_one(rows[first]);
+        bool done = false;
+        if constexpr (RowSet::kSparse) done = look_at_sparse(rows, first);
+        if (!done) look_at_dense(rows, first);
+        for (std::int64_t strip = 0; strip < strips_; ++strip) {
+            Vector low{}, high{};
+            const double* f = f_ + strip * kStrip * n_;
+            for (std::int64_t j = 0; j < n_; ++j, f += kStrip) {
+                const Vector dj = all(d_[j]), a = load(f), b = load(f + kWidth);
+                low += dj * (a * a);
+                high += dj * (b * b);
+            }
+            store(variances_ + strip * kStrip, low);
+            store(variances_ + strip * kStrip + kWidth, high);
+        }
+    }
+
+    // What the model says of a row of the block, all updates by rows before it included.
+    Look operator[](std::int64_t row) const noexcept {
+        return {scores_[row], variances_[row] * model_.scalars->spread_scale};
+    }
+
+    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean in `finish`.
+    void move(std::int64_t row, const Step& step, double y, double v) noexcept {
+        const double folded = model_.shrink_mean(step.shrink);
+        if (folded != 1.0)
+            for (std::int64_t u = 0; u < updates_; ++u) rates_[u] *= folded;
+        const double spread_scale = model_.scalars->spread_scale;
+        const double length = std::sqrt(v / spread_scale);
+        const double rate = step.alpha * y * spread_scale * length;
+        prepare(f_ + row / kStrip * kStrip * n_ + row % kStrip, count_ == 1 ? 1 : kStrip, length, shrinkage(step, v));
+        rates_[updates_++] = rate / model_.scalars->mean_scale;
+        std::int64_t strip = row + 1 < count_ ? (row + 1) / kStrip : strips_;
+        for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate);
+        if (strip < strips_) advance<1>(strip, step.shrink, rate);
+        const double grown = model_.grow_spread(step.grow);
+        if (grown != 1.0)
+            for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
+    }
+
+    // Moves U and the mean by the updates of the block.
+    void finish() noexcept {
+        if (updates_ == 0) return;
+        if (updates_ == 1) return stream();
+        const std::int64_t panels = n_ / kStrip;
+        team_.share(panels + 1, [&](std::int64_t panel) {
+            for (std::int64_t u = 0; u < updates_; u += kGroup) {
+                if (panel < panels) {
+                    switch (updates_ - u) {
+                        case 1: sweep<1>(panel * kStrip, u); break;
+                        case 2: sweep<2>(panel * kStrip, u); break;
+                        case 3: sweep<3>(panel * kStrip, u); break;
+                        default: sweep<kGroup>(panel * kStrip, u);
+                    }
+                } else {
+                    for (std::int64_t k = u; k < std::min(u + kGroup, updates_); ++k) sweep_the_rest(panels * kStrip, k);
+                }
+            }
+        });
+    }
+
+private:
+    // Rows are kept in strips of as many as two registers hold: entry j of all rows of the strip, then entry j + 1.
+    static constexpr std::int64_t kStrip = 2 * kWidth;
+    // So many columns of U at a time, and so many updates, leave room for everything else in 16 registers.
+    static constexpr std::int64_t kColumns = 6;
+    static constexpr std::int64_t kGroup = 4;
+    // Taking a stored value of a sparse row costs about as much as so many of a dense one.
+    static constexpr std::int64_t kCostOfSparse = 4;
+
+    static constexpr std::int64_t kAtOnce = 4;
+    static constexpr std::int64_t kGathered = 8;
+
+    struct Stored {
+        std::int64_t index;
+        double value;
+    };
+
+    template <class RowSet>
+    void look_at_dense(const RowSet& rows, std::int64_t first) noexcept {
+        for (std::int64_t i = count_; i < strips_ * kStrip; ++i) place(i, [](auto&&) {});
+        for (std::int64_t i = 0; i < count_; ++i) place(i, [&](auto&& put) { rows[first + i].each(put); });
+        const double mean_scale = model_.scalars->mean_scale;
+        for (std::int64_t strip = 0; strip < strips_; ++strip) {
+            Vector low{}, high{};
+            const double* x = x_ + strip * kStrip * n_;
+            for (std::int64_t i = 0; i < n_; ++i, x += kStrip) {
+                const Vector weight = all(model_.mean[i]);
+                low += weight * load(x);
+                high += weight * load(x + kWidth);
+            }
+            store(scores_ + strip * kStrip, low * mean_scale);
+            store(scores_ + strip * kStrip + kWidth, high * mean_scale);
+        }
+        // The longest columns first: whoever comes late finds little left.
+        const std::int64_t tiles = (n_ + kColumns - 1) / kColumns;
+        team_.share(tiles, [&](std::int64_t part) {
+            const std::int64_t j = (tiles - 1 - part) * kColumns;
+            for (std::int64_t strip = 0; strip < strips_; ++strip) switch (n_ - j) {
+                    case 1: multiply<1>(strip, j); break;
+                    case 2: multiply<2>(strip, j); break;
+                    case 3: multiply<3>(strip, j); break;
+                    case 4: multiply<4>(strip, j); break;
+                    case 5: multiply<5>(strip, j); break;
+                    default: multiply<kColumns>(strip, j);
+                }
+        });
+    }
+
+    template <class Fill>
+    void place(std::int64_t row, const Fill& fill) noexcept {
+        double* x = x_ + row / kStrip * kStrip * n_ + row % kStrip;
+        for (std::int64_t i = 0; i < n_; ++i) x[i * kStrip] = 0.0;
+        fill([x](std::int64_t i, double value) { x[i * kStrip] = value; });
+    }
+
+    // Columns j and on of F for the rows of a strip. Below the diagonal U holds zeros.
+    template <std::int64_t kCount>
+    void multiply(std::int64_t strip, std::int64_t j) const noexcept {
+        const double* __restrict x = x_ + strip * kStrip * n_;
+        const double* __restrict u = u_ + j * n_;
+        Vector low[kCount] = {}, high[kCount] = {};
+        for (std::int64_t i = 0; i < j + kCount; ++i, x += kStrip) {
+            const Vector a = load(x), b = load(x + kWidth);
+#pragma GCC unroll 6
+            for (std::int64_t c = 0; c < kCount; ++c) {
+                const Vector entry = all(u[c * n_ + i]);
+                low[c] += entry * a;
+                high[c] += entry * b;
+            }
+        }
+        double* f = f_ + (strip * n_ + j) * kStrip;
+#pragma GCC unroll 6
+        for (std::int64_t c = 0; c < kCount; ++c, f += kStrip) {
+            store(f, low[c]);
+            store(f + kWidth, high[c]);
+        }
+    }
+
+    // Returns false where the rows have too many values for this to pay.
+    template <class RowSet>
+    bool look_at_sparse(const RowSet& rows, std::int64_t first) noexcept {
+        const std::int64_t most = count_ * n_ / kCostOfSparse;
+        auto* stored = reinterpret_cast<Stored*>(x_);
+        auto* starts = reinterpret_cast<std::int64_t*>(coefficients_);
+        std::int64_t total = 0;
+        for (std::int64_t i = 0; i < count_; ++i) {
+            const auto row = rows[first + i];
+            if (total + row.count() >= most) return false;
+            starts[i] = total;
+            double score = 0.0;
+            row.each([&](std::int64_t index, double value) {
+                score += model_.mean[index] * value;
+                stored[total++] = {index, value};
+            });
+            stored[total++] = {n_, 0.0};
+            scores_[i] = score * model_.scalars->mean_scale;
+        }
+        std::fill(f_, f_ + strips_ * kStrip * n_, 0.0);
+        constexpr std::int64_t kTile = 16;
+        const std::int64_t tiles = (n_ + kTile - 1) / kTile;
+        team_.share(tiles, [&](std::int64_t part) {
+            const std::int64_t begin = (tiles - 1 - part) * kTile;
+            const std::int64_t end = std::min(begin + kTile, n_);
+            for (std::int64_t i = 0; i < count_; ++i) {
+                double* f = f_ + (i / kStrip * n_ + begin) * kStrip + i % kStrip;
+                gather(stored + starts[i], begin, end, f, kStrip);
+            }
+        });
+        return true;
+    }
+
+    // f_j of a sparse row for j from begin to end. Its features come in order, and those beyond j meet zeros in U.
+    void gather(const Stored* features, std::int64_t begin, std::int64_t end, double* f,
+                std::int64_t stride) const noexcept {
+        std::int64_t j = begin;
+        for (; j + kGathered <= end; j += kGathered) gather_columns<kGathered>(features, j, f + (j - begin) * stride, stride);
+        for (; j < end; ++j) gather_columns<1>(features, j, f + (j - begin) * stride, stride);
+    }
+
+    // The features end with one at index n_.
+    template <std::int64_t kCount>
+    void gather_columns(const Stored* features, std::int64_t j, double* f, std::int64_t stride) const noexcept {
+        const double* u[kCount];
+        for (std::int64_t c = 0; c < kCount; ++c) u[c] = u_ + (j + c) * n_;
+        double sums[kCount] = {};
+        for (; features->index < j + kCount; ++features) {
+#pragma GCC unroll 8
+            for (std::int64_t c = 0; c < kCount; ++c) sums[c] += features->value * u[c][features->index];
+        }
+        for (std::int64_t c = 0; c < kCount; ++c) f[c * stride] = sums[c];
+    }
+
+    template <class Row>
+    void look_at_one(const Row& row) noexcept {
+        double score = 0.0;
+        if (row.count() * kCostOfSparse < n_) {
+            auto* stored = reinterpret_cast<Stored*>(x_);
+            Stored* end = stored;
+            row.each([&](std::int64_t i, double value) {
+                score += model_.mean[i] * value;
+                *end++ = {i, value};
+            });
+            *end = {n_, 0.0};
+            gather(stored, 0, n_, f_, 1);
+        } else {
+            std::fill(x_, x_ + n_, 0.0);
+            row.each([&](std::int64_t i, double value) {
+                score += model_.mean[i] * value;
+                x_[i] = value;
+            });
+            std::int64_t j = 0;
+            for (; j + kAtOnce <= n_; j += kAtOnce) dot<kAtOnce>(j);
+            for (; j < n_; ++j) dot<1>(j);
+        }
+        scores_[0] = score * model_.scalars->mean_scale;
+        Vector sums[2] = {};
+        std::int64_t j = 0;
+        for (; j + kStrip <= n_; j += kStrip)
+            for (std::int64_t k = 0; k < 2; ++k) {
+                const Vector f = load(f_ + j + k * kWidth);
+                sums[k] += load(d_ + j + k * kWidth) * (f * f);
+            }
+        variances_[0] = sum_of(sums[0] + sums[1]);
+        for (; j < n_; ++j) variances_[0] += d_[j] * (f_[j] * f_[j]);
+    }
+
+    // So many columns of U times the one row in x_.
+    template <std::int64_t kCount>
+    void dot(std::int64_t j) noexcept {
+        const double* u = u_ + j * n_;
+        Vector sums[kCount] = {};
+        std::int64_t i = 0;
+        for (; i + kWidth <= j + kCount; i += kWidth) {
+            const Vector x = load(x_ + i);
+#pragma GCC unroll 4
+            for (std::int64_t c = 0; c < kCount; ++c) sums[c] += load(u + c * n_ + i) * x;
+        }
+        for (std::int64_t c = 0; c < kCount; ++c) {
+            double sum = sum_of(sums[c]);
+            for (std::int64_t k = i; k < j + kCount; ++k) sum += u[c * n_ + k] * x_[k];
+            f_[j + c] = sum;
+        }
+    }
+
+    // The coefficients of an update, and D after it.
+    void prepare(const double* f, std::int64_t stride, double length, double kv) noexcept {
+        double* __restrict scaled = row_;
+        for (std::int64_t j = 0; j < n_; ++j) scaled[j] = f[j * stride] / length;
+        for (std::int64_t j = 0; j < n_; ++j) g_[j] = d_[j] * scaled[j];
+        double* coefficients = coefficients_ + updates_ / kGroup * 2 * kGroup * n_ + updates_ % kGroup;
+        double sum = 0.0;
+        double before = 1.0;
+        for (std::int64_t j = 0; j < n_; ++j) {
+            sum += scaled[j] * g_[j];
+            const double after = 1.0 + kv * sum;
+            change_[j] = -kv * scaled[j] / before;
+            d_[j] = std::max(d_[j] * (before / after), kSmallestVariance);
+            before = after;
+            coefficients[2 * kGroup * j] = change_[j];
+            coefficients[2 * kGroup * j + kGroup] = g_[j];
+        }
+    }
+
+    // Works the update just prepared into so many strips: their f, scores and variances.
+    template <std::int64_t kStrips>
+    void advance(std::int64_t strip, double shrink, double rate) noexcept {
+        constexpr std::int64_t kVectors = 2 * kStrips;
+        double* f[kStrips];
+        for (std::int64_t s = 0; s < kStrips; ++s) f[s] = f_ + (strip + s) * kStrip * n_;
+        Vector sum[kVectors] = {}, variance[kVectors] = {};
+        for (std::int64_t j = 0; j < n_; ++j) {
+            const Vector change = all(change_[j]), g = all(g_[j]), d = all(d_[j]);
+#pragma GCC unroll 4
+            for (std::int64_t k = 0; k < kVectors; ++k) {
+                double* at = f[k / 2] + j * kStrip + k % 2 * kWidth;
+                const Vector old = load(at);
+                const Vector now = old + change * sum[k];
+                sum[k] += g * old;
+                variance[k] += d * (now * now);
+                store(at, now);
+            }
+        }
+        for (std::int64_t k = 0; k < kVectors; ++k) {
+            const std::int64_t row = strip * kStrip + k * kWidth;
+            store(scores_ + row, load(scores_ + row) * shrink + sum[k] * rate);
+            store(variances_ + row, variance[k]);
+        }
+    }
+
+    // Works a group of updates into kStrip rows of U and entries of the mean.
+    template <std::int64_t kUpdates>
+    void sweep(std::int64_t first, std::int64_t update) noexcept {
+        const double* coefficients = coefficients_ + update * 2 * n_ + 2 * kGroup * first;
+        Vector low[kUpdates] = {}, high[kUpdates] = {};
+        double* u = u_ + first * n_ + first;
+        for (std::int64_t j = first; j < n_; ++j, u += n_, coefficients += 2 * kGroup) {
+            Vector a = load(u), b = load(u + kWidth);
+#pragma GCC unroll 4
+            for (std::int64_t k = 0; k < kUpdates; ++k) {
+                const Vector change = all(coefficients[k]), g = all(coefficients[kGroup + k]);
+                const Vector old_a = a, old_b = b;
+                a += change * low[k];
+                b += change * high[k];
+                low[k] += g * old_a;
+                high[k] += g * old_b;
+            }
+            store(u, a);
+            store(u + kWidth, b);
+        }
+        double* mean = model_.mean + first;
+        Vector a = load(mean), b = load(mean + kWidth);
+        for (std::int64_t k = 0; k < kUpdates; ++k) {
+            a += low[k] * rates_[update + k];
+            b += high[k] * rates_[update + k];
+        }
+        store(mean, a);
+        store(mean + kWidth, b);
+    }
+
+    // Works a single update into U column by column, as they lie in memory. What each row's sum has come to is in row_.
+    void stream() noexcept {
+        const double* coefficients = coefficients_;
+        double* __restrict sums = row_;
+        std::fill(sums, sums + n_, 0.0);
+        for (std::int64_t j = 0; j < n_; j += kAtOnce, coefficients += 2 * kGroup * kAtOnce) {
+            if (j + kAtOnce <= n_)
+                stream_columns<kAtOnce>(j, coefficients, sums);
+            else
+                for (std::int64_t c = 0; j + c < n_; ++c) stream_columns<1>(j + c, coefficients + 2 * kGroup * c, sums);
+        }
+        for (std::int64_t i = 0; i < n_; ++i) model_.mean[i] += rates_[0] * sums[i];
+    }
+
+    template <std::int64_t kCount>
+    void stream_columns(std::int64_t j, const double* coefficients, double* __restrict sums) noexcept {
+        double* u = u_ + j * n_;
+        const std::int64_t rows = j + kCount;
+        std::int64_t i = 0;
+        Vector change[kCount], g[kCount];
+        for (std::int64_t c = 0; c < kCount; ++c) {
+            change[c] = all(coefficients[2 * kGroup * c]);
+            g[c] = all(coefficients[2 * kGroup * c + kGroup]);
+        }
+        for (; i + kWidth <= rows; i += kWidth) {
+            Vector sum = load(sums + i);
+#pragma GCC unroll 4
+            for (std::int64_t c = 0; c < kCount; ++c) {
+                const Vector old = load(u + c * n_ + i);
+                store(u + c * n_ + i, old + change[c] * sum);
+                sum += g[c] * old;
+            }
+            store(sums + i, sum);
+        }
+        for (; i < rows; ++i)
+            for (std::int64_t c = 0; c < kCount; ++c) {
+                double& entry = u[c * n_ + i];
+                const double old = entry;
+                entry = old + change[c][0] * sums[i];
+                sums[i] += g[c][0] * old;
+            }
+    }
+
+    // The last rows of U, too few for a strip, by one update.
+    void sweep_the_rest(std::int64_t first, std::int64_t update) noexcept {
+        const double* coefficients = coefficients_ + update / kGroup * 2 * kGroup * n_ + update % kGroup;
+        for (std::int64_t i = first; i < n_; ++i) {
+            double sum = 0.0;
+            for (std::int64_t j = i; j < n_; ++j) {
+                double& entry = u_[j * n_ + i];
+                const double old = entry;
+                entry = old + coefficients[2 * kGroup * j] * sum;
+                sum += coefficients[2 * kGroup * j + kGroup] * old;
+            }
+            model_.mean[i] += rates_[update] * sum;
+        }
+    }
+
+    Model& model_;
+    Team& team_;
+    std::int64_t n_;
+    double* d_;
+    double* u_;
+    double* x_;             // the rows, in strips
+    double* f_;             // X U, in strips
+    double* coefficients_;  // by groups of updates: for each j their changes, then their g
+    double* row_;
+    double* g_;
+    double* change_;
+    double* scores_;
+    double* variances_;  // by spread_scale too small
+    double* rates_;      // what each update adds of its Sigma x to the stored mean
+    std::int64_t count_ = 0;
+    std::int64_t strips_ = 0;
+    std::int64_t updates_ = 0;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,115 @@
+// What bind.cpp and the loops agree on: plain data, the same for every instruction set.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace scwlearn {
+
+// mu <- shrink mu + alpha y Sigma x;  Sigma <- grow (Sigma^-1 + precision x x')^-1
+struct Step {
+    double alpha;
+    double precision = 0.0;
+    double shrink = 1.0;
+    double grow = 1.0;
+};
+
+inline constexpr Step HOLD{0.0};
+
+// A rule at work. `self` is what `ask` needs: the constants of a spelled rule, or a Python function.
+struct Rule {
+    Step (*ask)(const void* self, double m, double v, double norm2, double t);
+    const void* self;
+    bool uses_norm;
+};
+
+enum RowKind { kDense32, kDense64, kSparse32i32, kSparse32i64, kSparse64i32, kSparse64i64, kRowKinds };
+
+// A batch without its types, as it arrives; rows.hpp gives them back.
+struct Rows {
+    RowKind kind;
+    const void* values;
+    const void* indices;  // null for dense rows
+    const void* offsets;  // null for dense rows
+    std::int64_t stored;  // how many values there are
+    std::int64_t count;
+    std::int64_t width;
+    bool intercept;
+};
+
+// The kinds, their names in Python, and (in row_loops.cpp) their loops stand in the same order; the full one comes last.
+enum CovarianceKind { kIdentity, kDiagonal, kDiagonalDrop, kFull, kCovarianceKinds };
+inline constexpr const char* kCovarianceNames[kCovarianceKinds] = {"identity", "diagonal", "diagonal-drop", "full"};
+
+// mu = mean_scale * mean and Sigma = spread_scale * (what the covariance makes of `spread`): shrink and grow
+// touch one number each, so a sparse row costs no more than its own features.
+struct Scalars {
+    double mean_scale;
+    double spread_scale;
+    double norm2;       // squared length of the stored mean, kept only for rules that ask for it
+    double norm2_peak;  // the largest since it was last computed anew: what its rounding is measured by
+    double growth;      // by how much Sigma has grown in directions never seen
+    double rounds;
+};
+
+// The model as it lies in memory that NumPy owns.
+struct Memory {
+    double* mean;
+    double* spread;
+    double* work;  // scratch: `work_entries` says how much
+    Scalars* scalars;
+    std::int64_t size;  // features, and one more with an intercept
+    double initial_variance;
+};
+
+struct Counts {
+    std::int64_t mistakes = 0;
+    std::int64_t updates = 0;
+};
+
+// Written for each row where asked for: score, variance, alpha, precision (the last two 0 where nothing moved).
+inline constexpr int kTraceWidth = 4;
+
+struct Task {
+    Rows rows;
+    const std::int8_t* labels;
+    Memory memory;
+    Rule rule;
+    double* trace;       // or null
+    std::int64_t block;  // a full covariance takes so many rows at a time
+    int threads;         // at most so many, where there is work for them
+};
+
+inline constexpr std::int64_t kLargestBlock = 4096;
+inline constexpr int kMostThreads = 256;
+
+// No variance leaves these: what is computed from it stays finite.
+inline constexpr double kSmallestVariance = 1e-200;
+inline constexpr double kLargestVariance = 1e150;
+
+// Rows of a block that are worked on together; the scratch memory is laid out for the widest registers.
+inline constexpr std::int64_t kWidestStrip = 16;
+
+// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates, and four vectors.
+inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
+    if (kind != kFull) return 0;
+    const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
+    return 4 * rows * size + 4 * size + 5 * rows + 2 * kWidestStrip;
+}
+
+// A rule spelled in C++ by the build.
+struct SpelledRule {
+    const char* name;
+    std::size_t constants;  // how many letters it takes
+    bool uses_norm;
+    Step (*ask)(const void* constants, double m, double v, double norm2, double t);
+};
+
+// Learns from the rows in order. Neither throws nor allocates unless the rule does.
+using Loop = Counts (*)(const Task&);
+
+using LoopsOverRows = std::array<Loop, kRowKinds>;
+using RowLoops = std::array<LoopsOverRows, kFull>;
+
+}  // namespace scwlearn

@@ -1,0 +1,50 @@
+// One round of learning, whatever the covariance: count, ask the rule, write the trace.
+#pragma once
+
+#include "model.hpp"
+#include "rows.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// Asks the rule about a row and counts; the step is HOLD where there is none to take.
+class Round {
+public:
+    explicit Round(const Task& task) noexcept : task_(task) {}
+
+    Step ask(std::int64_t i, const Look& look, Model& model) {
+        const double y = task_.labels[i];
+        model.scalars->rounds += 1.0;
+        counts.mistakes += (look.score >= 0.0) != (y > 0.0);
+        Step step = HOLD;
+        if (can_ask(look))
+            step = task_.rule.ask(task_.rule.self, y * look.score, look.variance, model.norm2(), model.scalars->rounds);
+        if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
+        counts.updates += moves(step);
+        if (task_.trace != nullptr) {
+            double* line = task_.trace + i * kTraceWidth;
+            line[0] = look.score;
+            line[1] = look.variance;
+            line[2] = step.alpha;
+            line[3] = step.precision;
+        }
+        return step;
+    }
+
+    Counts counts;
+
+private:
+    const Task& task_;
+};
+
+// A loop for each kind of row, in the order of RowKind.
+template <template <class> class LoopOver>
+constexpr LoopsOverRows over_rows() {
+    return {&LoopOver<Dense<float>>::run,
+            &LoopOver<Dense<double>>::run,
+            &LoopOver<Sparse<float, std::int32_t>>::run,
+            &LoopOver<Sparse<float, std::int64_t>>::run,
+            &LoopOver<Sparse<double, std::int32_t>>::run,
+            &LoopOver<Sparse<double, std::int64_t>>::run};
+}
+
+}  // namespace scwlearn::SCWLEARN_SET

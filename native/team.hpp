@@ -1,0 +1,73 @@
+// Threads that share the parts of one piece of work after the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace scwlearn::SCWLEARN_SET {
+
+// The threads live no longer than the team, so that a process can fork between two calls.
+class Team {
+public:
+    // `threads` counts the one that calls.
+    explicit Team(int threads) {
+        for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
+    }
+
+    ~Team() {
+        work_ = nullptr;
+        begin();
+        for (std::thread& thread : others_) thread.join();
+    }
+
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    // Calls work(part) for each part from 0 to parts - 1, every part once, by whoever is free.
+    template <class Work>
+    void share(std::int64_t parts, const Work& work) {
+        if (others_.empty()) {
+            for (std::int64_t part = 0; part < parts; ++part) work(part);
+            return;
+        }
+        next_.store(0, std::memory_order_relaxed);
+        parts_ = parts;
+        work_ = &work;
+        call_ = [](const void* what, std::int64_t part) { (*static_cast<const Work*>(what))(part); };
+        busy_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
+        begin();
+        take_parts();
+        for (int busy = busy_.load(); busy != 0; busy = busy_.load()) busy_.wait(busy);
+    }
+
+private:
+    void begin() {
+        round_.fetch_add(1);
+        round_.notify_all();
+    }
+
+    void follow() {
+        for (std::uint64_t seen = 0;; ++seen) {
+            round_.wait(seen);
+            if (work_ == nullptr) return;
+            take_parts();
+            if (busy_.fetch_sub(1) == 1) busy_.notify_one();
+        }
+    }
+
+    void take_parts() {
+        for (std::int64_t part = next_.fetch_add(1); part < parts_; part = next_.fetch_add(1)) call_(work_, part);
+    }
+
+    std::vector<std::thread> others_;
+    std::atomic<std::uint64_t> round_{0};
+    std::atomic<std::int64_t> next_{0};
+    std::atomic<int> busy_{0};
+    std::int64_t parts_ = 0;
+    const void* work_ = nullptr;
+    void (*call_)(const void*, std::int64_t) = nullptr;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,25 @@
+"""How many threads a learner may use: as many as BLAS may."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+
+def allowed_threads() -> int:
+    """What threadpoolctl's limits and the environment leave to linear algebra in this process."""
+    limits = [library["num_threads"] for library in _blas().info()]
+    return max(limits, default=_processors())
+
+
+@functools.cache
+def _blas() -> Any:
+    # Looking for the libraries takes a millisecond; asking them for their limits does not.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

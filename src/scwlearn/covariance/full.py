@@ -6,7 +6,6 @@ import numpy as np
 
 from scwlearn.covariance.base import Array, Matrix
 
-
 # From here on threads save more time than waiting for each other costs.
 _SIZE_FOR_THREADS = 256
 

@@ -1,6 +1,7 @@
 # make demo    every algorithm on embedded data: a table and a picture
 # make test    linters, types, import layers and the whole test suite
-# Both set up everything they need in .venv. Also: make lint, sanitize, docs, wheel, lock, clean.
+# make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
+# The first two set up everything they need in .venv. Also: make lint, sanitize, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,9 +9,16 @@ BIN := $(VENV)/bin
 # The folders are there for files that go away.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -not -path '*__pycache__*' \
   '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' ')')
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
+INSTALL := $(BIN)/$(PIP_INSTALL) --constraint constraints.txt
+# Peers have their own environment: they want other packages, and may not install at all.
+BENCH_VENV := build/bench
+BENCH_INSTALL := $(BENCH_VENV)/bin/$(PIP_INSTALL) --constraint benchmarks/speed/constraints.txt
+PEERS := river vowpalwabbit olpy
+# Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
+BENCH ?=
 
-.PHONY: demo test lint sanitize docs wheel lock clean
+.PHONY: demo test lint sanitize bench docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m scwlearn.experiments.demo
@@ -23,7 +31,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy native/spell.py
-	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py
+	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 
 # The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -34,6 +42,9 @@ sanitize: $(VENV)/test.stamp
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -n 0 -p no:cacheprovider
+
+bench: $(BENCH_VENV)/package.stamp
+	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m speed.run $(BENCH)
 
 docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build
@@ -49,6 +60,10 @@ lock:
 	build/lock/bin/python -m pip install --quiet --upgrade pip
 	build/lock/bin/python -m pip install --quiet --group build --group demo --group test --group docs
 	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > constraints.txt
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	build/lock/bin/python -m pip install --quiet --constraint constraints.txt --group build --group bench $(PEERS)
+	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > benchmarks/speed/constraints.txt
 
 clean:
 	rm -rf $(VENV) build dist docs/build docs/gallery docs/generated demo-output
@@ -67,4 +82,18 @@ $(VENV)/%.stamp: $(VENV)/build.stamp
 $(VENV)/package.stamp: $(VENV)/build.stamp $(SOURCES)
 	@echo "Building the native module."
 	$(INSTALL) --no-build-isolation --no-deps .
+	touch $@
+
+$(BENCH_VENV)/peers.stamp: benchmarks/speed/constraints.txt pyproject.toml
+	@echo "Setting up in $(BENCH_VENV): some minutes, once."
+	test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_INSTALL) pip
+	$(BENCH_INSTALL) --group build --group bench
+	for peer in $(PEERS); do $(BENCH_INSTALL) $$peer || echo "$$peer does not install; the table will say so."; done
+	touch $@
+
+# Built apart from the one in .venv: each knows its own Python.
+$(BENCH_VENV)/package.stamp: $(BENCH_VENV)/peers.stamp $(SOURCES)
+	@echo "Building the native module."
+	$(BENCH_INSTALL) --no-build-isolation --no-deps -Cbuild-dir=build/bench-build .
 	touch $@

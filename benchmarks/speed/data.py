@@ -1,0 +1,138 @@
+"""The rows that the comparisons run on: real sets where they are, stand-ins of the same size elsewhere."""
+
+from __future__ import annotations
+
+import os
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from data_sets import DEFAULT_DIRECTORY, SEED, load
+from numpy.typing import NDArray
+from scipy import sparse
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Large files, made once and used again.
+FILES = ROOT / "build" / "bench-data"
+HASHED_WIDTH = 2**20
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int8]
+
+
+class Rows(NamedTuple):
+    """A matrix, its labels, and where it comes from."""
+
+    x: Any
+    y: Labels
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.x.shape[0]} x {self.x.shape[1]} ({self.source})"
+
+    def first(self, count: int) -> Rows:
+        """Fewer rows."""
+        return Rows(self.x[:count], self.y[:count], self.source)
+
+
+@cache
+def digits() -> Rows:
+    """MNIST's ones and twos, raw pixels, as in the paper; a tenth of the labels wrong."""
+    shape = (14867, 784)
+    real = _real("mnist1vs2")
+    if real is not None:
+        x = np.zeros(shape)
+        # The file ends with the last pixel that is ever set.
+        x[:, : real.x.shape[1]] = real.x.toarray()
+        return Rows(x, flipped(real.y, 0.1), real.source)
+    return correlated(*shape, noise=0.1)
+
+
+@cache
+def web_pages() -> Rows:
+    """w7a: binary, 12 features of 300 a row."""
+    real = _real("w7a")
+    if real is not None:
+        return Rows(real.x.astype(np.float64), real.y, real.source)
+    made = zipf(24692, 300, 12)
+    made.x.data[:] = 1.0
+    return made
+
+
+@lru_cache(maxsize=3)
+def correlated(count: int, width: int, noise: float = 0.05, seed: int = SEED) -> Rows:
+    """Features that share an eighth as many causes, as neighbouring pixels do."""
+    random = np.random.default_rng(seed)
+    causes = random.standard_normal((count, max(2, width // 8)))
+    x = causes @ random.standard_normal((causes.shape[1], width)) / np.sqrt(causes.shape[1])
+    x += 0.5 * random.standard_normal((count, width))
+    y = np.where(x @ random.standard_normal(width) >= 0, 1, -1).astype(np.int8)
+    return Rows(x, flipped(y, noise), "synthetic, correlated")
+
+
+@lru_cache(maxsize=3)
+def zipf(count: int, width: int, per_row: int, seed: int = SEED) -> Rows:
+    """Rows of words: the k-th word comes up 1/k as often as the first, and the commoner ones carry the label.
+
+    Values have four decimals, so that text holds them exactly; words are numbered at random, as hashing does.
+    """
+    random = np.random.default_rng(seed)
+    chances = np.cumsum(1 / np.arange(1, width + 1))
+    drawn = np.searchsorted(chances, random.random(count * per_row) * chances[-1])
+    numbers = random.permutation(width)
+    meaning = np.where(np.arange(width) < 20_000, random.standard_normal(width), 0.0)
+    values = np.round(random.uniform(0.1, 1.0, count * per_row), 4)
+    rows = np.repeat(np.arange(count), per_row)
+    score = np.bincount(rows, weights=values * meaning[drawn], minlength=count)
+    # A word drawn twice in a row is there once: a column's second value is dropped.
+    places = np.unique(rows.astype(np.int64) * width + numbers[drawn], return_index=True)[1]
+    kept = np.sort(places)
+    x = sparse.csr_matrix((values[kept], (rows[kept], numbers[drawn[kept]])), shape=(count, width))
+    x.sort_indices()
+    return Rows(x, flipped(np.where(score >= 0, 1, -1).astype(np.int8), 0.05), "synthetic, Zipf")
+
+
+def flipped(y: Labels, share: float) -> Labels:
+    """The labels with a share of them wrong."""
+    wrong = np.random.default_rng(SEED).random(len(y)) < share
+    return np.where(wrong, -y, y).astype(np.int8)
+
+
+def hashed(count: int) -> Rows:
+    """Rows of hashed text: 2^20 features, about 30 a row."""
+    return zipf(count, HASHED_WIDTH, 33)
+
+
+def text_files(rows: Rows) -> tuple[Path, Path]:
+    """The rows as LIBSVM text and as Vowpal Wabbit's, in `build/`."""
+    FILES.mkdir(parents=True, exist_ok=True)
+    count = rows.x.shape[0]
+    paths = FILES / f"zipf-{count}.libsvm", FILES / f"zipf-{count}.vw"
+    for path, bar in zip(paths, (" ", " | "), strict=True):
+        if not path.exists():
+            # A run that is stopped leaves no half of a file behind.
+            unfinished = path.with_suffix(".part")
+            with unfinished.open("w") as file:
+                file.writelines(_lines(rows, bar))
+            os.replace(unfinished, path)
+    return paths
+
+
+def _lines(rows: Rows, bar: str) -> Any:
+    x, ends = rows.x, rows.x.indptr.tolist()
+    for row, label in enumerate(rows.y.tolist()):
+        part = slice(ends[row], ends[row + 1])
+        # LIBSVM counts from one; so that both files say the same, so does the other.
+        pairs = zip((x.indices[part] + 1).tolist(), x.data[part].tolist(), strict=True)
+        yield f"{label:+d}{bar}{' '.join(f'{i}:{v:.4g}' for i, v in pairs)}\n"
+
+
+def _real(name: str) -> Rows | None:
+    directory = Path(os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY))
+    try:
+        found = load(name, directory)
+    except FileNotFoundError:
+        return None
+    order = np.random.default_rng(SEED).permutation(len(found.y))
+    return Rows(found.x[order], found.y[order], name)

@@ -1,0 +1,59 @@
+"""SCW-I with a diagonal covariance: against scikit-learn's linear models, one pass over a matrix each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scwlearn import Learner
+from speed import data, peers
+from speed.harness import Race, Scale, Side, comparison, times_faster
+
+
+def ours(x: Any, y: data.Labels) -> Side:
+    """One pass of our learner."""
+
+    def learn() -> Learner:
+        learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
+        learner.learn(x, y)
+        return learner
+
+    return Side("scwlearn", learn, lambda learner: judge(learner, x, y))
+
+
+def judge(learner: Learner, x: Any, y: data.Labels) -> dict[str, float]:
+    """Mistakes on the way, and the accuracy on the same rows afterwards, which is all that the peers tell."""
+    right = (learner.scores(x) >= 0) == (y > 0)
+    return {"mistakes": learner.counts.mistakes, "accuracy": float(right.mean())}
+
+
+def theirs(name: str, make: Callable[[], Any], x: Any, y: data.Labels) -> Side:
+    """One pass of a scikit-learn model."""
+    return Side(name, lambda: make().fit(x, y), lambda model: peers.accuracy(model, x, y))
+
+
+SGD = "SGDClassifier(max_iter=1, shuffle=False)"
+PERCEPTRON = "Perceptron(max_iter=1, shuffle=False)"
+
+
+def race(rows: data.Rows, name: str, make: Callable[[], Any]) -> Race:
+    """Both on the same rows."""
+    return Race(str(rows), ours(rows.x, rows.y), theirs(name, make, rows.x, rows.y))
+
+
+@comparison("SCW-I diagonal, CSR, about 30 features a row", against=SGD, target=times_faster(2))
+def diagonal_sparse_sgd(scale: Scale) -> Race:
+    """Hashed text."""
+    return race(data.hashed(scale.of(300_000, 20_000)), SGD, peers.sgd)
+
+
+@comparison("SCW-I diagonal, CSR, about 30 features a row", against=PERCEPTRON)
+def diagonal_sparse_perceptron(scale: Scale) -> Race:
+    """The lightest step that there is."""
+    return race(data.hashed(scale.of(300_000, 20_000)), PERCEPTRON, peers.perceptron)
+
+
+@comparison("SCW-I diagonal, dense", against=SGD, target=times_faster(2))
+def diagonal_dense_sgd(scale: Scale) -> Race:
+    """Float64, as scikit-learn wants it."""
+    return race(data.correlated(scale.of(200_000, 20_000), 100), SGD, peers.sgd)

@@ -1,0 +1,108 @@
+"""From a file of text to a model, and the parsing alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from scwlearn import Learner
+from speed import data, peers
+from speed.harness import Quality, Race, Scale, Side, comparison, megabytes_a_second, part, times_faster
+
+WORK = "LIBSVM file to a diagonal model"
+
+
+def prepared(scale: Scale) -> tuple[Path, Path, str, float]:
+    """The two files, what they hold, and the megabytes of the first."""
+    rows = data.hashed(scale.of(300_000, 20_000))
+    libsvm, vw = data.text_files(rows)
+    megabytes = libsvm.stat().st_size / 1e6
+    return libsvm, vw, f"{megabytes:.0f} MB, {rows}", megabytes
+
+
+def ours(path: Path) -> Side:
+    """Our learner, fed by our reader."""
+    read = part("scwlearn.data.libsvm", "read_libsvm")
+
+    def learn() -> Any:
+        learner: Any = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
+        learner.learn_batches(read(path))
+        return learner
+
+    return Side("scwlearn", learn, lambda learner: {"seen": learner.counts.seen, "mistakes": learner.counts.mistakes})
+
+
+@comparison(WORK, against="Vowpal Wabbit, one pass, no cache", target=times_faster(4))
+def file_vowpal_wabbit(scale: Scale) -> Race:
+    """The same rows as Vowpal Wabbit's text. Both read ahead in a thread."""
+    peers.module("vowpalwabbit")
+    libsvm, vw, size, megabytes = prepared(scale)
+    bits = int(np.log2(data.HASHED_WIDTH))
+    peer = Side(
+        "Vowpal Wabbit, one pass, no cache",
+        lambda: peers.vowpal_wabbit(vw, bits),
+        lambda _: peers.vowpal_wabbit(vw, bits, judged=True),
+    )
+    return Race(size, ours(libsvm), peer, megabytes, note="both sides read ahead in a thread of their own")
+
+
+@comparison(WORK, against="load_svmlight_file + SGDClassifier(max_iter=1)", target=times_faster(20))
+def file_sklearn(scale: Scale) -> Race:
+    """As one does it with scikit-learn."""
+    libsvm, _, size, megabytes = prepared(scale)
+
+    def learn() -> tuple[Any, Any, Any]:
+        x, y = load_svmlight_file(str(libsvm), n_features=data.HASHED_WIDTH, zero_based=False)
+        # The one returns what the other refuses: indices of 64 bits.
+        x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
+        return peers.sgd().fit(x, y), x, y
+
+    def judge(learned: tuple[Any, Any, Any]) -> Quality:
+        model, x, y = learned
+        return {"seen": x.shape[0], **peers.accuracy(model, x, y)}
+
+    peer = Side("load_svmlight_file + SGDClassifier(max_iter=1)", learn, judge)
+    return Race(size, ours(libsvm), peer, megabytes, note="ours reads ahead in a thread of its own")
+
+
+def parsing(path: Path) -> Side:
+    """Our reader alone, in one thread. Whether it finds all rows is seen by learning from them."""
+    read = part("scwlearn.data.libsvm", "read_libsvm")
+
+    def parse() -> None:
+        for _ in read(path, read_ahead=False):
+            pass
+
+    learner = ours(path)
+    return Side("scwlearn", parse, lambda _: {"rows": learner.judge(learner.run())["seen"]})
+
+
+@comparison("parsing LIBSVM text, 1 thread", against="wc -l", target=megabytes_a_second(200))
+def parse_wc(scale: Scale) -> Race:
+    """Counting the lines: the bytes have to be looked at, nothing more."""
+    libsvm, _, size, megabytes = prepared(scale)
+
+    def count() -> int:
+        return int(subprocess.run(["wc", "-l", str(libsvm)], capture_output=True, check=True).stdout.split()[0])
+
+    return Race(size, parsing(libsvm), Side("wc -l", count, lambda lines: {"lines": lines}), megabytes)
+
+
+@comparison("parsing LIBSVM text, 1 thread", against="reading the bytes")
+def parse_read(scale: Scale) -> Race:
+    """The limit: to get the bytes from the system's cache."""
+    libsvm, _, size, megabytes = prepared(scale)
+    buffer = memoryview(bytearray(2**20))
+
+    def read() -> int:
+        total = 0
+        with libsvm.open("rb", buffering=0) as file:
+            while got := file.readinto(buffer):
+                total += got
+        return total
+
+    return Race(size, parsing(libsvm), Side("reading the bytes", read, lambda total: {"bytes": total}), megabytes)

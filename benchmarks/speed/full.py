@@ -1,0 +1,120 @@
+"""SCW-I with a full covariance: against the loop that one writes first, and against the machine's limit."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+from data_sets import SEED
+
+from scwlearn import Learner
+from speed import data, peers, textbook
+from speed.harness import Quality, Race, Scale, Side, comparison, share_of_time, times_faster
+
+WORK = "SCW-I full, dense, 10 % label noise"
+C, ETA = 1.0, 0.9
+
+
+def learner() -> Learner:
+    """One that has seen nothing."""
+    return Learner("scw1", covariance="full", C=C, eta=ETA)
+
+
+def ours(x: Any, y: data.Labels, *, threads: int = 1) -> Side:
+    """One pass of our learner."""
+    return Side(
+        "scwlearn",
+        lambda: learner().learn(x, y),
+        lambda counts: {"mistakes": counts.mistakes, "updates": counts.updates},
+        threads,
+    )
+
+
+def loop(x: data.Array, y: data.Labels) -> Side:
+    """One pass of the textbook loop."""
+    return Side(
+        "textbook NumPy loop",
+        lambda: textbook.scw1(x, y, C=C, eta=ETA),
+        lambda counts: dict(zip(("mistakes", "updates"), counts, strict=True)),
+    )
+
+
+def product(rows: int, updates: int, width: int) -> Side:
+    """A dgemm of 2 n d^2 + u d^2 operations: what n looks and u moves of a symmetric Sigma need at the least."""
+    random = np.random.default_rng(SEED)
+    left, right = random.standard_normal((rows + updates // 2, width)), random.standard_normal((width, width))
+    out = np.empty_like(left)
+    return Side("dgemm of as many operations", lambda: np.matmul(left, right, out=out))
+
+
+@cache
+def updates_of(count: int) -> int:
+    """How many updates the digits need."""
+    rows = data.digits().first(count)
+    return learner().learn(rows.x, rows.y).updates
+
+
+def rows_for(scale: Scale) -> data.Rows:
+    """The digits."""
+    return data.digits().first(scale.of(14867, 1500))
+
+
+@comparison(WORK, against="textbook NumPy loop", target=times_faster(25))
+def full_textbook(scale: Scale) -> Race:
+    """The loop has to make the same mistakes and updates."""
+    rows = rows_for(scale)
+    return Race(str(rows), ours(rows.x, rows.y), loop(rows.x, rows.y))
+
+
+@comparison(WORK, against="dgemm of as many operations", target=share_of_time(1.5))
+def full_dgemm(scale: Scale) -> Race:
+    """The same BLAS as NumPy's."""
+    rows = rows_for(scale)
+    count, width = rows.x.shape
+    return Race(str(rows), ours(rows.x, rows.y), product(count, updates_of(count), width))
+
+
+@comparison(WORK, against="itself with 1 thread", target=times_faster(1.5))
+def full_threads(scale: Scale) -> Race:
+    """Two threads, where there are two processors."""
+    rows = rows_for(scale)
+    note = "" if (os.cpu_count() or 1) > 1 else "this machine has one processor"
+    one = ours(rows.x, rows.y)
+    return Race(
+        f"{rows}, 2 threads",
+        ours(rows.x, rows.y, threads=2),
+        Side("itself with 1 thread", one.run, one.judge),
+        note=note,
+    )
+
+
+@comparison(WORK, against="olpy SCW")
+def full_olpy(scale: Scale) -> Race:
+    """Another library with the same algorithm. It takes the variance from the diagonal of Sigma alone."""
+    peers.module("olpy.classifiers")
+    rows = data.digits().first(scale.of(5000, 300))
+
+    def learn() -> Any:
+        model = learner()
+        model.learn(rows.x, rows.y)
+        return model.scores
+
+    def olpy() -> Any:
+        return peers.olpy_scw(rows.x, rows.y, C=C, eta=ETA).decision_function
+
+    def judge(scores: Any) -> Quality:
+        return {"accuracy": float(np.mean((scores(rows.x) >= 0) == (rows.y > 0)))}
+
+    note = "olpy takes x'Sigma x from the diagonal of Sigma alone, so that its model is another"
+    return Race(str(rows), Side("scwlearn", learn, judge), Side("olpy SCW", olpy, judge), note=note)
+
+
+@comparison("SCW-I full, CSR", against="textbook NumPy loop on dense rows", target=times_faster(20))
+def full_sparse_textbook(scale: Scale) -> Race:
+    """NumPy has no sparse rows, so that the loop gets dense ones, made beforehand."""
+    rows = data.web_pages().first(scale.of(24692, 2000))
+    # Many rows are equal, and one just learned lies on the constraint itself.
+    note = "the updates may differ by a few that rounding decides, with an alpha below 1e-14"
+    return Race(str(rows), ours(rows.x, rows.y), loop(rows.x.toarray(), rows.y), note=note)

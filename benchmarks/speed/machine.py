@@ -1,0 +1,76 @@
+"""What the figures were measured on: the machine and every version that matters."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+PACKAGES = ("scwlearn", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit", "olpy", "threadpoolctl")
+
+
+def machine() -> dict[str, Any]:
+    """Processor, caches, memory, and how busy it was when the run began."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "caches": _caches(),
+        "system": platform.platform(),
+        "load": [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python, the compiler, BLAS and the packages; those that are missing say so."""
+    found = {"python": platform.python_version(), "compiler": _compiler(), "blas": _blas()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _caches() -> dict[str, str]:
+    caches = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
+        except OSError:
+            continue
+        caches[f"L{level} {kind.lower()}"] = size
+    return caches
+
+
+def _compiler() -> str:
+    """The one that the build finds, if it is still there."""
+    found = shutil.which(os.environ.get("CXX", "c++"))
+    if found is None:
+        return "unknown"
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    return told.partition("\n")[0] or "unknown"
+
+
+def _blas() -> str:
+    import numpy as np
+
+    # NumPy loads its BLAS with the first import; SciPy may bring another.
+    folder = Path(np.__file__).parent.parent.name
+    loaded = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    loaded.sort(key=lambda pool: "numpy" not in pool["filepath"].replace(folder, ""))
+    return next((f"{pool['internal_api']} {pool['version']} ({pool['architecture']})" for pool in loaded), "unknown")

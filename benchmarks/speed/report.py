@@ -1,0 +1,117 @@
+"""The results as a table in Markdown, and all of them as JSON."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from speed.harness import FEWEST, REPETITIONS, Quality, Result
+
+HEAD = "| work | against | ours | peer | ratio | target | met |\n|---|---|---|---|---|---|---|"
+
+
+def markdown(results: list[Result], about: dict[str, Any], pictures: list[str]) -> str:
+    """The table, where we lose, what each side made of the data, and the pictures."""
+    parts = ["# Speed", _preamble(about), HEAD + "\n" + "\n".join(_row(result) for result in results)]
+    parts += ["## Where we lose", _losses(results)]
+    parts += ["## Results of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
+    notes = [f"- {_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]
+    parts += ["## Notes", "\n".join(notes)] if notes else []
+    parts += [f"![{name}]({name}.png)" for name in pictures]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(results: list[Result], about: dict[str, Any], scaling: dict[str, Any]) -> dict[str, Any]:
+    """Every sample."""
+    return {**about, "comparisons": [_entry(result) for result in results], "scaling": scaling}
+
+
+def _preamble(about: dict[str, Any]) -> str:
+    machine, versions = about["machine"], about["versions"]
+    named = ", ".join(f"{name} {number}" for name, number in versions.items())
+    size = " **Quick run: small sizes, which say nothing about the targets.**" if about["quick"] else ""
+    return (
+        f"Measured on {about['date']}, {machine['cpu']}, {machine['cores']} cores. {named}.{size}\n\n"
+        "Ratio: the peer's time over ours, so that more than 1 means that we are faster; the median of at least "
+        f"{REPETITIONS} pairs run in turns (where they are fewer, {FEWEST} at the least, the table says so), with the "
+        "least and the largest. One thread unless said."
+    )
+
+
+def _row(result: Result) -> str:
+    target = result.entry.target.said if result.entry.target else ""
+    if result.race is None:
+        return f"| {_work(result)} | {result.entry.against} | | | {result.missing.replace('|', '/')} | {target} | |"
+    ratios = result.ratios
+    few = f", {len(ratios)} pairs" if len(ratios) < REPETITIONS else ""
+    spread = f"{_number(result.ratio)}x ({_number(min(ratios))} to {_number(max(ratios))}{few})"
+    met = {True: "yes", False: "**no**", None: ""}[result.met]
+    rates = result.rates
+    shown = [_time(median(samples)) for samples in (result.ours, result.peer)]
+    if rates:
+        shown = [f"{time}, {rate:.0f} MB/s" for time, rate in zip(shown, rates, strict=True)]
+    return f"| {_work(result)} | {result.race.peer.name} | {shown[0]} | {shown[1]} | {spread} | {target} | {met} |"
+
+
+def _losses(results: list[Result]) -> str:
+    lines = []
+    for result in results:
+        if result.race is None:
+            continue
+        reasons = ["target missed"] if result.met is False else []
+        if result.ratio < 1:
+            reasons.append(f"takes {_number(1 / result.ratio)} times as long")
+        if reasons:
+            lines.append(f"- {_work(result)}, against {result.race.peer.name}: {', '.join(reasons)}.")
+    return "\n".join(lines) or "Nowhere in this run."
+
+
+_QUALITY = "| work | ours | peer |\n|---|---|---|\n"
+
+
+def _quality_row(result: Result) -> str:
+    if result.race is None or not (result.our_quality or result.peer_quality):
+        return ""
+    peer = f"{result.race.peer.name}: {_quality(result.peer_quality)}"
+    return f"| {_work(result)} | {_quality(result.our_quality)} | {peer} |"
+
+
+def _quality(quality: Quality) -> str:
+    return ", ".join(f"{name} {value:.6g}" for name, value in quality.items()) or "(none)"
+
+
+def _work(result: Result) -> str:
+    return f"{result.entry.work}, {result.race.size}" if result.race else result.entry.work
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
+def _entry(result: Result) -> dict[str, Any]:
+    entry, race = result.entry, result.race
+    told: dict[str, Any] = {
+        "name": entry.name,
+        "work": _work(result),
+        "against": race.peer.name if race else entry.against,
+        "target": entry.target.said if entry.target else None,
+        "met": result.met,
+    }
+    if race is None:
+        return told | {"missing": result.missing}
+    return told | {
+        "ratio": result.ratio,
+        "ratio_min": min(result.ratios),
+        "ratio_max": max(result.ratios),
+        "megabytes": race.megabytes,
+        "note": race.note,
+        "ours": {"seconds": result.ours, "threads": race.ours.threads, "quality": result.our_quality},
+        "peer": {"seconds": result.peer, "threads": race.peer.threads, "quality": result.peer_quality},
+    }

@@ -1,0 +1,38 @@
+"""Scores of many rows: beside one product of the matrix with the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scwlearn import Learner
+from speed import data
+from speed.harness import Quality, Race, Scale, Side, comparison
+
+
+def race(rows: data.Rows) -> Race:
+    """The same scores from both."""
+    learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
+    learner.learn(rows.x, rows.y)
+    assert learner.gaussian is not None
+    weights = learner.gaussian.weights()
+
+    def judge(scores: data.Array) -> Quality:
+        return {"accuracy": float(np.mean((scores >= 0) == (rows.y > 0)))}
+
+    return Race(
+        str(rows),
+        Side("scwlearn", lambda: learner.scores(rows.x), judge),
+        Side("X @ weights", lambda: rows.x @ weights, judge),
+    )
+
+
+@comparison("scores, dense", against="X @ weights")
+def scores_dense(scale: Scale) -> Race:
+    """NumPy's product."""
+    return race(data.correlated(scale.of(200_000, 20_000), 100))
+
+
+@comparison("scores, CSR", against="X @ weights")
+def scores_sparse(scale: Scale) -> Race:
+    """SciPy's product."""
+    return race(data.hashed(scale.of(300_000, 20_000)))

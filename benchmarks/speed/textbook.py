@@ -1,0 +1,33 @@
+"""SCW-I with a full covariance as one writes it from the paper: a loop over the rows in NumPy."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float) -> tuple[int, int]:
+    """One pass; the mistakes and the updates on the way. Proposition 1 as printed."""
+    phi = NormalDist().inv_cdf(eta)
+    psi, zeta = 1 + phi**2 / 2, 1 + phi**2
+    mu, Sigma = np.zeros(x.shape[1]), np.eye(x.shape[1])
+    mistakes = updates = 0
+    for row, label in zip(x, y.tolist(), strict=True):
+        score = float(mu @ row)
+        mistakes += (1 if score >= 0 else -1) != label
+        m = label * score
+        s = Sigma @ row
+        v = float(row @ s)
+        # A row of zeros says nothing.
+        if v <= 0 or m >= phi * sqrt(v):
+            continue
+        alpha = min(C, max(0.0, (-m * psi + sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)))
+        root = (-alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+        beta = alpha * phi / (root + v * alpha * phi)
+        mu += alpha * label * s
+        Sigma -= beta * np.outer(s, s)
+        updates += 1
+    return mistakes, updates

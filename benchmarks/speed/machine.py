@@ -6,8 +6,11 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from threadpoolctl import threadpool_info
@@ -24,6 +27,24 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "load": [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
     }
+
+
+def work_at_once(processes: int = 2) -> float:
+    """How much more two processes do at once than one: 2 on a quiet machine, 1 where others have the second core.
+
+    Without it nobody could tell a row that does not profit from threads from a machine that had none to give.
+    """
+    command = [sys.executable, "-I", "-S", "-c", "for _ in range(10_000_000): pass"]
+
+    def together(count: int) -> float:
+        start = time.perf_counter()
+        started = [subprocess.Popen(command) for _ in range(count)]
+        for process in started:
+            process.wait()
+        return time.perf_counter() - start
+
+    pairs = [(together(1), together(processes)) for _ in range(5)]
+    return median(processes * alone / both for alone, both in pairs)
 
 
 def versions() -> dict[str, str]:

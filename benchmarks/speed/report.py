@@ -7,6 +7,9 @@ from typing import Any
 
 from speed.harness import FEWEST, REPETITIONS, Quality, Result
 
+#: Two free cores do at least so much more than one.
+QUIET = 1.8
+
 HEAD = "| work | against | ours | peer | ratio | target | met |\n|---|---|---|---|---|---|---|"
 
 
@@ -28,13 +31,16 @@ def as_json(results: list[Result], about: dict[str, Any], scaling: dict[str, Any
 
 def _preamble(about: dict[str, Any]) -> str:
     machine, versions = about["machine"], about["versions"]
+    first, last = about["work_at_once"]
+    quiet = "the second core was free" if min(first, last) > QUIET else "**others used the machine**"
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
     size = " **Quick run: small sizes, which say nothing about the targets.**" if about["quick"] else ""
     return (
         f"Measured on {about['date']}, {machine['cpu']}, {machine['cores']} cores. {named}.{size}\n\n"
         "Ratio: the peer's time over ours, so that more than 1 means that we are faster; the median of at least "
         f"{REPETITIONS} pairs run in turns (where they are fewer, {FEWEST} at the least, the table says so), with the "
-        "least and the largest. One thread unless said."
+        "least and the largest. One thread unless said. Two processes at once did "
+        f"{first:.2f} times the work of one before the run and {last:.2f} times after it: {quiet}."
     )
 
 

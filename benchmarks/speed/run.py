@@ -12,7 +12,7 @@ from typing import Any
 from speed import diagonal, files, full, grid, imports, scaling, scoring, single
 from speed.data import ROOT
 from speed.harness import COMPARISONS, Comparison, Scale, hold, threads
-from speed.machine import machine, versions
+from speed.machine import machine, versions, work_at_once
 from speed.report import as_json, markdown
 
 #: The kinds of work in the order of the table. Importing them has entered their comparisons.
@@ -53,11 +53,12 @@ def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
     # A part does not take the place of the whole.
     output = asked.output or (RESULTS / "part" if asked.quick or asked.only else RESULTS)
     output.mkdir(parents=True, exist_ok=True)
-    about = {
+    about: dict[str, Any] = {
         "date": datetime.now().astimezone().isoformat(timespec="minutes"),
         "quick": scale.quick,
         "machine": machine(),
         "versions": versions(),
+        "work_at_once": [work_at_once()],
     }
     results = []
     for entry in entries:
@@ -65,6 +66,7 @@ def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
         results.append(hold(entry, scale))
         print(results[-1].missing or f"{results[-1].ratio:.3g}x", file=sys.stderr)
     pictures = run_scaling(scale, output, asked.only)
+    about["work_at_once"].append(work_at_once())
     table = markdown(results, about, list(pictures))
     (output / "speed.md").write_text(table)
     (output / "speed.json").write_text(json.dumps(as_json(results, about, pictures), indent=1) + "\n")

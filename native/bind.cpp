@@ -255,6 +255,7 @@ NB_MODULE(_native, module) {
                "threads"_a,
                "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
     bind_one(module);
+    bind_libsvm(module);
 }
 
 }  // namespace scwlearn

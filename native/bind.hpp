@@ -60,6 +60,8 @@ CovarianceKind covariance_kind(const std::string& name);
 // The loop for the instruction set in use.
 Loop loop_for(CovarianceKind covariance, RowKind rows);
 
+// The other files' parts of the module.
 void bind_one(nb::module_& module);
+void bind_libsvm(nb::module_& module);
 
 }  // namespace scwlearn

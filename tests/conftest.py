@@ -22,14 +22,24 @@ def registry():
 
 
 @pytest.fixture(scope="session")
-def load_data():
+def data_file():
+    """A function that finds a set by name; skips the test where it is missing."""
+
+    def find(name, part=""):
+        path = DATA / name / f"{name}{part}.libsvm.xz"
+        if not path.exists():
+            pytest.skip(f"{name} is not in the data directory (../shared/data or SCWLEARN_DATA)")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def load_data(data_file):
     """A function that loads a set by name, dense, in the order of the file; skips the test where it is missing."""
 
     def load(name, n_features):
-        path = DATA / name / f"{name}.libsvm.xz"
-        if not path.exists():
-            pytest.skip(f"{name} is not in the data directory (../shared/data or SCWLEARN_DATA)")
-        with lzma.open(path) as file:
+        with lzma.open(data_file(name)) as file:
             x, y = load_svmlight_file(file, n_features=n_features)
         return x.toarray(), y
 

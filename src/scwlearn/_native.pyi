@@ -70,3 +70,8 @@ class OneByOne:
         """
         Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
         """
+
+def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[str, int, int, bytes]]:
+    """
+    The examples in a text of whole lines: labels, values, indices and offsets; how many lines and columns there are; the first fault, its line and column, counted from 1, and what was found there.
+    """

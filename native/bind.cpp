@@ -21,6 +21,7 @@ using namespace nanobind::literals;
     namespace scwlearn::set {            \
     extern const RowLoops row_loops;     \
     extern const LoopsOverRows block_loops; \
+    extern const ScoresOverRows score_loops; \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -34,6 +35,7 @@ struct InstructionSet {
     std::string name;
     const RowLoops* row_loops;
     const LoopsOverRows* block_loops;
+    const ScoresOverRows* score_loops;
 };
 
 // The instruction sets that this processor has, the best first.
@@ -41,10 +43,10 @@ const std::vector<InstructionSet>& usable_sets() {
     static const std::vector<InstructionSet> sets = [] {
         std::vector<InstructionSet> usable;
 #if defined(__x86_64__)
-        if (__builtin_cpu_supports("x86-64-v4")) usable.push_back({"avx512", &avx512::row_loops, &avx512::block_loops});
-        if (__builtin_cpu_supports("x86-64-v3")) usable.push_back({"avx2", &avx2::row_loops, &avx2::block_loops});
+        if (__builtin_cpu_supports("x86-64-v4")) usable.push_back({"avx512", &avx512::row_loops, &avx512::block_loops, &avx512::score_loops});
+        if (__builtin_cpu_supports("x86-64-v3")) usable.push_back({"avx2", &avx2::row_loops, &avx2::block_loops, &avx2::score_loops});
 #endif
-        usable.push_back({"portable", &portable::row_loops, &portable::block_loops});
+        usable.push_back({"portable", &portable::row_loops, &portable::block_loops, &portable::score_loops});
         return usable;
     }();
     return sets;
@@ -125,13 +127,13 @@ void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
                 Numbers work, const std::optional<Numbers>& trace, std::int64_t block, int threads) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
-    require(model.size() == rows.width + (intercept ? 1 : 0), "the model is for rows of another width");
+    require(model.size == rows.width + (intercept ? 1 : 0), "the model is for rows of another width");
     require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
     require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
             "trace has the wrong size");
     require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
     require(threads >= 1 && threads <= kMostThreads, "the threads are from 1 to 256");
-    require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size(), block),
+    require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size, block),
             "work is too short");
     const Task task{rows,  labels.data(),
                     model.memory(work.data()), rule.rule(),
@@ -146,6 +148,20 @@ void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
         counts = learn(task);
     }
     model.count(rows.count, counts);
+}
+
+bool score_rows(const std::string& covariance, const ReadOnly& entries, const ReadOnly& scalars, const Array& values,
+                const std::optional<Array>& indices, const std::optional<Array>& offsets, std::int64_t width,
+                bool intercept, Numbers scores) {
+    const Rows rows = rows_of(values, indices, offsets, width, intercept);
+    const CovarianceKind kind = covariance_kind(covariance);
+    require(static_cast<std::int64_t>(entries.size()) == model_entries(kind, width + (intercept ? 1 : 0)),
+            "the model is for rows of another width");
+    require(scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
+    require(static_cast<std::int64_t>(scores.size()) == rows.count, "one score for each row");
+    const Weights weights = weights_of(kind, entries.data(), reinterpret_cast<const Scalars*>(scalars.data()));
+    nb::gil_scoped_release nobody_waits;
+    return score_for(rows.kind)(rows, weights, scores.data());
 }
 
 std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array& values,
@@ -186,23 +202,22 @@ Rule HeldRule::rule() const {
     return {&ask_python, function_.ptr(), uses_norm_};
 }
 
-HeldModel::HeldModel(const std::string& covariance, Numbers mean, Numbers spread, Numbers scalars, Tally tally,
+HeldModel::HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,
                      double initial_variance)
     : kind(covariance_kind(covariance)),
-      mean(std::move(mean)),
-      spread(std::move(spread)),
+      size(size),
+      entries(std::move(entries)),
       scalars(std::move(scalars)),
       tally(std::move(tally)),
       initial_variance(initial_variance) {
-    const std::int64_t entries = kind == kIdentity ? 0 : kind == kFull ? size() * (size() + 1) : size();
-    require(this->mean.ndim() == 1, "mean is a vector");
-    require(static_cast<std::int64_t>(this->spread.size()) == entries, "spread has the wrong size");
+    require(size >= 0 && size <= kLargestSize, "the size is out of range");
+    require(static_cast<std::int64_t>(this->entries.size()) == model_entries(kind, size), "a model of another size");
     require(this->scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
     require(this->tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
 }
 
 Memory HeldModel::memory(double* work) const {
-    return {mean.data(), spread.data(), work, reinterpret_cast<Scalars*>(scalars.data()), size(), initial_variance};
+    return {entries.data(), work, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance};
 }
 
 void HeldModel::count(std::int64_t rows, const Counts& counts) const {
@@ -222,6 +237,8 @@ Loop loop_for(CovarianceKind covariance, RowKind rows) {
     return (covariance == kFull ? *set.block_loops : (*set.row_loops)[covariance])[rows];
 }
 
+Score score_for(RowKind rows) { return (*used_set.load()->score_loops)[rows]; }
+
 NB_MODULE(_native, module) {
     used_set = &usable_sets().front();
     module.doc() = "The loops of scwlearn in C++.";
@@ -235,9 +252,8 @@ NB_MODULE(_native, module) {
         .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "Its step: alpha, precision, shrink, grow.");
     // What is written to is never converted: the result would go to a copy that nobody sees.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops move in place.")
-        .def(nb::init<const std::string&, Numbers, Numbers, Numbers, Tally, double>(), "covariance"_a,
-             "mean"_a.noconvert(), "spread"_a.noconvert(), "scalars"_a.noconvert(), "tally"_a.noconvert(),
-             "initial_variance"_a);
+        .def(nb::init<const std::string&, std::int64_t, Numbers, Numbers, Tally, double>(), "covariance"_a, "size"_a,
+             "entries"_a.noconvert(), "scalars"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a);
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
@@ -246,7 +262,7 @@ NB_MODULE(_native, module) {
     module.def(
         "work_entries",
         [](const std::string& covariance, std::int64_t size, std::int64_t block) {
-            require(size >= 0 && block >= 1 && block <= kLargestBlock, "sizes are not negative, blocks up to 4096");
+            require(size >= 0 && size <= kLargestSize && block >= 1 && block <= kLargestBlock, "sizes are not negative, blocks up to 4096");
             return work_entries(covariance_kind(covariance), size, block);
         },
         "covariance"_a, "size"_a, "block"_a, "How many numbers of scratch memory learn_rows needs.");
@@ -254,6 +270,8 @@ NB_MODULE(_native, module) {
                "width"_a, "intercept"_a, "labels"_a, "work"_a.noconvert(), "trace"_a.none().noconvert(), "block"_a,
                "threads"_a,
                "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
+    module.def("score_rows", &score_rows, "covariance"_a, "entries"_a, "scalars"_a, "values"_a, "indices"_a.none(),
+               "offsets"_a.none(), "width"_a, "intercept"_a, "scores"_a.noconvert(), "mu.x for each row; whether all of them are finite.");
     bind_one(module);
     bind_libsvm(module);
 }

@@ -17,6 +17,7 @@ namespace nb = nanobind;
 using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
+using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
 
 inline void require(bool met, const char* what) {
@@ -42,14 +43,14 @@ private:
 // The arrays of a model, held so that they stay where they are.
 struct HeldModel {
     CovarianceKind kind;
-    Numbers mean, spread, scalars;
+    std::int64_t size;
+    Numbers entries, scalars;
     Tally tally;
     double initial_variance;
 
-    HeldModel(const std::string& covariance, Numbers mean, Numbers spread, Numbers scalars, Tally tally,
+    HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,
               double initial_variance);
 
-    std::int64_t size() const { return static_cast<std::int64_t>(mean.size()); }
     Memory memory(double* work) const;
     // What Python sees of a batch: rows seen, mistakes and updates.
     void count(std::int64_t rows, const Counts& counts) const;
@@ -59,6 +60,7 @@ CovarianceKind covariance_kind(const std::string& name);
 
 // The loop for the instruction set in use.
 Loop loop_for(CovarianceKind covariance, RowKind rows);
+Score score_for(RowKind rows);
 
 // The other files' parts of the module.
 void bind_one(nb::module_& module);

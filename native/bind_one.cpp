@@ -43,18 +43,13 @@ class OneByOne {
 public:
     OneByOne(HeldRule rule, HeldModel model, bool intercept)
         : rule_(std::move(rule)), model_(std::move(model)), intercept_(intercept) {
-        require(model_.size() >= (intercept ? 1 : 0), "mean has the wrong length");
-        work_.resize(static_cast<std::size_t>(work_entries(model_.kind, model_.size(), 1)));
+        require(model_.size >= (intercept ? 1 : 0), "mean has the wrong length");
+        work_.resize(static_cast<std::size_t>(work_entries(model_.kind, model_.size, 1)));
     }
 
     double score(nb::handle x) const {
         const Buffer buffer(x);
-        const Rows rows = row_of(buffer);
-        const double* values = static_cast<const double*>(rows.values);
-        const double* mean = model_.mean.data();
-        double sum = intercept_ ? mean[rows.width] : 0.0;
-        for (std::int64_t i = 0; i < rows.width; ++i) sum += mean[i] * values[i];
-        return sum * mean_scale();
+        return score_row(row_of(buffer));
     }
 
     double learn(nb::handle x, double y) {
@@ -64,10 +59,8 @@ public:
 
     double score_named(const nb::dict& names, const nb::dict& x) {
         read(names, x);
-        const double* mean = model_.mean.data();
-        double sum = intercept_ ? mean[width()] : 0.0;
-        for (const Feature& feature : features_) sum += mean[feature.index] * feature.value;
-        return sum * mean_scale();
+        const std::int64_t offsets[] = {0, list()};
+        return score_row(row_of_list(offsets));
     }
 
     // Nothing where the model has no room for the new names.
@@ -78,18 +71,8 @@ public:
         if (known + static_cast<std::int64_t>(unknown_.size()) > width()) return std::nullopt;
         for (std::size_t i = 0; i < unknown_.size(); ++i)
             features_.push_back({known + static_cast<std::int64_t>(i), unknown_[i].value});
-        // In the order of a compressed sparse row, so that both sum alike.
-        std::sort(features_.begin(), features_.end(), [](Feature a, Feature b) { return a.index < b.index; });
-        indices_.clear();
-        values_.clear();
-        for (const Feature& feature : features_) {
-            indices_.push_back(feature.index);
-            values_.push_back(feature.value);
-        }
-        const auto stored = static_cast<std::int64_t>(values_.size());
-        const std::int64_t offsets[] = {0, stored};
-        const double score =
-            learn_row({kSparse64i64, values_.data(), indices_.data(), offsets, stored, 1, width(), intercept_}, y);
+        const std::int64_t offsets[] = {0, list()};
+        const double score = learn_row(row_of_list(offsets), y);
         for (std::size_t i = 0; i < unknown_.size(); ++i) names[unknown_[i].name] = known + static_cast<std::int64_t>(i);
         return score;
     }
@@ -105,8 +88,7 @@ private:
         double value;
     };
 
-    std::int64_t width() const noexcept { return model_.size() - intercept_; }
-    double mean_scale() const noexcept { return reinterpret_cast<const Scalars*>(model_.scalars.data())->mean_scale; }
+    std::int64_t width() const noexcept { return model_.size - intercept_; }
 
     static void check_label(double y) {
         if (y != 1.0 && y != -1.0) refuse("a learner's labels are -1 and +1, got y = %R", nb::float_(y));
@@ -127,6 +109,29 @@ private:
                 nb::raise_python_error();
             }
         return {kDense64, values, nullptr, nullptr, width(), 1, width(), intercept_};
+    }
+
+    // Writes the features as a compressed sparse row, in order, so that both sum alike; says how many there are.
+    std::int64_t list() {
+        std::sort(features_.begin(), features_.end(), [](Feature a, Feature b) { return a.index < b.index; });
+        indices_.clear();
+        values_.clear();
+        for (const Feature& feature : features_) {
+            indices_.push_back(feature.index);
+            values_.push_back(feature.value);
+        }
+        return static_cast<std::int64_t>(values_.size());
+    }
+
+    Rows row_of_list(const std::int64_t* offsets) const {
+        return {kSparse64i64, values_.data(), indices_.data(), offsets, offsets[1], 1, width(), intercept_};
+    }
+
+    double score_row(const Rows& rows) const {
+        double score = 0.0;
+        const Memory memory = model_.memory(nullptr);
+        score_for(rows.kind)(rows, weights_of(model_.kind, memory.entries, memory.scalars), &score);
+        return score;
     }
 
     double learn_row(const Rows& rows, double y) {

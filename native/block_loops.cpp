@@ -15,7 +15,7 @@ struct BlockByBlock {
 template <class RowSet>
 Counts BlockByBlock<RowSet>::run(const Task& task) {
     const RowSet rows{task.rows};
-    Model model{task.memory};
+    Model model(task.memory, kFull);
     Round round(task);
     // The length of the mean is known at the end of a block only.
     const std::int64_t block = task.rule.uses_norm ? 1 : task.block;
@@ -37,6 +37,6 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
 
 }  // namespace
 
-extern constinit const LoopsOverRows block_loops{over_rows<BlockByBlock>()};
+extern constinit const LoopsOverRows block_loops{over_rows<BlockByBlock, LoopsOverRows>()};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -3,41 +3,18 @@
 
 #include "model.hpp"
 #include "rows.hpp"
+#include "vector.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Adds to entries of the stored mean and follows its squared length where a rule asks for it.
-template <bool kNorm>
-class MeanMover {
-public:
-    MeanMover(Model& model, double shrink) noexcept : model_(model) {
-        model.shrink_mean(shrink);
-        unit_ = 1.0 / model.scalars->mean_scale;
-    }
-    ~MeanMover() {
-        if constexpr (kNorm) model_.gain_norm2(gained_);
-    }
-    MeanMover(const MeanMover&) = delete;
-    MeanMover& operator=(const MeanMover&) = delete;
-
-    void add(std::int64_t i, double change) noexcept {
-        double& entry = model_.mean[i];
-        const double before = entry;
-        entry += change * unit_;
-        if constexpr (kNorm) gained_ += (entry - before) * (entry + before);
-    }
-
-private:
-    Model& model_;
-    double unit_;
-    double gained_ = 0.0;
-};
-
-// Sigma = a I for ever: first-order learning. `spread` is empty.
+// Sigma = a I for ever: first-order learning.
 struct Identity {
+    static constexpr CovarianceKind kKind = kIdentity;
+    static constexpr std::int64_t kEntries = 1;  // for each feature
+
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
-        const double* mean = model.mean;
+        const double* mean = model.entries;
         Look total = row.sum([=](std::int64_t i, double x) { return Look{mean[i] * x, x * x}; });
         total.score *= model.scalars->mean_scale;
         total.variance *= model.initial_variance;
@@ -46,22 +23,58 @@ struct Identity {
 
     template <bool kNorm, class Row>
     static void move(const Row& row, Model& model, const Step& step, double y, double) noexcept {
-        MeanMover<kNorm> mean(model, step.shrink);
-        const double rate = step.alpha * y;
+        model.shrink_mean(step.shrink);
+        const double rate = step.alpha * y / model.scalars->mean_scale;
         const double a = model.initial_variance;
-        row.each([&](std::int64_t i, double x) { mean.add(i, rate * (a * x)); });
+        double* mean = model.entries;
+        double gained = 0.0;
+        row.each([=, &gained](std::int64_t i, double x) {
+            const double before = mean[i];
+            const double after = before + rate * (a * x);
+            mean[i] = after;
+            if constexpr (kNorm) gained += (after - before) * (after + before);
+        });
+        if constexpr (kNorm) model.gain_norm2(gained);
     }
 };
 
-// Sigma diagonal, `spread` its entries. The step for a full Sigma leaves a matrix that is not diagonal;
-// `Shrink` says which diagonal takes its place.
+// Sigma diagonal. The step for a full Sigma leaves a matrix that is not diagonal; `Shrink` says which diagonal takes
+// its place.
 template <class Shrink>
 struct Diagonal {
+    static constexpr CovarianceKind kKind = Shrink::kKind;
+    static constexpr std::int64_t kEntries = 2;
+
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
-        const double* mean = model.mean;
-        const double* s = model.spread;
-        Look total = row.sum([=](std::int64_t i, double x) { return Look{mean[i] * x, s[i] * x * x}; });
+        const double* pairs = model.entries;
+        Look total = row.sum([=](std::int64_t i, double x) {
+            return Look{pairs[2 * i] * x, pairs[2 * i + 1] * x * x};
+        });
+        total.score *= model.scalars->mean_scale;
+        total.variance *= model.scalars->spread_scale;
+        return total;
+    }
+
+    // Dense rows in vector registers; what is left over, and the intercept, as below.
+    template <class Value>
+    static Look look(const DenseRow<Value>& row, const Model& model) noexcept {
+        const double* pairs = model.entries;
+        const Value* values = row.values();
+        Vector scores[2] = {}, variances[2] = {};
+        std::int64_t i = 0;
+        for (; i + 2 * kWidth <= row.width(); i += 2 * kWidth)
+            for (std::int64_t k = 0; k < 2; ++k) {
+                const Vector x = load(values + i + k * kWidth);
+                const Pairs weights = load_pairs(pairs + 2 * (i + k * kWidth));
+                scores[k] += weights.first * x;
+                variances[k] += weights.second * (x * x);
+            }
+        Look total{sum_of(scores[0] + scores[1]), sum_of(variances[0] + variances[1])};
+        row.each_from(i, [&](std::int64_t j, double x) {
+            total.score += pairs[2 * j] * x;
+            total.variance += pairs[2 * j + 1] * (x * x);
+        });
         total.score *= model.scalars->mean_scale;
         total.variance *= model.scalars->spread_scale;
         return total;
@@ -69,34 +82,73 @@ struct Diagonal {
 
     template <bool kNorm, class Row>
     static void move(const Row& row, Model& model, const Step& step, double y, double v) noexcept {
-        MeanMover<kNorm> mean(model, step.shrink);
+        model.shrink_mean(step.shrink);
         const double scale = model.scalars->spread_scale;
-        const double rate = step.alpha * y;
-        const Shrink shrink{shrinkage(step, v), v};
-        double* s = model.spread;
-        row.each([&](std::int64_t i, double x) {
-            const double g = scale * (s[i] * x);
-            mean.add(i, rate * g);
-            s[i] = std::max(s[i] * shrink(g * x), kSmallestVariance);
-        });
+        const double rate = step.alpha * y / model.scalars->mean_scale;
+        const Shrink shrink(shrinkage(step, v), v);
+        double* pairs = model.entries;
+        double gained = 0.0;
+        const auto move_one = [=, &gained](std::int64_t i, double x) {
+            const double before = pairs[2 * i];
+            const double s = pairs[2 * i + 1];
+            const double g = scale * (s * x);
+            const double after = before + rate * g;
+            pairs[2 * i] = after;
+            pairs[2 * i + 1] = std::max(s * shrink(g * x), kSmallestVariance);
+            if constexpr (kNorm) gained += (after - before) * (after + before);
+        };
+        if constexpr (Row::kSparse || kNorm) {
+            row.each(move_one);
+        } else {
+            std::int64_t i = 0;
+            for (; i + kWidth <= row.width(); i += kWidth) {
+                const Vector x = load(row.values() + i);
+                const Pairs weights = load_pairs(pairs + 2 * i);
+                const Vector g = scale * (weights.second * x);
+                const Vector s = weights.second * shrink(g * x);
+                store_pairs(pairs + 2 * i, {weights.first + rate * g, s > kSmallestVariance ? s : all(kSmallestVariance)});
+            }
+            row.each_from(i, move_one);
+        }
+        if constexpr (kNorm) model.gain_norm2(gained);
         model.grow_spread(step.grow);
     }
 };
 
 // What is left of a variance s_i, given its share s_i x_i^2 of v; kv is the precision times v.
 // By precision: the inverse of the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
-struct ByPrecision {
-    double kv, v;
-    double operator()(double share) const noexcept { return 1.0 / (1.0 + kv * (share / v)); }
+class ByPrecision {
+public:
+    static constexpr CovarianceKind kKind = kDiagonal;
+
+    ByPrecision(double kv, double v) noexcept : kv_(kv), of_v_(std::min(1.0 / v, kLargestLook)) {}
+
+    template <class Number>
+    Number operator()(Number share) const noexcept {
+        return 1.0 / (1.0 + kv_ * (share * of_v_));
+    }
+
+private:
+    double kv_, of_v_;
 };
 
 // By drop: the diagonal of Sigma', in which s_i has fallen by beta (s_i x_i)^2, beta = precision/(1 + kv). Written so
-// that a feature that makes up all of v keeps 1/(1 + kv) of its variance, which 1 - beta v would lose to rounding.
-struct ByDrop {
-    double kv, v;
-    double operator()(double share) const noexcept {
-        return (1.0 + kv * std::max(0.0, 1.0 - share / v)) / (1.0 + kv);
+// that a feature that makes up all of v keeps 1/(1 + kv) of its variance, which 1 - beta v would lose to rounding, and
+// a feature that is zero all of it; to multiply by 1/v and 1/(1 + kv) would be quicker and lose both.
+class ByDrop {
+public:
+    static constexpr CovarianceKind kKind = kDiagonalDrop;
+
+    ByDrop(double kv, double v) noexcept : kv_(kv), v_(v) {}
+
+    template <class Number>
+    Number operator()(Number share) const noexcept {
+        const Number rest = 1.0 - share / v_;
+        return (1.0 + kv_ * (rest > 0.0 ? rest : 0.0 * rest)) / (1.0 + kv_);
     }
+
+private:
+    double kv_, v_;
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -8,8 +8,8 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). `spread` is D
-// followed by U by columns, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
+// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). The model is the
+// mean, then D, then U by columns, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
 // shape, so Sigma is positive whatever rounding does, however collinear or badly scaled the stream.
 //
 // The update by a row with f = U'x scaled so that f'D f = 1, with g = D f, kv = precision times variance and
@@ -20,7 +20,7 @@ namespace scwlearn::SCWLEARN_SET {
 class FullBlocks {
 public:
     FullBlocks(Model& model, std::int64_t block, Team& team) noexcept
-        : model_(model), team_(team), n_(model.size), d_(model.spread), u_(model.spread + model.size) {
+        : model_(model), team_(team), n_(model.size), mean_(model.entries), d_(mean_ + n_), u_(d_ + n_) {
         const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
         double* free = model.work;
         const auto take = [&free](std::int64_t entries) {
@@ -132,7 +132,7 @@ private:
             Vector low{}, high{};
             const double* x = x_ + strip * kStrip * n_;
             for (std::int64_t i = 0; i < n_; ++i, x += kStrip) {
-                const Vector weight = all(model_.mean[i]);
+                const Vector weight = all(mean_[i]);
                 low += weight * load(x);
                 high += weight * load(x + kWidth);
             }
@@ -197,7 +197,7 @@ private:
             starts[i] = total;
             double score = 0.0;
             row.each([&](std::int64_t index, double value) {
-                score += model_.mean[index] * value;
+                score += mean_[index] * value;
                 stored[total++] = {index, value};
             });
             stored[total++] = {n_, 0.0};
@@ -245,7 +245,7 @@ private:
             auto* stored = reinterpret_cast<Stored*>(x_);
             Stored* end = stored;
             row.each([&](std::int64_t i, double value) {
-                score += model_.mean[i] * value;
+                score += mean_[i] * value;
                 *end++ = {i, value};
             });
             *end = {n_, 0.0};
@@ -253,7 +253,7 @@ private:
         } else {
             std::fill(x_, x_ + n_, 0.0);
             row.each([&](std::int64_t i, double value) {
-                score += model_.mean[i] * value;
+                score += mean_[i] * value;
                 x_[i] = value;
             });
             std::int64_t j = 0;
@@ -355,7 +355,7 @@ private:
             store(u, a);
             store(u + kWidth, b);
         }
-        double* mean = model_.mean + first;
+        double* mean = mean_ + first;
         Vector a = load(mean), b = load(mean + kWidth);
         for (std::int64_t k = 0; k < kUpdates; ++k) {
             a += low[k] * rates_[update + k];
@@ -376,7 +376,7 @@ private:
             else
                 for (std::int64_t c = 0; j + c < n_; ++c) stream_columns<1>(j + c, coefficients + 2 * kGroup * c, sums);
         }
-        for (std::int64_t i = 0; i < n_; ++i) model_.mean[i] += rates_[0] * sums[i];
+        for (std::int64_t i = 0; i < n_; ++i) mean_[i] += rates_[0] * sums[i];
     }
 
     template <std::int64_t kCount>
@@ -419,13 +419,14 @@ private:
                 entry = old + coefficients[2 * kGroup * j] * sum;
                 sum += coefficients[2 * kGroup * j + kGroup] * old;
             }
-            model_.mean[i] += rates_[update] * sum;
+            mean_[i] += rates_[update] * sum;
         }
     }
 
     Model& model_;
     Team& team_;
     std::int64_t n_;
+    double* mean_;
     double* d_;
     double* u_;
     double* x_;             // the rows, in strips

@@ -53,15 +53,21 @@ struct Scalars {
     double rounds;
 };
 
-// The model as it lies in memory that NumPy owns.
+// The model as it lies in memory that NumPy owns. `entries` is
+//   identity   the mean
+//   diagonal   the weight and the variance of each feature side by side, so that one cache line has both
+//   full       the mean, then what FullBlocks says
 struct Memory {
-    double* mean;
-    double* spread;
+    double* entries;
     double* work;  // scratch: `work_entries` says how much
     Scalars* scalars;
     std::int64_t size;  // features, and one more with an intercept
     double initial_variance;
 };
+
+inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t size) {
+    return kind == kIdentity ? size : kind == kFull ? (size + 2) * size : 2 * size;
+}
 
 struct Counts {
     std::int64_t mistakes = 0;
@@ -83,6 +89,8 @@ struct Task {
 
 inline constexpr std::int64_t kLargestBlock = 4096;
 inline constexpr int kMostThreads = 256;
+// Beyond it the memory of a model, in bytes, would not fit a number.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 57;
 
 // No variance leaves these: what is computed from it stays finite.
 inline constexpr double kSmallestVariance = 1e-200;
@@ -110,6 +118,20 @@ struct SpelledRule {
 using Loop = Counts (*)(const Task&);
 
 using LoopsOverRows = std::array<Loop, kRowKinds>;
+// The mean as it lies in a model, to be read only.
+struct Weights {
+    const double* first;
+    std::int64_t stride;
+    double scale;
+};
+
+inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, const Scalars* scalars) {
+    return {entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, scalars->mean_scale};
+}
+
+// mu.x for each row; false where one of them is not finite.
+using Score = bool (*)(const Rows&, const Weights&, double* scores);
+using ScoresOverRows = std::array<Score, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;
 
 }  // namespace scwlearn

@@ -9,7 +9,23 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
+// Numbers that lie a fixed distance apart.
+struct Strided {
+    double* first;
+    std::int64_t stride;
+
+    double& operator[](std::int64_t i) const noexcept { return first[i * stride]; }
+};
+
 struct Model : Memory {
+    Strided mean;
+    Strided variances;  // those in which Sigma grows: of the features, or D; none of the identity
+
+    Model(const Memory& memory, CovarianceKind kind) noexcept
+        : Memory(memory),
+          mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1},
+          variances(kind == kFull ? Strided{entries + size, 1} : Strided{entries + 1, 2}) {}
+
     // Squared length of mu in the metric of the prior.
     double norm2() const noexcept {
         return scalars->norm2 * scalars->mean_scale * scalars->mean_scale / initial_variance;
@@ -44,8 +60,7 @@ struct Model : Memory {
         return folded;
     }
 
-    // Sigma <- grow Sigma, where the first `size` entries of `spread` are variances. Gives the factor that went into
-    // them, which is 1 nearly always.
+    // Sigma <- grow Sigma. Gives the factor that went into the variances, which is 1 nearly always.
     double grow_spread(double grow) noexcept {
         if (grow == 1.0) return 1.0;
         double& scale = scalars->spread_scale;
@@ -54,7 +69,7 @@ struct Model : Memory {
         if (scale > kSmallScale && scale < kLargeScale) return 1.0;
         const double folded = scale;
         for (std::int64_t i = 0; i < size; ++i)
-            spread[i] = std::clamp(spread[i] * folded, kSmallestVariance, kLargestVariance);
+            variances[i] = std::clamp(variances[i] * folded, kSmallestVariance, kLargestVariance);
         scale = 1.0;
         return folded;
     }

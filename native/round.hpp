@@ -37,8 +37,8 @@ private:
 };
 
 // A loop for each kind of row, in the order of RowKind.
-template <template <class> class LoopOver>
-constexpr LoopsOverRows over_rows() {
+template <template <class> class LoopOver, class Loops>
+constexpr Loops over_rows() {
     return {&LoopOver<Dense<float>>::run,
             &LoopOver<Dense<double>>::run,
             &LoopOver<Sparse<float, std::int32_t>>::run,

@@ -16,8 +16,13 @@ namespace scwlearn::SCWLEARN_SET {
 template <class Value>
 class DenseRow {
 public:
+    static constexpr bool kSparse = false;
+
     DenseRow(const Value* x, std::int64_t width, bool intercept) noexcept
         : x_(x), width_(width), intercept_(intercept) {}
+
+    const Value* values() const noexcept { return x_; }
+    std::int64_t width() const noexcept { return width_; }
 
     // How many features at most `each` goes through.
     std::int64_t count() const noexcept { return width_ + intercept_; }
@@ -45,7 +50,12 @@ public:
 
     template <class Action>
     void each(Action action) const {
-        for (std::int64_t i = 0; i < width_; ++i) action(i, static_cast<double>(x_[i]));
+        each_from(0, action);
+    }
+
+    template <class Action>
+    void each_from(std::int64_t first, Action action) const {
+        for (std::int64_t i = first; i < width_; ++i) action(i, static_cast<double>(x_[i]));
         if (intercept_) action(width_, 1.0);
     }
 
@@ -63,6 +73,8 @@ private:
 template <class Value, class Index>
 class SparseRow {
 public:
+    static constexpr bool kSparse = true;
+
     SparseRow(const Value* x, const Index* at, std::int64_t count, std::int64_t width, bool intercept) noexcept
         : x_(x), at_(at), count_(count), width_(width), intercept_(intercept) {}
 

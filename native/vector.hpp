@@ -4,23 +4,45 @@
 #include <cstdint>
 #include <cstring>
 
+// How pairs of numbers are taken apart and put together again, lane by lane.
+#if defined(__AVX512F__)
+#define SCWLEARN_WIDTH 8
+#define SCWLEARN_FIRSTS 0, 2, 4, 6, 8, 10, 12, 14
+#define SCWLEARN_SECONDS 1, 3, 5, 7, 9, 11, 13, 15
+#define SCWLEARN_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define SCWLEARN_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#elif defined(__AVX__)
+#define SCWLEARN_WIDTH 4
+#define SCWLEARN_FIRSTS 0, 2, 4, 6
+#define SCWLEARN_SECONDS 1, 3, 5, 7
+#define SCWLEARN_LOW 0, 4, 1, 5
+#define SCWLEARN_HIGH 2, 6, 3, 7
+#else
+#define SCWLEARN_WIDTH 2
+#define SCWLEARN_FIRSTS 0, 2
+#define SCWLEARN_SECONDS 1, 3
+#define SCWLEARN_LOW 0, 2
+#define SCWLEARN_HIGH 1, 3
+#endif
+
 namespace scwlearn::SCWLEARN_SET {
 
-#if defined(__AVX512F__)
-inline constexpr std::int64_t kWidth = 8;
-#elif defined(__AVX__)
-inline constexpr std::int64_t kWidth = 4;
-#else
-inline constexpr std::int64_t kWidth = 2;
-#endif
+inline constexpr std::int64_t kWidth = SCWLEARN_WIDTH;
 
 // The vector extension of GCC and Clang: + and * work on all lanes, whatever the processor.
 using Vector = double __attribute__((vector_size(kWidth * sizeof(double))));
+using FloatVector = float __attribute__((vector_size(kWidth * sizeof(float))));
 
 inline Vector load(const double* from) noexcept {
     Vector vector;
     std::memcpy(&vector, from, sizeof vector);
     return vector;
+}
+
+inline Vector load(const float* from) noexcept {
+    FloatVector vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return __builtin_convertvector(vector, Vector);
 }
 
 inline void store(double* to, Vector vector) noexcept { std::memcpy(to, &vector, sizeof vector); }
@@ -32,6 +54,21 @@ inline double sum_of(Vector vector) noexcept {
     double sum = 0.0;
     for (std::int64_t lane = 0; lane < kWidth; ++lane) sum += vector[lane];
     return sum;
+}
+
+// Numbers that come in pairs, as many as a register holds: the first of each, and the second.
+struct Pairs {
+    Vector first, second;
+};
+
+inline Pairs load_pairs(const double* from) noexcept {
+    const Vector a = load(from), b = load(from + kWidth);
+    return {__builtin_shufflevector(a, b, SCWLEARN_FIRSTS), __builtin_shufflevector(a, b, SCWLEARN_SECONDS)};
+}
+
+inline void store_pairs(double* to, const Pairs& pairs) noexcept {
+    store(to, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_LOW));
+    store(to + kWidth, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_HIGH));
 }
 
 }  // namespace scwlearn::SCWLEARN_SET

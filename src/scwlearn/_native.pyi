@@ -31,7 +31,7 @@ class Rule:
 class Model:
     """The arrays of a model, which the loops move in place."""
 
-    def __init__(self, covariance: str, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
+    def __init__(self, covariance: str, size: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
 
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """
@@ -51,6 +51,9 @@ def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='
     """
     Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.
     """
+
+def score_rows(covariance: str, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
+    """mu.x for each row; whether all of them are finite."""
 
 class OneByOne:
     """A rule and a model, ready for one example after the other."""

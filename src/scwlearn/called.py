@@ -40,7 +40,8 @@ def _from_alpha_beta(answer: tuple[float, float], m: float, v: float) -> Step:
         alpha, beta = map(float, answer)
     except (TypeError, ValueError):
         raise TypeError(f"the rule returned {answer!r}; it must return two numbers, alpha and beta") from None
-    if not 0 <= beta * v < 1:
+    # Both: the product of two numbers that are inverse to each other may come out below 1, and the quotient larger.
+    if not (0 <= beta < 1 / v and beta * v < 1):
         raise _refusal("beta", beta, m, v, "Sigma stays positive only for 0 <= beta < 1/variance")
     return _checked(Step(alpha, beta / (1 - beta * v)), m, v)
 

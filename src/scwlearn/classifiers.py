@@ -185,7 +185,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # Rows checks the values and says where a bad one is; it converts once it knows that a sparse matrix is sound.
         accepted = {"accept_sparse": True, "ensure_all_finite": False}
-        return Rows(validate_data(self, X, reset=reset, **accepted))
+        return Rows(validate_data(self, X, reset=reset, **accepted), check=False)
 
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeGuard
@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scwlearn import _native
-from scwlearn._native import learn_rows, rule_names, work_entries
+from scwlearn._native import learn_rows, rule_names, score_rows, work_entries
 from scwlearn.called import OwnRule, called_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
-from scwlearn.covariance.gaussian import MEAN_SCALE
 from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Block, Rows, as_rows
+from scwlearn.data.rows import Block, Rows, UnsortedError, as_rows
 from scwlearn.memory import memory_for
 from scwlearn.rules import Parameter, Rule, find_rule
 from scwlearn.threads import allowed_threads
@@ -36,6 +35,9 @@ _SPELLED = frozenset(rule_names())
 # Ctrl-C is answered at once.
 _WORK_OF_A_BLOCK = 1e9
 
+
+# Few enough that Ctrl-C is answered at once.
+_ROWS_SCORED_AT_ONCE = 2**18
 
 # A learner from dicts starts with room for so many names.
 _ROOM_FOR_NAMES = 16
@@ -178,11 +180,18 @@ class Learner:
 
     def scores(self, x: Any) -> Array:
         """mu.x for each row."""
+        rows = self._rows(x)
         gaussian = self._fitted()
-        # The scale goes to the product, not to the weights: those may be many more than the rows have features.
-        scale = gaussian.scalars[MEAN_SCALE]
-        mean, intercept = gaussian.mean[: self.n_features], gaussian.mean[-1] if self.intercept else 0.0
-        return self._by_block(x, lambda block: scale * (block.matrix() @ mean + intercept))
+        model = gaussian.covariance.name, gaussian.memory, gaussian.scalars
+        scores = np.empty(len(rows))
+        # One pass over dense rows: a value that is not finite shows in the score. Sparse ones may name features that
+        # are not there.
+        for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=rows.is_sparse):
+            part = scores[block.start : block.start + block.count]
+            finite = score_rows(*model, block.values, block.indices, block.offsets, block.width, self.intercept, part)
+            if not finite:
+                rows.check()
+        return scores
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x for each row: how unsure its score is."""
@@ -214,10 +223,7 @@ class Learner:
         True
         """
         if isinstance(x, dict):
-            names = self._names()
-            while (score := self._one_by_one().learn_named(names, x, y)) is None:
-                self._make_room(len(x))
-            return score
+            return self._learn_named(x, y)
         self._check_kind(named=False)
         vector = _as_vector(x)
         if self.gaussian is None:
@@ -234,21 +240,63 @@ class Learner:
         with _memory_for(gaussian.covariance, n_features + self.intercept):
             self.gaussian = gaussian.widened(known, n_features - known)
 
+    def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
+        """Learn from one batch of sparse rows after the other, as `read_libsvm` gives them; what happened on the way.
+
+        Labels are -1 (or 0) and +1. The model grows with the widest batch. An error keeps what the batches before it
+        taught.
+
+        Examples
+        --------
+        >>> import io
+        >>> from scwlearn import Learner
+        >>> from scwlearn.data.libsvm import read_libsvm
+        >>> file = io.BytesIO(b"1 1:0.5 3:2\\n0 2:1\\n")
+        >>> Learner("scw1").learn_batches(read_libsvm(file))
+        Counts(seen=2, mistakes=1, updates=2)
+        """
+        before = self.counts
+        for rows, labels in batches:
+            signs = np.asarray(labels)
+            signs = np.where(signs == 0, -1, signs)
+            known = self.n_features
+            if known is not None and rows.width > known:
+                check_signs(signs, len(rows))
+                self.widen(rows.width)
+            self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
+        return self.counts - before
+
     def _learn(self, x: Any, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
         rows = self._rows(x)
         labels = check_signs(y, len(rows))
         places = None if order is None else _row_numbers(order, len(rows))
+        before = self.counts
+        if not _is_spelled(self.rule):
+            # A function of the user's is not asked twice about a row.
+            rows.check()
+        try:
+            self._learn_rows(rows, labels, places, lines)
+        except UnsortedError:
+            rows.check()
+            self._learn_rows(rows, labels, places, lines)
+        return self.counts - before
+
+    def _learn_rows(
+        self, rows: Rows, labels: NDArray[np.int8], places: NDArray[np.intp] | None, lines: Array | None
+    ) -> None:
         gaussian = self._prior(rows.width) if self.gaussian is None else self.gaussian.writable()
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         covariance = gaussian.covariance
         per_row = covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
         block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
+        if covariance.block(gaussian.size) > 1:
+            # Blocks are full, and so much work that a check of their own costs nothing.
+            rows.check()
         # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
-        # model would cost more than the work.
-        kept = gaussian.size + covariance.entries(gaussian.size)
+        # model would cost more than the work. Nor does a model that is thrown away.
+        kept = covariance.entries(gaussian.size)
         safe = _is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
-        before = self.counts
-        with _all_or_nothing(gaussian, tally, needed=not safe):
+        with _all_or_nothing(None if safe or self.gaussian is None else gaussian, tally):
             rule, model = self._native_rule(), gaussian.native(tally)
             at_once = min(covariance.block(gaussian.size), len(rows) or 1)
             threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
@@ -270,10 +318,9 @@ class Learner:
                     threads,
                 )
             self.gaussian, self._tally = gaussian, tally
-        return self.counts - before
 
     def _rows(self, x: Any) -> Rows:
-        rows = as_rows(x)
+        rows = as_rows(x, check=False)
         self._check_kind(named=False)
         if self.gaussian is not None and rows.width != self.n_features:
             raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
@@ -305,6 +352,17 @@ class Learner:
         if self.names is None:
             self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
         return self.names
+
+    def _learn_named(self, x: dict[Any, float], y: float) -> float:
+        before = self.gaussian, self.names
+        try:
+            names = self._names()
+            while (score := self._one_by_one().learn_named(names, x, y)) is None:
+                self._make_room(len(x))
+        except BaseException:
+            self.gaussian, self.names = before
+            raise
+        return score
 
     def _make_room(self, wanted: int) -> None:
         """Widen the model for at least so many names more; by half, so that a stream is copied a few times only."""
@@ -338,6 +396,7 @@ class Learner:
         # What a block becomes on the way (a converted copy, x R) stays within some 10 MB.
         dense = self._fitted().covariance.name == "full"
         per_row = rows.width if dense else rows.stored // max(1, len(rows))
+        rows.check()
         parts = [of_block(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -352,15 +411,16 @@ class Learner:
 
 
 @contextmanager
-def _all_or_nothing(gaussian: Gaussian, tally: NDArray[np.int64], *, needed: bool) -> Iterator[None]:
-    """Put the model and the counts back as they were when anything is raised (a rule's error, Ctrl-C)."""
-    before = (gaussian.copy(), tally.copy()) if needed else None
+def _all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
+    """Put the model, if one is given, and the counts back as they were when anything is raised (an error, Ctrl-C)."""
+    kept = None if gaussian is None else gaussian.copy()
+    counts = tally.copy()
     try:
         yield
     except BaseException:
-        if before is not None:
-            gaussian.become(before[0])
-            np.copyto(tally, before[1])
+        if gaussian is not None and kept is not None:
+            gaussian.become(kept)
+        np.copyto(tally, counts)
         raise
 
 

@@ -13,16 +13,17 @@ Matrix = Any
 
 
 class Covariance(Protocol):
-    """How Sigma = scale x (something made of `spread`) is kept, apart from the loops in native/covariance.hpp.
+    """How a model lies in memory and what Sigma = scale x (something made of `spread`) is, apart from the loops.
 
-    `spread` is a plain NumPy array that the native loops move in place; `prior` is the initial variance.
+    `memory` is one plain NumPy array that the native loops move in place (native/interface.hpp knows its layout);
+    `mean` and `spread` are views of it. `prior` is the initial variance.
     """
 
     #: The name that users and the native module know it by.
     name: str
 
     def entries(self, size: int) -> int:
-        """How many numbers a model of this size keeps."""
+        """How many numbers a model of this size keeps, the mean included."""
 
     def work(self, size: int, stored: float) -> float:
         """About how many multiplications a row with so many stored values takes, update included."""
@@ -34,10 +35,16 @@ class Covariance(Protocol):
         """Whether a model of this size has enough to do for several threads."""
 
     def start(self, size: int, prior: float) -> Array:
-        """The spread of the prior: variance `prior` in every direction."""
+        """The memory of the prior: mean 0, variance `prior` in every direction."""
 
-    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
-        """The spread with `count` features more, put in at index `at`, of that variance and independent."""
+    def mean(self, memory: Array) -> Array:
+        """The mean, a view."""
+
+    def spread(self, memory: Array) -> Array:
+        """What Sigma is made of, a view."""
+
+    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
+        """The memory with `count` features more, put in at index `at`, of that variance and independent."""
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         """The diagonal of Sigma/scale."""

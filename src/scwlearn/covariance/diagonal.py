@@ -8,7 +8,7 @@ from scwlearn.covariance.base import Array, Matrix, squares
 
 
 class Diagonal:
-    """Keeps the variances; an update leaves the inverse of the diagonal of the new Sigma^-1.
+    """Keeps weight and variance of each feature side by side; an update inverts the diagonal of the new Sigma^-1.
 
     1/s_i grows by precision x_i^2: each feature of the example becomes surer as if it had been alone in it.
     """
@@ -16,7 +16,7 @@ class Diagonal:
     name = "diagonal"
 
     def entries(self, size: int) -> int:
-        return size
+        return 2 * size
 
     def work(self, size: int, stored: float) -> float:
         return 1 + 6 * stored
@@ -28,10 +28,18 @@ class Diagonal:
         return False
 
     def start(self, size: int, prior: float) -> Array:
-        return np.full(size, prior)
+        memory = np.zeros((size, 2))
+        memory[:, 1] = prior
+        return memory
 
-    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
-        return np.insert(spread, at, np.full(count, variance))
+    def mean(self, memory: Array) -> Array:
+        return memory[:, 0]
+
+    def spread(self, memory: Array) -> Array:
+        return memory[:, 1]
+
+    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
+        return np.insert(memory, at, self.start(count, variance), axis=0)
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         return spread.copy()

@@ -11,7 +11,7 @@ _SIZE_FOR_THREADS = 256
 
 
 class Full:
-    """Keeps D, a positive diagonal, in the first row, and the columns of U, unit upper triangular, in the others.
+    """Keeps the mean, D, a positive diagonal, and the columns of U, unit upper triangular, in the rows of a matrix.
 
     U D U' is symmetric and positive whatever rounding does to U and D. The textbook form
     Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams; docs/numerics.md
@@ -21,7 +21,7 @@ class Full:
     name = "full"
 
     def entries(self, size: int) -> int:
-        return (size + 1) * size
+        return (size + 2) * size
 
     def work(self, size: int, stored: float) -> float:
         return 1 + size * stored / 2 + size * size
@@ -34,17 +34,24 @@ class Full:
         return size >= _SIZE_FOR_THREADS
 
     def start(self, size: int, prior: float) -> Array:
-        spread = np.zeros((size + 1, size))
-        spread[0] = prior
-        np.fill_diagonal(spread[1:], 1.0)
-        return spread
+        memory = np.zeros((size + 2, size))
+        memory[1] = prior
+        np.fill_diagonal(memory[2:], 1.0)
+        return memory
 
-    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
-        size = len(spread) - 1
+    def mean(self, memory: Array) -> Array:
+        mean: Array = memory[0]
+        return mean
+
+    def spread(self, memory: Array) -> Array:
+        return memory[1:]
+
+    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
+        size = memory.shape[1]
         old = np.delete(np.arange(size + count), np.arange(at, at + count))
         wider = self.start(size + count, variance)
-        wider[0, old] = spread[0]
-        wider[1 + old[:, np.newaxis], old] = spread[1:]
+        wider[:2, old] = memory[:2]
+        wider[2 + old[:, np.newaxis], old] = memory[2:]
         return wider
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:

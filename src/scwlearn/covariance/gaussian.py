@@ -24,17 +24,26 @@ class Gaussian:
     covariance: Covariance
     #: The prior is N(0, initial_variance I); it stays with the model so that models can be merged.
     initial_variance: float
-    mean: Array
-    spread: Array
+    #: The mean and what Sigma is made of, as the covariance lays them out.
+    memory: Array
     scalars: Array
 
     @classmethod
     def prior(cls, covariance: Covariance, size: int, initial_variance: float) -> Gaussian:
         """The model that has seen nothing."""
-        spread = covariance.start(size, initial_variance)
         scalars = np.zeros(SCALARS)
         scalars[[MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
-        return cls(covariance, initial_variance, np.zeros(size), spread, scalars)
+        return cls(covariance, initial_variance, covariance.start(size, initial_variance), scalars)
+
+    @property
+    def mean(self) -> Array:
+        """mu but for its scale, in place."""
+        return self.covariance.mean(self.memory)
+
+    @property
+    def spread(self) -> Array:
+        """What Sigma is made of but for its scale, in place."""
+        return self.covariance.spread(self.memory)
 
     @property
     def size(self) -> int:
@@ -43,29 +52,26 @@ class Gaussian:
 
     def copy(self) -> Gaussian:
         """The same model in memory of its own."""
-        arrays = (self.mean.copy(), self.spread.copy(), self.scalars.copy())
-        return Gaussian(self.covariance, self.initial_variance, *arrays)
+        return Gaussian(self.covariance, self.initial_variance, self.memory.copy(), self.scalars.copy())
 
     def writable(self) -> Gaussian:
         """This model, or a copy where its memory cannot be written to (joblib maps large arrays so)."""
-        arrays = (self.mean, self.spread, self.scalars)
-        return self if all(a.flags.writeable for a in arrays) else self.copy()
+        return self if self.memory.flags.writeable and self.scalars.flags.writeable else self.copy()
 
     def native(self, tally: NDArray[np.int64]) -> Model:
         """The model for the native loops, in the same memory, with the counts that they add to."""
-        return Model(self.covariance.name, self.mean, self.spread, self.scalars, tally, self.initial_variance)
+        return Model(self.covariance.name, self.size, self.memory, self.scalars, tally, self.initial_variance)
 
     def become(self, other: Gaussian) -> None:
         """Take on the state of another model of the same size, in this one's memory."""
-        for mine, theirs in ((self.mean, other.mean), (self.spread, other.spread), (self.scalars, other.scalars)):
-            np.copyto(mine, theirs)
+        np.copyto(self.memory, other.memory)
+        np.copyto(self.scalars, other.scalars)
 
     def widened(self, at: int, count: int) -> Gaussian:
         """The model with `count` features more at index `at`: as if they had always been there, and zero."""
-        mean = np.insert(self.mean, at, np.zeros(count))
         unseen = self.initial_variance * self.scalars[GROWTH] / self.scalars[SPREAD_SCALE]
-        spread = self.covariance.widen(self.spread, at, count, unseen)
-        return Gaussian(self.covariance, self.initial_variance, mean, spread, self.scalars.copy())
+        memory = self.covariance.widen(self.memory, at, count, unseen)
+        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
 
     def weights(self) -> Array:
         """mu."""

@@ -13,7 +13,7 @@ class Identity:
     name = "identity"
 
     def entries(self, size: int) -> int:
-        return 0
+        return size
 
     def work(self, size: int, stored: float) -> float:
         return 1 + 3 * stored
@@ -25,10 +25,16 @@ class Identity:
         return False
 
     def start(self, size: int, prior: float) -> Array:
-        return np.empty(0)
+        return np.zeros(size)
 
-    def widen(self, spread: Array, at: int, count: int, variance: float) -> Array:
-        return spread
+    def mean(self, memory: Array) -> Array:
+        return memory
+
+    def spread(self, memory: Array) -> Array:
+        return memory[:0]
+
+    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
+        return np.insert(memory, at, np.zeros(count))
 
     def variances(self, spread: Array, size: int, prior: float) -> Array:
         return np.full(size, prior)

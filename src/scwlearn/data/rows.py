@@ -19,6 +19,8 @@ from scipy import sparse
 from scwlearn._native import LARGEST_VALUE, scan_rows
 
 _KEPT = (np.float32, np.float64)
+# What is checked and then read again at once.
+_CACHED_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -42,19 +44,21 @@ class Block:
         return sparse.csr_array(arrays, shape=(self.count, self.width))
 
 
-class Rows:
-    """A checked matrix of examples, one a row."""
+class UnsortedError(ValueError):
+    """Rows that name features out of order, or twice: to be put in order before anything is learned from them."""
 
-    def __init__(self, x: Any) -> None:
+
+class Rows:
+    """A matrix of examples, one a row: checked as a whole, or each block when it is asked for."""
+
+    def __init__(self, x: Any, *, check: bool = True) -> None:
         self._sparse: bool = sparse.issparse(x)
         self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
         self.count: int = self._x.shape[0]
         self.width: int = self._x.shape[1]
-        if not self._scan():
-            # A feature that is there twice counts as the sum of its values.
-            self._x = self._x.copy()
-            self._x.sum_duplicates()
-            self._scan()
+        self._checked = False
+        if check:
+            self.check()
 
     @classmethod
     def from_checked(cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int) -> Rows:
@@ -63,6 +67,7 @@ class Rows:
         rows._sparse = True
         rows._x = _csr_of(values, indices, offsets, (len(offsets) - 1, width))
         rows.count, rows.width = rows._x.shape
+        rows._checked = True
         return rows
 
     def __len__(self) -> int:
@@ -73,15 +78,61 @@ class Rows:
         """How many values are kept: all of a dense matrix, the non-zeros of a sparse one."""
         return len(self._x.data) if self._sparse else self.count * self.width
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the values that are not zero are kept."""
+        return self._sparse
+
+    def check(self) -> None:
+        """Raise for the first bad value or index; put rows in order that are not."""
+        if self._checked:
+            return
+        # What has to be converted is converted in blocks that stay in the cache.
+        blocks = self._blocks(self.count if self._in_place() else 8192 // max(1, self.width))
+        # All of them, whatever the first says: a bad index has to be found before SciPy sorts.
+        in_order = [self._scan(block) for block in blocks]
+        if not all(in_order):
+            # A feature that is there twice counts as the sum of its values.
+            self._x = self._x.copy()
+            self._x.sum_duplicates()
+            for block in self._blocks(self.count):
+                self._scan(block)
+        self._checked = True
+
     def part(self, start: int, stop: int) -> Rows:
-        """Some consecutive rows; they have been checked."""
+        """Some consecutive rows, as checked as all of them are."""
         part = copy(self)
         part._x = self._x[start:stop]
         part.count = part._x.shape[0]
         return part
 
-    def blocks(self, rows: int, order: NDArray[np.intp] | None = None) -> Iterator[Block]:
-        """The rows in blocks of at most `rows`, in the given order or their own."""
+    def widened(self, width: int) -> Rows:
+        """Sparse rows with more features, all of them zero."""
+        wider = copy(self)
+        wider._x = _csr_of(self._x.data, self._x.indices, self._x.indptr, (self.count, width))
+        wider.width = width
+        return wider
+
+    def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
+        """The rows in blocks of at most `rows`, in the given order or their own.
+
+        Each block is checked before it comes, if the rows have not been and are not asked for in some order: the loop
+        that reads it next finds it in the cache. Raises UnsortedError for rows that `check` would put in order.
+        """
+        if order is not None:
+            self.check()
+        if self._checked or not check:
+            yield from self._blocks(rows, order)
+            return
+        in_cache = _CACHED_BYTES * max(1, self.count) // max(1, self._bytes())
+        for block in self._blocks(min(rows, in_cache)):
+            if not self._scan(block):
+                raise UnsortedError("X has rows whose features are out of order; Rows.check puts them in order")
+            yield block
+        self._checked = True
+
+    def _blocks(self, rows: int, order: NDArray[np.intp] | None = None) -> Iterator[Block]:
+        rows = max(1, rows)
         for start in range(0, self.count, rows):
             stop = min(start + rows, self.count)
             if self._sparse and order is None:
@@ -97,16 +148,17 @@ class Rows:
                 dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
                 yield Block(np.require(x, dtype, ["C", "A"]), None, None, self.width, start, stop - start)
 
-    def _scan(self) -> bool:
-        """Raise for the first bad value or index; whether each row names each feature once."""
-        each_once = True
-        # What has to be converted is converted in blocks that stay in the cache.
-        for block in self.blocks(max(1, self.count if self._in_place() else 8192 // max(1, self.width))):
-            problem, row, place, in_order = scan_rows(block.values, block.indices, block.offsets, self.width)
-            each_once = each_once and in_order
-            if problem:
-                raise ValueError(self._describe(problem, block, row, place))
-        return each_once
+    def _scan(self, block: Block) -> bool:
+        """Raise for the first bad value or index; whether each row names each feature once and in order."""
+        problem, row, place, in_order = scan_rows(block.values, block.indices, block.offsets, self.width)
+        if problem:
+            raise ValueError(self._describe(problem, block, row, place))
+        return in_order
+
+    def _bytes(self) -> int:
+        if self._sparse:
+            return int(self._x.data.nbytes + self._x.indices.nbytes)
+        return int(self._x.nbytes)
 
     def _in_place(self) -> bool:
         """Whether the native loops can read the values where they lie."""
@@ -114,7 +166,9 @@ class Rows:
 
     def _describe(self, problem: str, block: Block, row: int, place: int) -> str:
         if problem == "offset":
-            return f"X is not a valid CSR matrix: the offsets (indptr) of row {row} point outside its values"
+            return (
+                f"X is not a valid CSR matrix: the offsets (indptr) of row {block.start + row} point outside its values"
+            )
         column = place if block.indices is None else int(block.indices[place])
         where = f"X[{block.start + row}, {column}]"
         if problem == "index":
@@ -127,9 +181,13 @@ class Rows:
         )
 
 
-def as_rows(x: Any) -> Rows:
-    """X as rows, checked unless it has been."""
-    return x if isinstance(x, Rows) else Rows(x)
+def as_rows(x: Any, *, check: bool = True) -> Rows:
+    """X as rows, checked unless that is left to whoever reads them."""
+    if not isinstance(x, Rows):
+        return Rows(x, check=check)
+    if check:
+        x.check()
+    return x
 
 
 def _as_dense(x: Any) -> NDArray[Any]:

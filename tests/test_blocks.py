@@ -1,0 +1,167 @@
+"""A full covariance in blocks does what it does row by row, whatever their size, the threads and the processor."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from scwlearn import Learner, _native
+from scwlearn.covariance.full import Full
+from scwlearn.rules import all_rules
+
+pytestmark = pytest.mark.native
+
+ROWS = 150
+BLOCKS = [1, 2, 7, 64, ROWS]
+# Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
+WIDTHS = [3, 21, 67]
+DENSITIES = {"dense": 1.0, "sparse": 0.08}
+
+
+@functools.cache
+def examples(width, density):
+    rng = np.random.default_rng(width)
+    x = rng.normal(size=(ROWS, width)) * (rng.random((ROWS, width)) < density)
+    x[np.arange(ROWS), rng.integers(0, width, ROWS)] += rng.uniform(0.5, 1.5, ROWS)
+    y = np.where(x @ rng.normal(size=width) >= 0, 1, -1)
+    y[rng.random(ROWS) < 0.2] *= -1
+    return x, y
+
+
+@pytest.fixture
+def use_block(monkeypatch):
+    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size: rows)
+
+
+@pytest.fixture
+def use_threads(monkeypatch):
+    monkeypatch.setattr(Full, "shares_work", lambda self, size: True)
+    return lambda count: monkeypatch.setattr("scwlearn.learner.allowed_threads", lambda: count)
+
+
+@pytest.fixture(params=_native.instruction_sets())
+def instruction_set(request):
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(_native.instruction_sets()[0])
+
+
+def taught(rule, x, y, **how):
+    learner = Learner(rule, covariance="full", **how)
+    trace = learner.trace(x, y)
+    return learner, trace
+
+
+def assert_alike(one, other):
+    (learner, trace), (expected, expected_trace) = one, other
+    assert learner.counts == expected.counts
+    for got, wanted in (
+        (learner.gaussian.weights(), expected.gaussian.weights()),
+        (learner.gaussian.matrix(), expected.gaussian.matrix()),
+        (trace.score, expected_trace.score),
+        (trace.variance, expected_trace.variance),
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-9 * max(1.0, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("rule", [r.name for r in all_rules()])
+@pytest.mark.parametrize("density", DENSITIES)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
+def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block):
+    if (rule, density, intercept) == ("perceptron", "sparse", True):
+        pytest.skip("a row of new features looks at the intercept alone, here a sum of +-1: whether it is 0 is rounding")
+    for width in WIDTHS:
+        x, y = examples(width, DENSITIES[density])
+        for as_rows in (np.asarray, sparse.csr_array):
+            use_block(1)
+            by_row = taught(rule, as_rows(x), y, intercept=intercept)
+            assert by_row[0].counts.updates > 10
+            for block in BLOCKS[1:]:
+                use_block(block)
+                assert_alike(taught(rule, as_rows(x), y, intercept=intercept), by_row)
+
+
+@pytest.mark.parametrize("rule", ["scw1", "narow", "iellip", "romma"])
+def test_every_instruction_set_does_the_same(rule, instruction_set, use_block):
+    for width in WIDTHS:
+        x, y = examples(width, 1.0)
+        for block in BLOCKS:
+            use_block(block)
+            got = taught(rule, x, y)
+            _native.use_instruction_set("portable")
+            expected = taught(rule, x, y)
+            _native.use_instruction_set(instruction_set)
+            assert_alike(got, expected)
+
+
+@pytest.mark.parametrize("density", DENSITIES)
+def test_threads_change_not_a_bit(density, use_block, use_threads):
+    x, y = examples(67, DENSITIES[density])
+    for as_rows in (np.asarray, sparse.csr_array):
+        for block in (1, 7, 64):
+            use_block(block)
+            states = set()
+            for threads in (1, 2, 3, 5):
+                use_threads(threads)
+                learner, _ = taught("scw1", as_rows(x), y)
+                states.add((learner.gaussian.memory.tobytes(), learner.counts))
+            assert len(states) == 1
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_function_that_raises_within_a_block_changes_nothing(block, threads, use_block, use_threads):
+    use_block(block)
+    use_threads(threads)
+    x, y = examples(21, 1.0)
+    asked = []
+
+    def rule(m, v):
+        asked.append(m)
+        if len(asked) > 90:
+            raise ZeroDivisionError("in my own rule")
+        return (1.0, 0.1 / v) if m < 1 else (0.0, 0.0)
+
+    learner = Learner(rule, covariance="full")
+    learner.learn(x[:50], y[:50])
+    before = learner.gaussian.memory.tobytes(), learner.gaussian.scalars.tobytes(), learner.counts
+    with pytest.raises(ZeroDivisionError):
+        learner.learn(x[50:], y[50:])
+    assert (learner.gaussian.memory.tobytes(), learner.gaussian.scalars.tobytes(), learner.counts) == before
+
+
+@pytest.mark.parametrize("per_row", range(1, 12))
+def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiplying(per_row, use_block):
+    # With 21 features the choice falls between 4 and 7 values a row.
+    rng = np.random.default_rng(per_row)
+    x = np.zeros((ROWS, 21))
+    for row in x:
+        row[rng.choice(21, per_row, replace=False)] = rng.normal(size=per_row)
+    y = np.where(x @ rng.normal(size=21) >= 0, 1, -1)
+    for block in BLOCKS:
+        use_block(block)
+        assert_alike(taught("scw1", sparse.csr_array(x), y), taught("scw1", x, y))
+
+
+def test_a_row_that_comes_again_teaches_nothing_more(use_block):
+    # Its margin lies where the last step put it, up to rounding, which must not count as an update.
+    x, y = examples(21, 1.0)
+    for rule in ("pa", "cw", "scw1"):
+        for block in BLOCKS:
+            use_block(block)
+            once, thrice = Learner(rule, covariance="full"), Learner(rule, covariance="full")
+            once.learn(x[:60], y[:60])
+            thrice.learn(np.repeat(x[:60], 3, axis=0), np.repeat(y[:60], 3))
+            if rule != "scw1":
+                assert thrice.counts.updates == once.counts.updates
+            else:
+                # A step that C has cut is followed by another.
+                assert once.counts.updates <= thrice.counts.updates <= 3 * once.counts.updates
+
+
+def test_instruction_sets_are_those_of_this_processor():
+    names = _native.instruction_sets()
+    assert names[-1] == "portable"
+    with pytest.raises(ValueError, match="no instruction set of the name abacus"):
+        _native.use_instruction_set("abacus")

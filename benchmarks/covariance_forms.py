@@ -102,7 +102,7 @@ def native_run(stream: Stream, x: Array, y: NDArray[np.int8]) -> Run:
     trace = learner.trace(x, y)
     gaussian = learner.gaussian
     assert gaussian is not None
-    sigma = Fraction(float(gaussian.scalars[SPREAD_SCALE])) * udu(gaussian.spread[1:].T, gaussian.spread[0])
+    sigma = Fraction(float(gaussian.scalars[SPREAD_SCALE])) * udu(gaussian.spread[2:].T, gaussian.spread[1])
     moved, unsound = np.flatnonzero(trace.precision), np.flatnonzero(~(trace.variance > 0))
     mistakes = int(np.sum((trace.score >= 0) != (y > 0)))
     indefinite = None if positive(sigma) else len(moved)

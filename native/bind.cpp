@@ -198,8 +198,8 @@ HeldRule::HeldRule(const std::string& name, std::vector<double> constants)
 }
 
 Rule HeldRule::rule() const {
-    if (spelled_ != nullptr) return {spelled_->ask, constants_.data(), uses_norm_};
-    return {&ask_python, function_.ptr(), uses_norm_};
+    if (spelled_ != nullptr) return {spelled_->ask, constants_.data(), uses_norm_, true};
+    return {&ask_python, function_.ptr(), uses_norm_, false};
 }
 
 HeldModel::HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,

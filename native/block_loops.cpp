@@ -19,10 +19,12 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
     Round round(task);
     // The length of the mean is known at the end of a block only.
     const std::int64_t block = task.rule.uses_norm ? 1 : task.block;
+    const bool screen = block == 1 && task.rule.holds_below && task.trace == nullptr;
     Team team(task.threads);
     FullBlocks full(model, block, team);
     for (std::int64_t first = 0; first < task.rows.count; first += block) {
         const std::int64_t count = std::min(block, task.rows.count - first);
+        if (screen && round.holds(first, full.glance(rows[first]), model)) continue;
         full.look(rows, first, count);
         for (std::int64_t i = 0; i < count; ++i) {
             const Look look = full[i];

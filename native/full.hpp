@@ -8,9 +8,13 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). The model is the
-// mean, then D, then U by columns, with its ones and zeros. D is only ever multiplied by positive numbers and U keeps its
-// shape, so Sigma is positive whatever rounding does, however collinear or badly scaled the stream.
+// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
+// multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
+// or badly scaled the stream. The model is the mean, then the place of each feature in U and D, then D, then U by
+// columns, with its ones and zeros.
+//
+// A feature at place i concerns the columns from i on, so that rare features come first where rows are sparse: then
+// most rows, and the updates by them, leave most of U alone.
 //
 // The update by a row with f = U'x scaled so that f'D f = 1, with g = D f, kv = precision times variance and
 // a_j = 1 + kv (f_1 g_1 + .. + f_j g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times
@@ -20,7 +24,7 @@ namespace scwlearn::SCWLEARN_SET {
 class FullBlocks {
 public:
     FullBlocks(Model& model, std::int64_t block, Team& team) noexcept
-        : model_(model), team_(team), n_(model.size), mean_(model.entries), d_(mean_ + n_), u_(d_ + n_) {
+        : model_(model), team_(team), n_(model.size), d_(model.entries + 2 * n_), u_(d_ + n_) {
         const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
         double* free = model.work;
         const auto take = [&free](std::int64_t entries) {
@@ -36,7 +40,29 @@ public:
         change_ = take(n_);
         scores_ = take(rows);
         variances_ = take(rows);
+        firsts_ = reinterpret_cast<std::int64_t*>(take(rows));
         rates_ = take(rows + kGroup);
+        mean_ = take(n_);
+        places_ = reinterpret_cast<std::int64_t*>(take(n_));
+        for (std::int64_t i = 0; i < n_; ++i) {
+            places_[i] = static_cast<std::int64_t>(std::clamp(model.entries[n_ + i], 0.0, static_cast<double>(n_ - 1)));
+            in_order_ &= places_[i] == i;
+            mean_[places_[i]] = model.entries[i];
+        }
+    }
+
+    // The score of a row and a bound of its variance, without a look at U: Sigma has grown at most so much.
+    template <class Row>
+    Look glance(const Row& row) const noexcept {
+        constexpr double kRounding = 1.0 + 1e-9;
+        double score = 0.0;
+        double length2 = 0.0;
+        row.each([&](std::int64_t i, double value) {
+            score += model_.entries[i] * value;
+            length2 += value * value;
+        });
+        return {score * model_.scalars->mean_scale,
+                length2 * model_.initial_variance * model_.scalars->growth * kRounding};
     }
 
     // Looks at the rows of the next block.
@@ -70,8 +96,10 @@ public:
     // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean in `finish`.
     void move(std::int64_t row, const Step& step, double y, double v) noexcept {
         const double folded = model_.shrink_mean(step.shrink);
-        if (folded != 1.0)
+        if (folded != 1.0) {
             for (std::int64_t u = 0; u < updates_; ++u) rates_[u] *= folded;
+            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded;
+        }
         const double spread_scale = model_.scalars->spread_scale;
         const double length = std::sqrt(v / spread_scale);
         const double rate = step.alpha * y * spread_scale * length;
@@ -88,7 +116,15 @@ public:
     // Moves U and the mean by the updates of the block.
     void finish() noexcept {
         if (updates_ == 0) return;
-        if (updates_ == 1) return stream();
+        if (updates_ == 1)
+            stream();
+        else
+            sweep_all();
+        for (std::int64_t i = 0; i < n_; ++i) model_.entries[i] = mean_[places_[i]];
+    }
+
+private:
+    void sweep_all() noexcept {
         const std::int64_t panels = n_ / kStrip;
         team_.share(panels + 1, [&](std::int64_t panel) {
             for (std::int64_t u = 0; u < updates_; u += kGroup) {
@@ -106,7 +142,6 @@ public:
         });
     }
 
-private:
     // Rows are kept in strips of as many as two registers hold: entry j of all rows of the strip, then entry j + 1.
     static constexpr std::int64_t kStrip = 2 * kWidth;
     // So many columns of U at a time, and so many updates, leave room for everything else in 16 registers.
@@ -158,7 +193,7 @@ private:
     void place(std::int64_t row, const Fill& fill) noexcept {
         double* x = x_ + row / kStrip * kStrip * n_ + row % kStrip;
         for (std::int64_t i = 0; i < n_; ++i) x[i * kStrip] = 0.0;
-        fill([x](std::int64_t i, double value) { x[i * kStrip] = value; });
+        fill([this, x](std::int64_t i, double value) { x[places_[i] * kStrip] = value; });
     }
 
     // Columns j and on of F for the rows of a strip. Below the diagonal U holds zeros.
@@ -195,13 +230,8 @@ private:
             const auto row = rows[first + i];
             if (total + row.count() >= most) return false;
             starts[i] = total;
-            double score = 0.0;
-            row.each([&](std::int64_t index, double value) {
-                score += mean_[index] * value;
-                stored[total++] = {index, value};
-            });
-            stored[total++] = {n_, 0.0};
-            scores_[i] = score * model_.scalars->mean_scale;
+            scores_[i] = list(row, stored + total);
+            total += row.count() + 1;
         }
         std::fill(f_, f_ + strips_ * kStrip * n_, 0.0);
         constexpr std::int64_t kTile = 16;
@@ -215,6 +245,34 @@ private:
             }
         });
         return true;
+    }
+
+    // Writes the features of a sparse row by place, and one at n_ to end them; its score.
+    template <class Row>
+    double list(const Row& row, Stored* begin) const noexcept {
+        double score = 0.0;
+        Stored* end = begin;
+        row.each([&](std::int64_t i, double value) {
+            score += model_.entries[i] * value;
+            *end++ = {places_[i], value};
+        });
+        if (!in_order_) sort(begin, end);
+        *end = {n_, 0.0};
+        return score * model_.scalars->mean_scale;
+    }
+
+    static void sort(Stored* begin, Stored* end) noexcept {
+        constexpr std::int64_t kFew = 24;
+        if (end - begin > kFew) {
+            std::sort(begin, end, [](const Stored& a, const Stored& b) { return a.index < b.index; });
+            return;
+        }
+        for (Stored* next = begin; next < end; ++next) {
+            const Stored moved = *next;
+            Stored* to = next;
+            for (; to > begin && moved.index < to[-1].index; --to) *to = to[-1];
+            *to = moved;
+        }
     }
 
     // f_j of a sparse row for j from begin to end. Its features come in order, and those beyond j meet zeros in U.
@@ -240,27 +298,22 @@ private:
 
     template <class Row>
     void look_at_one(const Row& row) noexcept {
-        double score = 0.0;
         if (row.count() * kCostOfSparse < n_) {
             auto* stored = reinterpret_cast<Stored*>(x_);
-            Stored* end = stored;
-            row.each([&](std::int64_t i, double value) {
-                score += mean_[i] * value;
-                *end++ = {i, value};
-            });
-            *end = {n_, 0.0};
+            scores_[0] = list(row, stored);
             gather(stored, 0, n_, f_, 1);
         } else {
             std::fill(x_, x_ + n_, 0.0);
+            double score = 0.0;
             row.each([&](std::int64_t i, double value) {
-                score += mean_[i] * value;
-                x_[i] = value;
+                score += model_.entries[i] * value;
+                x_[places_[i]] = value;
             });
+            scores_[0] = score * model_.scalars->mean_scale;
             std::int64_t j = 0;
             for (; j + kAtOnce <= n_; j += kAtOnce) dot<kAtOnce>(j);
             for (; j < n_; ++j) dot<1>(j);
         }
-        scores_[0] = score * model_.scalars->mean_scale;
         Vector sums[2] = {};
         std::int64_t j = 0;
         for (; j + kStrip <= n_; j += kStrip)
@@ -296,6 +349,9 @@ private:
         for (std::int64_t j = 0; j < n_; ++j) scaled[j] = f[j * stride] / length;
         for (std::int64_t j = 0; j < n_; ++j) g_[j] = d_[j] * scaled[j];
         double* coefficients = coefficients_ + updates_ / kGroup * 2 * kGroup * n_ + updates_ % kGroup;
+        std::int64_t& first = firsts_[updates_ / kGroup];
+        if (updates_ % kGroup == 0) first = n_;
+        first = std::min(first, std::find_if(scaled, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
         double sum = 0.0;
         double before = 1.0;
         for (std::int64_t j = 0; j < n_; ++j) {
@@ -338,10 +394,12 @@ private:
     // Works a group of updates into kStrip rows of U and entries of the mean.
     template <std::int64_t kUpdates>
     void sweep(std::int64_t first, std::int64_t update) noexcept {
-        const double* coefficients = coefficients_ + update * 2 * n_ + 2 * kGroup * first;
+        // No column before this one changes.
+        const std::int64_t from = std::max(first, firsts_[update / kGroup]);
+        const double* coefficients = coefficients_ + update * 2 * n_ + 2 * kGroup * from;
         Vector low[kUpdates] = {}, high[kUpdates] = {};
-        double* u = u_ + first * n_ + first;
-        for (std::int64_t j = first; j < n_; ++j, u += n_, coefficients += 2 * kGroup) {
+        double* u = u_ + from * n_ + first;
+        for (std::int64_t j = from; j < n_; ++j, u += n_, coefficients += 2 * kGroup) {
             Vector a = load(u), b = load(u + kWidth);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kUpdates; ++k) {
@@ -367,10 +425,11 @@ private:
 
     // Works a single update into U column by column, as they lie in memory. What each row's sum has come to is in row_.
     void stream() noexcept {
-        const double* coefficients = coefficients_;
+        const std::int64_t from = firsts_[0] / kAtOnce * kAtOnce;
+        const double* coefficients = coefficients_ + 2 * kGroup * from;
         double* __restrict sums = row_;
         std::fill(sums, sums + n_, 0.0);
-        for (std::int64_t j = 0; j < n_; j += kAtOnce, coefficients += 2 * kGroup * kAtOnce) {
+        for (std::int64_t j = from; j < n_; j += kAtOnce, coefficients += 2 * kGroup * kAtOnce) {
             if (j + kAtOnce <= n_)
                 stream_columns<kAtOnce>(j, coefficients, sums);
             else
@@ -426,18 +485,21 @@ private:
     Model& model_;
     Team& team_;
     std::int64_t n_;
-    double* mean_;
     double* d_;
     double* u_;
     double* x_;             // the rows, in strips
     double* f_;             // X U, in strips
     double* coefficients_;  // by groups of updates: for each j their changes, then their g
+    double* mean_;          // by place
+    std::int64_t* places_;  // of each feature
+    bool in_order_ = true;
     double* row_;
     double* g_;
     double* change_;
     double* scores_;
-    double* variances_;  // by spread_scale too small
-    double* rates_;      // what each update adds of its Sigma x to the stored mean
+    double* variances_;     // by spread_scale too small
+    std::int64_t* firsts_;  // by groups of updates: the first column that changes
+    double* rates_;         // what each update adds of its Sigma x to the stored mean
     std::int64_t count_ = 0;
     std::int64_t strips_ = 0;
     std::int64_t updates_ = 0;

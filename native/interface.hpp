@@ -22,6 +22,8 @@ struct Rule {
     Step (*ask)(const void* self, double m, double v, double norm2, double t);
     const void* self;
     bool uses_norm;
+    // Where it holds, it holds for every smaller v as well: so do all spelled rules, and a test sees to it.
+    bool holds_below;
 };
 
 enum RowKind { kDense32, kDense64, kSparse32i32, kSparse32i64, kSparse64i32, kSparse64i64, kRowKinds };
@@ -66,7 +68,7 @@ struct Memory {
 };
 
 inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t size) {
-    return kind == kIdentity ? size : kind == kFull ? (size + 2) * size : 2 * size;
+    return kind == kIdentity ? size : kind == kFull ? (size + 3) * size : 2 * size;
 }
 
 struct Counts {
@@ -99,11 +101,11 @@ inline constexpr double kLargestVariance = 1e150;
 // Rows of a block that are worked on together; the scratch memory is laid out for the widest registers.
 inline constexpr std::int64_t kWidestStrip = 16;
 
-// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates, and four vectors.
+// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates, and some vectors.
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
     if (kind != kFull) return 0;
     const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-    return 4 * rows * size + 4 * size + 5 * rows + 2 * kWidestStrip;
+    return 4 * rows * size + 5 * size + 5 * rows + 2 * kWidestStrip;
 }
 
 // A rule spelled in C++ by the build.

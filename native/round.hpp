@@ -30,6 +30,17 @@ public:
         return step;
     }
 
+    // Whether the rule holds at a row of which only a bound of v is known; then the row is done with.
+    bool holds(std::int64_t i, const Look& bound, Model& model) {
+        if (!can_ask(bound)) return false;
+        const double y = task_.labels[i];
+        const double round = model.scalars->rounds + 1.0;
+        if (moves(task_.rule.ask(task_.rule.self, y * bound.score, bound.variance, model.norm2(), round))) return false;
+        model.scalars->rounds = round;
+        counts.mistakes += (bound.score >= 0.0) != (y > 0.0);
+        return true;
+    }
+
     Counts counts;
 
 private:

@@ -298,3 +298,25 @@ def test_what_cannot_be_spelled_is_refused_with_file_and_line(spelled, lines, ro
 def test_beta_is_the_papers_form_of_the_precision():
     assert Step(1.0, 3.0).beta(2.0) == 3.0 / 7.0
     assert HOLD.beta(2.0) == 0.0
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda r: r.name)
+def test_a_rule_that_holds_holds_for_every_smaller_variance(rule):
+    # By this the loops leave out a look at rows that surely change nothing.
+    native = _native.Rule(rule.name, list(rule.constants({p.name: p.default for p in rule.parameters}).values()))
+    rng = np.random.default_rng(3)
+    held = 0
+    for m, v, norm2, t in zip(
+        rng.normal(size=4000) * 10 ** rng.uniform(-3, 3, 4000),
+        10 ** rng.uniform(-6, 6, 4000),
+        10 ** rng.uniform(-3, 3, 4000),
+        rng.integers(1, 1000, 4000),
+        strict=True,
+    ):
+        if native.step(m, v, norm2, float(t)) != (0.0, 0.0, 1.0, 1.0):
+            continue
+        held += 1
+        for part in (0.999, 0.5, 1e-3, 1e-9):
+            assert native.step(m, v * part, norm2, float(t)) == (0.0, 0.0, 1.0, 1.0)
+    assert held > 100

@@ -36,6 +36,9 @@ _SPELLED = frozenset(rule_names())
 _WORK_OF_A_BLOCK = 1e9
 
 
+# So many rows tell which features are rare.
+_ROWS_COUNTED = 10_000
+
 # Few enough that Ctrl-C is answered at once.
 _ROWS_SCORED_AT_ONCE = 2**18
 
@@ -284,12 +287,14 @@ class Learner:
     def _learn_rows(
         self, rows: Rows, labels: NDArray[np.int8], places: NDArray[np.intp] | None, lines: Array | None
     ) -> None:
-        gaussian = self._prior(rows.width) if self.gaussian is None else self.gaussian.writable()
+        gaussian = self._prior_for(rows) if self.gaussian is None else self.gaussian.writable()
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         covariance = gaussian.covariance
-        per_row = covariance.work(gaussian.size, rows.stored / max(1, len(rows)))
+        stored = rows.stored / max(1, len(rows))
+        per_row = covariance.work(gaussian.size, stored)
         block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
-        if covariance.block(gaussian.size) > 1:
+        at_once = min(covariance.block(gaussian.size, stored), len(rows) or 1)
+        if at_once > 1:
             # Blocks are full, and so much work that a check of their own costs nothing.
             rows.check()
         # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
@@ -298,7 +303,6 @@ class Learner:
         safe = _is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
         with _all_or_nothing(None if safe or self.gaussian is None else gaussian, tally):
             rule, model = self._native_rule(), gaussian.native(tally)
-            at_once = min(covariance.block(gaussian.size), len(rows) or 1)
             threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
             work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
             for block in rows.blocks(block_rows, places):
@@ -331,6 +335,16 @@ class Learner:
         size = width + self.intercept
         with _memory_for(covariance, size):
             return Gaussian.prior(covariance, size, self.initial_variance)
+
+    def _prior_for(self, rows: Rows) -> Gaussian:
+        gaussian = self._prior(rows.width)
+        if rows.is_sparse and gaussian.covariance.name == "full":
+            rows.check()
+            counts = np.bincount(rows.part(0, _ROWS_COUNTED).features(), minlength=gaussian.size)
+            if self.intercept:
+                counts[-1] = len(rows)
+            gaussian.covariance.arrange(gaussian.memory, counts)
+        return gaussian
 
     def _covariance_for(self, width: int, named: bool) -> str:
         if self.covariance != "auto":

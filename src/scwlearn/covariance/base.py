@@ -28,14 +28,17 @@ class Covariance(Protocol):
     def work(self, size: int, stored: float) -> float:
         """About how many multiplications a row with so many stored values takes, update included."""
 
-    def block(self, size: int) -> int:
-        """How many rows the native loop takes at a time."""
+    def block(self, size: int, stored: float) -> int:
+        """How many rows with so many stored values the native loop takes at a time."""
 
     def shares_work(self, size: int) -> bool:
         """Whether a model of this size has enough to do for several threads."""
 
     def start(self, size: int, prior: float) -> Array:
         """The memory of the prior: mean 0, variance `prior` in every direction."""
+
+    def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
+        """Lay out the memory of a prior for rows in which each feature comes up so many times."""
 
     def mean(self, memory: Array) -> Array:
         """The mean, a view."""
@@ -46,13 +49,13 @@ class Covariance(Protocol):
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         """The memory with `count` features more, put in at index `at`, of that variance and independent."""
 
-    def variances(self, spread: Array, size: int, prior: float) -> Array:
+    def variances(self, memory: Array, prior: float) -> Array:
         """The diagonal of Sigma/scale."""
 
-    def root(self, spread: Array, size: int, prior: float) -> Array:
+    def root(self, memory: Array, prior: float) -> Array:
         """A matrix R with R R' = Sigma/scale."""
 
-    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+    def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         """x'Sigma x/scale for each row."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn.covariance.base import Array, Matrix, squares
 
@@ -21,7 +22,7 @@ class Diagonal:
     def work(self, size: int, stored: float) -> float:
         return 1 + 6 * stored
 
-    def block(self, size: int) -> int:
+    def block(self, size: int, stored: float) -> int:
         return 1
 
     def shares_work(self, size: int) -> bool:
@@ -32,6 +33,9 @@ class Diagonal:
         memory[:, 1] = prior
         return memory
 
+    def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
+        pass
+
     def mean(self, memory: Array) -> Array:
         return memory[:, 0]
 
@@ -41,14 +45,14 @@ class Diagonal:
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         return np.insert(memory, at, self.start(count, variance), axis=0)
 
-    def variances(self, spread: Array, size: int, prior: float) -> Array:
-        return spread.copy()
+    def variances(self, memory: Array, prior: float) -> Array:
+        return memory[:, 1].copy()
 
-    def root(self, spread: Array, size: int, prior: float) -> Array:
-        return np.diag(np.sqrt(spread))
+    def root(self, memory: Array, prior: float) -> Array:
+        return np.diag(np.sqrt(memory[:, 1]))
 
-    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
-        return np.asarray(squares(x) @ spread)
+    def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
+        return np.asarray(squares(x) @ memory[:, 1])
 
 
 class DiagonalDrop(Diagonal):

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn.covariance.base import Array, Matrix
 
+# Up to here the half of U that is not zero fits into the cache of a core.
+_SIZE_IN_CACHE = 400
+# Taking a stored value of a sparse row costs about as much as so many of a dense one.
+_COST_OF_SPARSE = 8
 # From here on threads save more time than waiting for each other costs.
 _SIZE_FOR_THREADS = 256
 
 
 class Full:
-    """Keeps the mean, D, a positive diagonal, and the columns of U, unit upper triangular, in the rows of a matrix.
+    """Keeps the mean, the place of each feature in U and D, a positive diagonal D, and a unit upper triangular U.
 
-    U D U' is symmetric and positive whatever rounding does to U and D. The textbook form
-    Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams; docs/numerics.md
-    has the measurements.
+    They are the rows of a matrix, U by columns. U D U' is symmetric and positive whatever rounding does to U and D. The
+    textbook form Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams;
+    docs/numerics.md has the measurements.
     """
 
     name = "full"
 
     def entries(self, size: int) -> int:
-        return (size + 2) * size
+        return (size + 3) * size
 
     def work(self, size: int, stored: float) -> float:
         return 1 + size * stored / 2 + size * size
 
-    def block(self, size: int) -> int:
+    def block(self, size: int, stored: float) -> int:
+        # Sparse rows that look at little of U, while it fits into the cache, gain nothing from company.
+        if size <= _SIZE_IN_CACHE and stored * _COST_OF_SPARSE < size:
+            return 1
         # More rows at a time cost more for working each update into those behind it than they save.
         return 16 if size < 200 else 32
 
@@ -34,10 +42,14 @@ class Full:
         return size >= _SIZE_FOR_THREADS
 
     def start(self, size: int, prior: float) -> Array:
-        memory = np.zeros((size + 2, size))
-        memory[1] = prior
-        np.fill_diagonal(memory[2:], 1.0)
+        memory = np.zeros((size + 3, size))
+        memory[1] = np.arange(size)
+        memory[2] = prior
+        np.fill_diagonal(memory[3:], 1.0)
         return memory
+
+    def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
+        memory[1, np.argsort(counts, kind="stable")] = np.arange(len(counts))
 
     def mean(self, memory: Array) -> Array:
         mean: Array = memory[0]
@@ -48,23 +60,35 @@ class Full:
 
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         size = memory.shape[1]
-        old = np.delete(np.arange(size + count), np.arange(at, at + count))
         wider = self.start(size + count, variance)
-        wider[:2, old] = memory[:2]
-        wider[2 + old[:, np.newaxis], old] = memory[2:]
+        wider[:2] = np.insert(memory[:2], [at] * count, 0.0, axis=1)
+        wider[1, at : at + count] = size + np.arange(count)
+        wider[2, :size] = memory[2]
+        wider[3 : 3 + size, :size] = memory[3:]
         return wider
 
-    def variances(self, spread: Array, size: int, prior: float) -> Array:
+    def variances(self, memory: Array, prior: float) -> Array:
         # In slices, so that nothing of the size of Sigma is made.
+        size = memory.shape[1]
         slices = np.array_split(np.arange(size), max(1, size // 256))
-        return np.concatenate([_squared_lengths(spread[1:, rows].T * np.sqrt(spread[0])) for rows in slices])
+        by_place = [_squared_lengths(memory[3:, rows].T * np.sqrt(memory[2])) for rows in slices]
+        return np.concatenate(by_place)[_places(memory)]
 
-    def root(self, spread: Array, size: int, prior: float) -> Array:
-        root: Array = spread[1:].T * np.sqrt(spread[0])
+    def root(self, memory: Array, prior: float) -> Array:
+        root: Array = (memory[3:].T * np.sqrt(memory[2]))[_places(memory)]
         return root
 
-    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
-        return _squared_lengths(np.asarray(x @ spread[1:].T) * np.sqrt(spread[0]))
+    def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
+        columns = memory[3:, _places(memory)] if _moved(memory) else memory[3:]
+        return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(memory[2]))
+
+
+def _places(memory: Array) -> NDArray[np.intp]:
+    return memory[1].astype(np.intp)
+
+
+def _moved(memory: Array) -> bool:
+    return not np.array_equal(memory[1], np.arange(memory.shape[1]))
 
 
 def _squared_lengths(rows: Array) -> Array:

@@ -81,12 +81,12 @@ class Gaussian:
     def variances(self) -> Array:
         """The diagonal of Sigma."""
         scale: float = self.scalars[SPREAD_SCALE]
-        return scale * self.covariance.variances(self.spread, self.size, self.initial_variance)
+        return scale * self.covariance.variances(self.memory, self.initial_variance)
 
     def root(self) -> Array:
         """R with Sigma = R R'."""
         scale: float = np.sqrt(self.scalars[SPREAD_SCALE])
-        return scale * self.covariance.root(self.spread, self.size, self.initial_variance)
+        return scale * self.covariance.root(self.memory, self.initial_variance)
 
     def matrix(self) -> Array:
         """Sigma, exactly symmetric."""
@@ -98,4 +98,4 @@ class Gaussian:
     def margin_variances(self, x: Matrix) -> Array:
         """x'Sigma x for each row: how unsure the score mu.x is."""
         scale: float = self.scalars[SPREAD_SCALE]
-        return scale * self.covariance.of_rows(x, self.spread, self.initial_variance)
+        return scale * self.covariance.of_rows(x, self.memory, self.initial_variance)

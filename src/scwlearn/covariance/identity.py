@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn.covariance.base import Array, Matrix, squares
 
@@ -18,7 +19,7 @@ class Identity:
     def work(self, size: int, stored: float) -> float:
         return 1 + 3 * stored
 
-    def block(self, size: int) -> int:
+    def block(self, size: int, stored: float) -> int:
         return 1
 
     def shares_work(self, size: int) -> bool:
@@ -26,6 +27,9 @@ class Identity:
 
     def start(self, size: int, prior: float) -> Array:
         return np.zeros(size)
+
+    def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
+        pass
 
     def mean(self, memory: Array) -> Array:
         return memory
@@ -36,11 +40,11 @@ class Identity:
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         return np.insert(memory, at, np.zeros(count))
 
-    def variances(self, spread: Array, size: int, prior: float) -> Array:
-        return np.full(size, prior)
+    def variances(self, memory: Array, prior: float) -> Array:
+        return np.full(len(memory), prior)
 
-    def root(self, spread: Array, size: int, prior: float) -> Array:
-        return np.diag(np.full(size, np.sqrt(prior)))
+    def root(self, memory: Array, prior: float) -> Array:
+        return np.diag(np.full(len(memory), np.sqrt(prior)))
 
-    def of_rows(self, x: Matrix, spread: Array, prior: float) -> Array:
+    def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         return prior * np.asarray(squares(x).sum(axis=1)).reshape(-1)

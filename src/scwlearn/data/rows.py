@@ -83,6 +83,11 @@ class Rows:
         """Whether only the values that are not zero are kept."""
         return self._sparse
 
+    def features(self) -> NDArray[Any]:
+        """Of sparse rows: which feature each stored value is of."""
+        indices: NDArray[Any] = self._x.indices
+        return indices
+
     def check(self) -> None:
         """Raise for the first bad value or index; put rows in order that are not."""
         if self._checked:

@@ -301,7 +301,7 @@ def test_beta_is_the_papers_form_of_the_precision():
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda r: r.name)
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
 def test_a_rule_that_holds_holds_for_every_smaller_variance(rule):
     # By this the loops leave out a look at rows that surely change nothing.
     native = _native.Rule(rule.name, list(rule.constants({p.name: p.default for p in rule.parameters}).values()))

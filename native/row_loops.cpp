@@ -16,13 +16,12 @@ Counts learn_by_row(const Task& task) {
     const RowSet rows{task.rows};
     Model model(task.memory, Covariance::kKind);
     Round round(task);
-    const bool fetch_ahead = RowSet::kSparse && model.size > kCachedFeatures;
+    const bool fetch_ahead = model.size > kCachedFeatures;
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const auto row = rows[i];
-        if (fetch_ahead && i + kRowsAhead < task.rows.count)
-            rows[i + kRowsAhead].each([&](std::int64_t feature, double) {
-                __builtin_prefetch(model.entries + Covariance::kEntries * feature);
-            });
+        if constexpr (RowSet::kSparse)
+            if (fetch_ahead && i + kRowsAhead < task.rows.count)
+                rows[i + kRowsAhead].fetch(model.entries, Covariance::kEntries);
         const Look look = Covariance::look(row, model);
         const Step step = round.ask(i, look, model);
         if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.labels[i], look.variance);

@@ -102,6 +102,15 @@ public:
         if (intercept_) action(width_, 1.0);
     }
 
+    // Asks for what a model keeps of each feature, so many numbers, before it is needed. Always inlined, because GCC
+    // takes a function that does nothing but this for one that does nothing.
+    [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers) const noexcept {
+        const auto begin = reinterpret_cast<std::uintptr_t>(entries);
+        const auto size = static_cast<std::uintptr_t>(numbers) * sizeof(double);
+        for (std::int64_t j = 0; j < count_; ++j)
+            __builtin_prefetch(reinterpret_cast<const void*>(begin + size * static_cast<std::uintptr_t>(at_[j])));
+    }
+
 private:
     const Value* x_;
     const Index* at_;

@@ -84,7 +84,8 @@ class Full:
 
 
 def _places(memory: Array) -> NDArray[np.intp]:
-    return memory[1].astype(np.intp)
+    places: NDArray[np.intp] = memory[1].astype(np.intp)
+    return places
 
 
 def _moved(memory: Array) -> bool:

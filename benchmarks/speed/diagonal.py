@@ -32,7 +32,8 @@ def theirs(name: str, make: Callable[[], Any], x: Any, y: data.Labels) -> Side:
     return Side(name, lambda: make().fit(x, y), lambda model: peers.accuracy(model, x, y))
 
 
-SGD = "SGDClassifier(max_iter=1, shuffle=False)"
+SGD = "SGDClassifier(max_iter=1)"
+SGD_IN_ORDER = "SGDClassifier(max_iter=1, shuffle=False, fit_intercept=False)"
 PERCEPTRON = "Perceptron(max_iter=1, shuffle=False)"
 
 
@@ -47,6 +48,12 @@ def diagonal_sparse_sgd(scale: Scale) -> Race:
     return race(data.hashed(scale.of(300_000, 20_000)), SGD, peers.sgd)
 
 
+@comparison("SCW-I diagonal, CSR, about 30 features a row", against=SGD_IN_ORDER)
+def diagonal_sparse_sgd_in_order(scale: Scale) -> Race:
+    """Without the shuffle, which costs it as much as the learning."""
+    return race(data.hashed(scale.of(300_000, 20_000)), SGD_IN_ORDER, peers.sgd_in_order)
+
+
 @comparison("SCW-I diagonal, CSR, about 30 features a row", against=PERCEPTRON)
 def diagonal_sparse_perceptron(scale: Scale) -> Race:
     """The lightest step that there is."""
@@ -57,3 +64,9 @@ def diagonal_sparse_perceptron(scale: Scale) -> Race:
 def diagonal_dense_sgd(scale: Scale) -> Race:
     """Float64, as scikit-learn wants it."""
     return race(data.correlated(scale.of(200_000, 20_000), 100), SGD, peers.sgd)
+
+
+@comparison("SCW-I diagonal, dense", against=SGD_IN_ORDER)
+def diagonal_dense_sgd_in_order(scale: Scale) -> Race:
+    """Without the shuffle."""
+    return race(data.correlated(scale.of(200_000, 20_000), 100), SGD_IN_ORDER, peers.sgd_in_order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,12 @@ def ours(path: Path) -> Side:
         learner.learn_batches(read(path))
         return learner
 
-    return Side("scwlearn", learn, lambda learner: {"seen": learner.counts.seen, "mistakes": learner.counts.mistakes})
+    return Side(
+        "scwlearn",
+        learn,
+        lambda learner: {"seen": learner.counts.seen, "mistakes": learner.counts.mistakes},
+        threads=os.cpu_count() or 1,
+    )
 
 
 @comparison(WORK, against="Vowpal Wabbit, one pass, no cache", target=times_faster(4))
@@ -47,7 +53,7 @@ def file_vowpal_wabbit(scale: Scale) -> Race:
         lambda: peers.vowpal_wabbit(vw, bits),
         lambda _: peers.vowpal_wabbit(vw, bits, judged=True),
     )
-    return Race(size, ours(libsvm), peer, megabytes, note="both sides read ahead in a thread of their own")
+    return Race(size, ours(libsvm), peer, megabytes, note="both sides parse in threads of their own")
 
 
 @comparison(WORK, against="load_svmlight_file + SGDClassifier(max_iter=1)", target=times_faster(20))
@@ -66,7 +72,7 @@ def file_sklearn(scale: Scale) -> Race:
         return {"seen": x.shape[0], **peers.accuracy(model, x, y)}
 
     peer = Side("load_svmlight_file + SGDClassifier(max_iter=1)", learn, judge)
-    return Race(size, ours(libsvm), peer, megabytes, note="ours reads ahead in a thread of its own")
+    return Race(size, ours(libsvm), peer, megabytes, note="ours parses in threads of its own")
 
 
 def parsing(path: Path) -> Side:

@@ -10,6 +10,7 @@
 
 #include "number.hpp"
 #include "scan.hpp"
+#include "short_feature.hpp"
 
 namespace scwlearn {
 
@@ -89,7 +90,10 @@ public:
     Parsed parse(std::string_view lines) {
         parsed_ = {};
         out_.offsets[0] = 0;
-        end_ = lines.data() + lines.size();
+        begin_ = lines.data();
+        end_ = begin_ + lines.size();
+        const std::ptrdiff_t size = end_ - begin_ - kShortBehind - kShortAhead + 1;
+        short_size_ = static_cast<std::size_t>(std::max(size, std::ptrdiff_t{0}));
         for (const char* p = lines.data(); p != end_ && p != nullptr;) {
             line_ = p;
             ++parsed_.lines;
@@ -99,9 +103,10 @@ public:
     }
 
 private:
-    static bool is_blank(const char* p) noexcept { return *p == ' ' || *p == '\t'; }
+    // Nearly no character is either: one comparison says so.
+    static bool is_blank(const char* p) noexcept { return *p <= ' ' && (*p == ' ' || *p == '\t'); }
     static bool ends_line(const char* p) noexcept {
-        return *p == '\n' || *p == '#' || (*p == '\r' && p[1] == '\n');
+        return *p <= '#' && (*p == '\n' || *p == '#' || (*p == '\r' && p[1] == '\n'));
     }
     static bool ends_word(const char* p) noexcept { return is_blank(p) || ends_line(p); }
     static const char* skip_blanks(const char* p) noexcept {
@@ -117,7 +122,7 @@ private:
     const char* read_line(const char* p) {
         p = skip_blanks(p);
         if (ends_line(p)) return next_line(p);
-        const char* after = read_value(p, out_.labels[parsed_.rows]);
+        const char* after = read_label(p, out_.labels[parsed_.rows]);
         if (after == nullptr) return bad_label(p);
         p = skip_blanks(after);
         if (*p == 'q') {
@@ -125,35 +130,70 @@ private:
             if (p == nullptr) return nullptr;
         }
         const char* const features = p;
+        const Examples<Value, Index> out = out_;
         const std::int64_t begin = parsed_.stored;
         std::int64_t stored = begin;
         std::int64_t before = -1;
         bool sorted = true;
         while (!ends_line(p)) {
-            std::uint64_t index = 0;
-            const char* const colon = read_digits(p, end_, index);
-            if (colon == p || *colon != ':') return bad_feature(p);
-            // Below 0 it wraps around, to what is far too large.
-            const std::uint64_t place = index - first_index_;
-            if (place >= max_features_ || colon - p > kSafeDigits) {
-                const Fault fault = index_fault(p, colon);
-                if (fault != Fault::none) return fail(fault, p);
-            }
-            after = read_value(colon + 1, out_.values[stored]);
-            if (after == nullptr) return fail(Fault::value, colon + 1);
-            out_.indices[stored++] = static_cast<Index>(place);
+            std::uint64_t place = 0;
+            after = read_short_feature(p, place, out.values[stored]);
+            if (after == nullptr) after = read_feature(p, place, out.values[stored]);
+            if (after == nullptr) return nullptr;
+            out.indices[stored++] = static_cast<Index>(place);
             sorted &= static_cast<std::int64_t>(place) > before;
             before = static_cast<std::int64_t>(place);
             p = skip_blanks(after);
         }
         if (!sorted) {
-            const std::int64_t again = sort_row(out_.values + begin, out_.indices + begin, stored - begin);
+            const std::int64_t again = sort_row(out.values + begin, out.indices + begin, stored - begin);
             if (again >= 0) return fail(Fault::twice, nth_word(features, again));
         }
-        if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{out_.indices[stored - 1]} + 1);
+        if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{out.indices[stored - 1]} + 1);
         parsed_.stored = stored;
-        out_.offsets[++parsed_.rows] = static_cast<Index>(stored);
+        out.offsets[++parsed_.rows] = static_cast<Index>(stored);
         return next_line(p);
+    }
+
+    bool may_be_short(const char* p) const noexcept {
+        // Below 0 it wraps around, to what is far too large.
+        return static_cast<std::size_t>(p - begin_ - kShortBehind) < short_size_;
+    }
+
+    const char* read_label(const char* p, double& value) const noexcept {
+        std::uint64_t none = 0;
+        if (p == line_ && may_be_short(p - 1)) {
+            const char* const after = read_short<Before::newline>(p - 1, none, value);
+            if (after != nullptr && ends_word(after)) return after;
+        }
+        return read_value(p, value);
+    }
+
+    // What comes after it, or null for what `read_feature` has to look at.
+    const char* read_short_feature(const char* p, std::uint64_t& place, Value& value) const noexcept {
+        if (!may_be_short(p)) return nullptr;
+        std::uint64_t index = 0;
+        double number = 0.0;
+        const char* const after = read_short<Before::index>(p, index, number);
+        place = index - first_index_;
+        if (after == nullptr || place >= max_features_ || !ends_word(after)) return nullptr;
+        value = static_cast<Value>(number);
+        return after;
+    }
+
+    // Apart from the loop, which then has more registers.
+    [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) noexcept {
+        std::uint64_t index = 0;
+        const char* const colon = read_digits(p, end_, index);
+        if (colon == p || *colon != ':') return bad_feature(p);
+        // Below 0 it wraps around, to what is far too large.
+        place = index - first_index_;
+        if (place >= max_features_ || colon - p > kSafeDigits) {
+            const Fault fault = index_fault(p, colon);
+            if (fault != Fault::none) return fail(fault, p);
+        }
+        const char* const after = read_value(colon + 1, value);
+        return after != nullptr ? after : fail(Fault::value, colon + 1);
     }
 
     // A number that is a word of its own and that a row may hold, or null.
@@ -209,6 +249,7 @@ private:
     }
 
     const char* next_line(const char* p) const noexcept {
+        if (*p == '\n') return p + 1;
         return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end_ - p))) + 1;
     }
 
@@ -216,7 +257,9 @@ private:
     std::uint64_t first_index_;
     std::uint64_t max_features_;
     const char* line_ = nullptr;
+    const char* begin_ = nullptr;
     const char* end_ = nullptr;
+    std::size_t short_size_ = 0;  // how many places there are where `read_short` may look
     Parsed parsed_;
 };
 

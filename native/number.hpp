@@ -1,9 +1,11 @@
 // Decimal numbers in text: to the last bit what Python's float() makes of them.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -46,6 +48,40 @@ inline const char* read_digits(const char* p, const char* end, std::uint64_t& nu
         if (count < 8) return p;
     }
 }
+
+#if defined(__SIZEOF_INT128__) && !defined(_MSC_VER)  // whose library cannot divide them
+
+// 5^27 is the last that fits.
+inline constexpr std::int64_t kMostPlaces = 27;
+
+// mantissa / 10^places, rounded once, for a mantissa that is not 0 and up to `kMostPlaces` places.
+inline double divide_by_tens(std::uint64_t mantissa, std::int64_t places) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    static constexpr auto kFives = [] {
+        std::array<std::uint64_t, kMostPlaces + 1> fives{1};
+        for (std::size_t i = 1; i < fives.size(); ++i) fives[i] = 5 * fives[i - 1];
+        return fives;
+    }();
+    // 10^places is 5^places 2^places. With the highest bits of both set, the whole part of the quotient has 62 or 63
+    // bits, nine and more below the last of a double, where the lowest of them can stand for all that follow.
+    const std::uint64_t five = kFives[static_cast<std::size_t>(places)];
+    const int up = std::countl_zero(mantissa);
+    const int down = std::countl_zero(five);
+    const Wide dividend = Wide{mantissa << up} << 62;
+    const std::uint64_t divisor = five << down;
+    const auto quotient = static_cast<std::uint64_t>(dividend / divisor);
+    const bool remains = Wide{quotient} * divisor != dividend;
+    const std::int64_t exponent = down - up - 62 - places;
+    const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+    return static_cast<double>(static_cast<std::int64_t>(quotient | remains)) * power;
+}
+
+#else
+
+inline constexpr std::int64_t kMostPlaces = -1;
+inline double divide_by_tens(std::uint64_t, std::int64_t) noexcept { return 0.0; }
+
+#endif
 
 // A number without its sign: `whole` digits, a point, more digits, and a power of ten to multiply it by.
 // For what the short path below cannot do.
@@ -93,6 +129,8 @@ inline const char* read_number(const char* p, const char* end, double& value) no
     if (whole + places <= 19 && mantissa <= (1ULL << 53) && power >= -22 && power <= 22) {
         const auto exact = static_cast<double>(static_cast<std::int64_t>(mantissa));
         value = power < 0 ? exact / kTens[-power] : exact * kTens[power];
+    } else if (whole + places <= 19 && mantissa != 0 && power <= 0 && power >= -kMostPlaces) {
+        value = divide_by_tens(mantissa, -power);
     } else {
         value = read_hard_number(begin, p, whole, exponent);
     }

@@ -1,4 +1,4 @@
-"""How many threads a learner may use: as many as BLAS may."""
+"""How many threads may be used: as many as BLAS may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in chunks of whole lines, and what is made of them one step ahead: for files of any size, pipes, terminals."""
+"""Text in chunks of whole lines, and what is made of them ahead of time: for files of any size, pipes, terminals."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import io
 import os
 import select
 import stat
+import time
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing, nullcontext
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, BinaryIO, TypeVar
 
 Source = str | os.PathLike[str] | BinaryIO
 
-# How long to wait at a time for a pipe that has nothing to say (milliseconds), and, when nobody wants more, for a
-# thread that is held up by a read (seconds): it ends by itself when the read does.
+# How long to wait at a time for a pipe that has nothing to say (milliseconds), and, when nobody wants more, for
+# threads that are held up by a read (seconds): they end by themselves when the read does.
 _WAIT = 100
 _PATIENCE = 1.0
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class LongLineError(ValueError):
@@ -45,15 +48,16 @@ def name_of(source: Source) -> str:
 
 
 def whole_lines(
-    source: Source, chunk_bytes: int, max_line_bytes: int, stopped: Event
+    source: Source, chunk_bytes: int, max_line_bytes: int, stopped: Event, *, buffers: int = 1
 ) -> Generator[memoryview, None, None]:
     """Chunks of whole lines, each ending with a newline, until the file ends or `stopped` is set.
 
-    They lie in one buffer: a chunk is good until the next is asked for.
+    They lie in a ring of buffers: a chunk is good until, after it, as many are asked for as there are buffers.
     """
     with _opened(source) as file:
         read = _reader(file, stopped)
         buffer = bytearray(chunk_bytes)
+        in_use: deque[bytearray] = deque()
         used = 0
         while True:
             count = read(memoryview(buffer)[used:])
@@ -75,6 +79,9 @@ def whole_lines(
             # to read none would look like the end.
             rest = buffer[end:]
             size = max(chunk_bytes if end else min(2 * len(buffer), max_line_bytes), len(rest) + 1)
+            if end:
+                in_use.append(buffer)
+                buffer = in_use.popleft() if len(in_use) == buffers else bytearray(size)
             if size != len(buffer):
                 buffer = bytearray(size)
             used = len(rest)
@@ -114,36 +121,55 @@ def _reader(file: Any, stopped: Event) -> Callable[[memoryview], int]:
     return read
 
 
-def one_ahead(items: Generator[T, None, None], stopped: Event) -> Generator[T, None, None]:
-    """The same items, each made in a thread while the consumer works on the one before.
+def work_ahead(
+    items: Generator[T, None, None], work: Callable[[T], R], threads: int, stopped: Event
+) -> Generator[R, None, None]:
+    """What `work` makes of the items, in their order, as many ahead of the consumer as there are threads.
 
-    An error in the thread is raised at the consumer. However the consumer ends, `stopped` is set and the items closed.
+    The threads take turns in asking for an item, and work on theirs at the same time; when one is asked for, the
+    consumer has all but the last `threads` before it. No threads: the consumer does it all. Errors are raised at the
+    consumer, after what was made of the items before. However it ends, `stopped` is set and the items are closed.
     """
+    if not threads:
+        with closing(items):
+            yield from map(work, items)
+        return
     wanted: SimpleQueue[bool] = SimpleQueue()
-    made: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+    promised: SimpleQueue[SimpleQueue[tuple[R | None, BaseException | None]]] = SimpleQueue()
+    asking = Lock()
 
     def make() -> None:
-        with closing(items):
-            while wanted.get():
-                try:
-                    made.put((next(items, None), None))
-                except BaseException as error:
-                    made.put((None, error))
+        while wanted.get():
+            made: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+            try:
+                with asking:
+                    promised.put(made)
+                    item = next(items, None)
+                made.put((None if item is None else work(item), None))
+            except BaseException as error:
+                made.put((None, error))
+        with asking:
+            items.close()
 
     # Not waited for when Python ends: nothing may be able to end a read.
-    thread = Thread(target=make, name="scwlearn reading ahead", daemon=True)
-    thread.start()
+    workers = [Thread(target=make, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
     try:
-        wanted.put(True)
+        for worker in workers:
+            worker.start()
+            wanted.put(True)
         while True:
-            item, error = made.get()
+            result, error = promised.get().get()
             if error is not None:
                 raise error
-            if item is None:
+            if result is None:
                 return
             wanted.put(True)
-            yield item
+            yield result
     finally:
         stopped.set()
-        wanted.put(False)
-        thread.join(_PATIENCE)
+        for _ in workers:
+            wanted.put(False)
+        until = time.monotonic() + _PATIENCE
+        for worker in workers:
+            if worker.ident is not None:
+                worker.join(max(0.0, until - time.monotonic()))

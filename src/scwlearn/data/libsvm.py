@@ -1,4 +1,4 @@
-"""LIBSVM and SVMlight text, one example a line: read in batches, each while the one before is worked on, or whole."""
+"""LIBSVM and SVMlight text, one example a line: read in batches, ahead of who works on them, or whole."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
-from scwlearn.data.chunks import LongLineError, Source, check_source, name_of, one_ahead, whole_lines
+from scwlearn.data.chunks import LongLineError, Source, check_source, name_of, whole_lines, work_ahead
 from scwlearn.data.rows import Rows
+from scwlearn.threads import allowed_threads
 
 #: Long enough that Python costs nothing, short enough that few of them are soon done and take little memory.
 CHUNK_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 64 * 2**20
 
+# So many parse about as fast as one of them reads.
+_MOST_THREADS = 8
 _LARGEST_WIDTH = int(np.iinfo(np.int64).max)
 # How much of what was found is shown in a message.
 _SHOWN = 40
@@ -63,7 +66,8 @@ def read_libsvm(
     max_line_bytes : int
         A longer line is an error (unless it fits into chunk_bytes).
     read_ahead : bool
-        Whether a thread reads the next batch while the caller works on one.
+        Whether the next batches are read while the caller works on one, one each by as many threads as linear algebra
+        may use (up to 8). False: without threads.
 
     Yields
     ------
@@ -90,9 +94,7 @@ def read_libsvm(
         chunk_bytes=_whole("chunk_bytes", chunk_bytes),
         max_line_bytes=_whole("max_line_bytes", max_line_bytes),
     )
-    stopped = Event()
-    batches = _batches(source, options, stopped)
-    return one_ahead(batches, stopped) if read_ahead else batches
+    return _batches(source, options, min(allowed_threads(), _MOST_THREADS) if read_ahead else 0)
 
 
 def load_libsvm(
@@ -113,7 +115,6 @@ def load_libsvm(
             dtype=dtype,
             chunk_bytes=chunk_bytes,
             max_line_bytes=max_line_bytes,
-            read_ahead=False,
         )
     ]
     blocks = [block for batch in batches for block in batch.rows.blocks(len(batch.rows))]
@@ -166,18 +167,22 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _batches(source: Source, options: _Options, stopped: Event) -> Generator[Batch, None, None]:
-    """The batches, up to the end of the file or until they are stopped."""
+def _batches(source: Source, options: _Options, threads: int) -> Generator[Batch, None, None]:
+    """The batches, up to the end of the file or until they are closed."""
     name = name_of(source)
     width = options.n_features or 0
     rows_before = lines_before = 0
-    with closing(whole_lines(source, options.chunk_bytes, options.max_line_bytes, stopped)) as chunks:
+
+    def parse(text: memoryview) -> Any:
+        characters = np.frombuffer(text, dtype=np.uint8)
+        return parse_libsvm(characters, options.zero_based, options.max_features, options.single)
+
+    stopped = Event()
+    chunks = whole_lines(source, options.chunk_bytes, options.max_line_bytes, stopped, buffers=max(threads, 1))
+    with closing(work_ahead(chunks, parse, threads, stopped)) as parsed:
         try:
-            for text in chunks:
-                characters = np.frombuffer(text, dtype=np.uint8)
-                arrays, (lines, widest), (problem, line, column, found) = parse_libsvm(
-                    characters, options.zero_based, options.max_features, options.single
-                )
+            # The lines are counted here, where the chunks come in order.
+            for arrays, (lines, widest), (problem, line, column, found) in parsed:
                 if problem:
                     place = f"{name}, line {lines_before + line}, column {column}"
                     raise ValueError(f"{place}: {options.allowed(problem)}; found {_excerpt(found)}")
@@ -192,7 +197,7 @@ def _batches(source: Source, options: _Options, stopped: Event) -> Generator[Bat
                 f"{name}, line {lines_before + 1}: a line has at most max_line_bytes={options.max_line_bytes} bytes; "
                 f"found {_excerpt(error.beginning)}"
             ) from None
-    if not (rows_before or stopped.is_set()):
+    if not rows_before:
         raise ValueError(f"{name} holds no examples; a line is label index:value index:value ...")
 
 

@@ -16,12 +16,13 @@
 
 using namespace nanobind::literals;
 
-// row_loops.cpp and block_loops.cpp, as compiled for each instruction set.
-#define DECLARE_LOOPS(set)               \
-    namespace scwlearn::set {            \
-    extern const RowLoops row_loops;     \
+// row_loops.cpp, block_loops.cpp and bundle_loops.cpp, as compiled for each instruction set.
+#define DECLARE_LOOPS(set)                  \
+    namespace scwlearn::set {               \
+    extern const RowLoops row_loops;        \
     extern const LoopsOverRows block_loops; \
     extern const ScoresOverRows score_loops; \
+    extern const BundleLoops bundle_loops;  \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -36,17 +37,20 @@ struct InstructionSet {
     const RowLoops* row_loops;
     const LoopsOverRows* block_loops;
     const ScoresOverRows* score_loops;
+    const BundleLoops* bundle_loops;
 };
+
+#define USABLE(set) {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops}
 
 // The instruction sets that this processor has, the best first.
 const std::vector<InstructionSet>& usable_sets() {
     static const std::vector<InstructionSet> sets = [] {
         std::vector<InstructionSet> usable;
 #if defined(__x86_64__)
-        if (__builtin_cpu_supports("x86-64-v4")) usable.push_back({"avx512", &avx512::row_loops, &avx512::block_loops, &avx512::score_loops});
-        if (__builtin_cpu_supports("x86-64-v3")) usable.push_back({"avx2", &avx2::row_loops, &avx2::block_loops, &avx2::score_loops});
+        if (__builtin_cpu_supports("x86-64-v4")) usable.push_back(USABLE(avx512));
+        if (__builtin_cpu_supports("x86-64-v3")) usable.push_back(USABLE(avx2));
 #endif
-        usable.push_back({"portable", &portable::row_loops, &portable::block_loops, &portable::score_loops});
+        usable.push_back(USABLE(portable));
         return usable;
     }();
     return sets;
@@ -86,30 +90,6 @@ Step ask_python(const void* self, double m, double v, double norm2, double t) {
 template <class T>
 bool holds(const Array& array) {
     return array.dtype() == nb::dtype<T>();
-}
-
-// Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
-Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
-             std::int64_t width, bool intercept) {
-    const bool wide = holds<double>(values);
-    const auto stored = static_cast<std::int64_t>(values.size());
-    require(wide || holds<float>(values), "values must be float32 or float64");
-    require(indices.has_value() == offsets.has_value(), "indices and offsets go together");
-    if (!indices) {
-        require(values.ndim() == 2 && values.shape(1) == static_cast<std::size_t>(width),
-                "dense values must be a matrix of that width");
-        const auto count = static_cast<std::int64_t>(values.shape(0));
-        return {wide ? kDense64 : kDense32, values.data(), nullptr, nullptr, stored, count, width, intercept};
-    }
-    const bool far = holds<std::int64_t>(*indices);
-    require(far || holds<std::int32_t>(*indices), "indices must be int32 or int64");
-    require(indices->dtype() == offsets->dtype(), "indices and offsets must be of one type");
-    require(values.ndim() == 1 && indices->ndim() == 1 && offsets->ndim() == 1 && offsets->size() > 0 &&
-                values.size() == indices->size(),
-            "sparse rows are three vectors: n values, n indices, rows + 1 offsets");
-    const RowKind kind = wide ? (far ? kSparse64i64 : kSparse64i32) : (far ? kSparse32i64 : kSparse32i32);
-    const auto count = static_cast<std::int64_t>(offsets->size()) - 1;
-    return {kind, values.data(), indices->data(), offsets->data(), stored, count, width, intercept};
 }
 
 Finding scan(const Rows& rows) {
@@ -192,6 +172,29 @@ std::vector<std::string> rule_names() {
 
 }  // namespace
 
+Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+             std::int64_t width, bool intercept) {
+    const bool wide = holds<double>(values);
+    const auto stored = static_cast<std::int64_t>(values.size());
+    require(wide || holds<float>(values), "values must be float32 or float64");
+    require(indices.has_value() == offsets.has_value(), "indices and offsets go together");
+    if (!indices) {
+        require(values.ndim() == 2 && values.shape(1) == static_cast<std::size_t>(width),
+                "dense values must be a matrix of that width");
+        const auto count = static_cast<std::int64_t>(values.shape(0));
+        return {wide ? kDense64 : kDense32, values.data(), nullptr, nullptr, stored, count, width, intercept};
+    }
+    const bool far = holds<std::int64_t>(*indices);
+    require(far || holds<std::int32_t>(*indices), "indices must be int32 or int64");
+    require(indices->dtype() == offsets->dtype(), "indices and offsets must be of one type");
+    require(values.ndim() == 1 && indices->ndim() == 1 && offsets->ndim() == 1 && offsets->size() > 0 &&
+                values.size() == indices->size(),
+            "sparse rows are three vectors: n values, n indices, rows + 1 offsets");
+    const RowKind kind = wide ? (far ? kSparse64i64 : kSparse64i32) : (far ? kSparse32i64 : kSparse32i32);
+    const auto count = static_cast<std::int64_t>(offsets->size()) - 1;
+    return {kind, values.data(), indices->data(), offsets->data(), stored, count, width, intercept};
+}
+
 HeldRule::HeldRule(const std::string& name, std::vector<double> constants)
     : spelled_(&spelled_rule(name)), constants_(std::move(constants)), uses_norm_(spelled_->uses_norm) {
     require(constants_.size() == spelled_->constants, "the rule takes another number of constants");
@@ -238,6 +241,7 @@ Loop loop_for(CovarianceKind covariance, RowKind rows) {
 }
 
 Score score_for(RowKind rows) { return (*used_set.load()->score_loops)[rows]; }
+const BundleLoops& bundle_loops_in_use() { return *used_set.load()->bundle_loops; }
 
 NB_MODULE(_native, module) {
     used_set = &usable_sets().front();
@@ -274,6 +278,7 @@ NB_MODULE(_native, module) {
                "offsets"_a.none(), "width"_a, "intercept"_a, "scores"_a.noconvert(), "mu.x for each row; whether all of them are finite.");
     bind_one(module);
     bind_libsvm(module);
+    bind_many(module);
 }
 
 }  // namespace scwlearn

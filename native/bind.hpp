@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,18 @@ struct HeldModel {
 
 CovarianceKind covariance_kind(const std::string& name);
 
-// The loop for the instruction set in use.
+// Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
+Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+             std::int64_t width, bool intercept);
+
+// The loops for the instruction set in use.
 Loop loop_for(CovarianceKind covariance, RowKind rows);
 Score score_for(RowKind rows);
+const BundleLoops& bundle_loops_in_use();
 
 // The other files' parts of the module.
 void bind_one(nb::module_& module);
 void bind_libsvm(nb::module_& module);
+void bind_many(nb::module_& module);
 
 }  // namespace scwlearn

@@ -40,16 +40,16 @@ struct Identity {
 
 // Sigma diagonal. The step for a full Sigma leaves a matrix that is not diagonal; `Shrink` says which diagonal takes
 // its place.
-template <class Shrink>
+template <template <class> class Shrink>
 struct Diagonal {
-    static constexpr CovarianceKind kKind = Shrink::kKind;
+    static constexpr CovarianceKind kKind = Shrink<double>::kKind;
     static constexpr std::int64_t kEntries = 2;
 
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
         const double* pairs = model.entries;
         Look total = row.sum([=](std::int64_t i, double x) {
-            return Look{pairs[2 * i] * x, pairs[2 * i + 1] * x * x};
+            return Look{pairs[2 * i] * x, pairs[2 * i + 1] * (x * x)};
         });
         total.score *= model.scalars->mean_scale;
         total.variance *= model.scalars->spread_scale;
@@ -85,7 +85,8 @@ struct Diagonal {
         model.shrink_mean(step.shrink);
         const double scale = model.scalars->spread_scale;
         const double rate = step.alpha * y / model.scalars->mean_scale;
-        const Shrink shrink(shrinkage(step, v), v);
+        const double kv = shrinkage(step, v);
+        const Shrink<double> shrink(kv, v);
         double* pairs = model.entries;
         double gained = 0.0;
         const auto move_one = [=, &gained](std::int64_t i, double x) {
@@ -100,12 +101,13 @@ struct Diagonal {
         if constexpr (Row::kSparse || kNorm) {
             row.each(move_one);
         } else {
+            const Shrink<Vector> shrink_all(all(kv), all(v));
             std::int64_t i = 0;
             for (; i + kWidth <= row.width(); i += kWidth) {
                 const Vector x = load(row.values() + i);
                 const Pairs weights = load_pairs(pairs + 2 * i);
                 const Vector g = scale * (weights.second * x);
-                const Vector s = weights.second * shrink(g * x);
+                const Vector s = weights.second * shrink_all(g * x);
                 store_pairs(pairs + 2 * i, {weights.first + rate * g, s > kSmallestVariance ? s : all(kSmallestVariance)});
             }
             row.each_from(i, move_one);
@@ -115,40 +117,39 @@ struct Diagonal {
     }
 };
 
-// What is left of a variance s_i, given its share s_i x_i^2 of v; kv is the precision times v.
+// What is left of a variance s_i, given its share s_i x_i^2 of v; kv is the precision times v. A Number is one, or a
+// register of them.
 // By precision: the inverse of the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
+template <class Number>
 class ByPrecision {
 public:
     static constexpr CovarianceKind kKind = kDiagonal;
 
-    ByPrecision(double kv, double v) noexcept : kv_(kv), of_v_(std::min(1.0 / v, kLargestLook)) {}
-
-    template <class Number>
-    Number operator()(Number share) const noexcept {
-        return 1.0 / (1.0 + kv_ * (share * of_v_));
+    ByPrecision(Number kv, Number v) noexcept : kv_(kv), of_v_(1.0 / v) {
+        of_v_ = of_v_ < kLargestLook ? of_v_ : 0.0 * kv + kLargestLook;
     }
+    Number operator()(Number share) const noexcept { return 1.0 / (1.0 + kv_ * (share * of_v_)); }
 
 private:
-    double kv_, of_v_;
+    Number kv_, of_v_;
 };
 
 // By drop: the diagonal of Sigma', in which s_i has fallen by beta (s_i x_i)^2, beta = precision/(1 + kv). Written so
 // that a feature that makes up all of v keeps 1/(1 + kv) of its variance, which 1 - beta v would lose to rounding, and
 // a feature that is zero all of it; to multiply by 1/v and 1/(1 + kv) would be quicker and lose both.
+template <class Number>
 class ByDrop {
 public:
     static constexpr CovarianceKind kKind = kDiagonalDrop;
 
-    ByDrop(double kv, double v) noexcept : kv_(kv), v_(v) {}
-
-    template <class Number>
+    ByDrop(Number kv, Number v) noexcept : kv_(kv), v_(v) {}
     Number operator()(Number share) const noexcept {
         const Number rest = 1.0 - share / v_;
-        return (1.0 + kv_ * (rest > 0.0 ? rest : 0.0 * rest)) / (1.0 + kv_);
+        return (1.0 + kv_ * (rest > 0.0 ? rest : Number{})) / (1.0 + kv_);
     }
 
 private:
-    double kv_, v_;
+    Number kv_, v_;
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

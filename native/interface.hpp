@@ -136,4 +136,35 @@ using Score = bool (*)(const Rows&, const Weights&, double* scores);
 using ScoresOverRows = std::array<Score, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;
 
+// A feature of a row that many models look at: where their entries for it begin, and its value.
+struct Feature {
+    std::int64_t place;
+    double value;
+};
+
+// Models that go over the rows together. For each feature `entries` holds the weights of all, then, where Sigma is
+// diagonal, the variances of all, so that a register takes one entry of as many models as it has lanes.
+struct Bundle {
+    double* entries;
+    Feature* row;          // scratch: room for two rows of `size` features
+    const Rule* rules;     // one for each model, as in the next two
+    const Memory* models;  // their entries begin in `entries`, and lie as far apart as all models take
+    Counts* counts;        // added to
+    std::int64_t count;    // how many models
+    std::int64_t vectors;  // registers that one entry of all models fills, up to kMostVectors
+    std::int64_t size;     // features, and one more with an intercept
+};
+
+// More would not leave a register for each sum.
+inline constexpr std::int64_t kMostVectors = 4;
+
+// Learns from the rows in order, with each model of the bundle what its own loop would, bit for bit. Neither throws nor
+// allocates unless a rule does.
+using BundleLoop = void (*)(const Bundle&, const Rows&, const std::int8_t* labels);
+
+struct BundleLoops {
+    std::int64_t width;  // lanes of a register
+    std::array<BundleLoop, kFull> loops;
+};
+
 }  // namespace scwlearn

@@ -21,6 +21,9 @@ struct Model : Memory {
     Strided mean;
     Strided variances;  // those in which Sigma grows: of the features, or D; none of the identity
 
+    Model() = default;
+    Model(const Memory& memory, Strided mean, Strided variances) noexcept
+        : Memory(memory), mean(mean), variances(variances) {}
     Model(const Memory& memory, CovarianceKind kind) noexcept
         : Memory(memory),
           mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1},

@@ -7,19 +7,26 @@
 namespace scwlearn::SCWLEARN_SET {
 
 // Asks the rule about a row and counts; the step is HOLD where there is none to take.
+inline Step ask(const Rule& rule, double y, const Look& look, Model& model, Counts& counts) {
+    model.scalars->rounds += 1.0;
+    counts.mistakes += (look.score >= 0.0) != (y > 0.0);
+    Step step = HOLD;
+    if (can_ask(look)) {
+        const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
+        step = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds);
+    }
+    if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
+    counts.updates += moves(step);
+    return step;
+}
+
+// The rounds of a task.
 class Round {
 public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
     Step ask(std::int64_t i, const Look& look, Model& model) {
-        const double y = task_.labels[i];
-        model.scalars->rounds += 1.0;
-        counts.mistakes += (look.score >= 0.0) != (y > 0.0);
-        Step step = HOLD;
-        if (can_ask(look))
-            step = task_.rule.ask(task_.rule.self, y * look.score, look.variance, model.norm2(), model.scalars->rounds);
-        if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
-        counts.updates += moves(step);
+        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], look, model, counts);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
             line[0] = look.score;

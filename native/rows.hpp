@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "step.hpp"
+#include "vector.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
@@ -12,6 +13,10 @@ namespace scwlearn::SCWLEARN_SET {
 //   sum(term)     adds term(index, value), a Look, over the features;
 //   each(action)  calls action(index, value) for each.
 // The constant feature of an intercept comes last, at index `width`, with value 1.
+
+// Partial sums, one for each lane of two registers. Their number is fixed, so a dense row always sums in the same order:
+// the two registers, their lanes, what is left over, the intercept.
+inline constexpr std::int64_t kPartialSums = 2 * kWidth;
 
 template <class Value>
 class DenseRow {
@@ -29,22 +34,26 @@ public:
 
     template <class Term>
     Look sum(Term term) const noexcept {
-        // Independent partial sums let the compiler use vector registers; their number is fixed, so a
-        // row always sums in the same order.
-        constexpr int kLanes = 8;
-        double score[kLanes] = {};
-        double variance[kLanes] = {};
+        double score[kPartialSums] = {};
+        double variance[kPartialSums] = {};
         std::int64_t i = 0;
-        for (; i + kLanes <= width_; i += kLanes)
-            for (int lane = 0; lane < kLanes; ++lane) {
+        for (; i + kPartialSums <= width_; i += kPartialSums)
+            for (std::int64_t lane = 0; lane < kPartialSums; ++lane) {
                 const Look part = term(i + lane, static_cast<double>(x_[i + lane]));
                 score[lane] += part.score;
                 variance[lane] += part.variance;
             }
         Look total{0.0, 0.0};
-        for (; i < width_; ++i) add(total, term(i, static_cast<double>(x_[i])));
-        for (int lane = 0; lane < kLanes; ++lane) add(total, Look{score[lane], variance[lane]});
-        if (intercept_) add(total, term(width_, 1.0));
+        const auto add = [&total](double f, double v) {
+            total.score += f;
+            total.variance += v;
+        };
+        for (std::int64_t lane = 0; lane < kWidth; ++lane)
+            add(score[lane] + score[lane + kWidth], variance[lane] + variance[lane + kWidth]);
+        each_from(i, [&](std::int64_t j, double x) {
+            const Look part = term(j, x);
+            add(part.score, part.variance);
+        });
         return total;
     }
 
@@ -60,11 +69,6 @@ public:
     }
 
 private:
-    static void add(Look& total, Look part) noexcept {
-        total.score += part.score;
-        total.variance += part.variance;
-    }
-
     const Value* x_;
     std::int64_t width_;
     bool intercept_;

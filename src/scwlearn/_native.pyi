@@ -78,3 +78,27 @@ def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order
     """
     The examples in a text of whole lines: labels, values, indices and offsets; how many lines and columns there are; the first fault, its line and column, counted from 1, and what was found there.
     """
+
+class Together:
+    """
+    Models that learn from the same rows at once, in memory of their own; only the tallies of those they began as are written to.
+    """
+
+    def __init__(self, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, threads: int, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
+
+    @staticmethod
+    def work_entries(covariance: str, size: int, models: int) -> int:
+        """How many numbers so many models take."""
+
+    def learn(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tallies.
+        """
+
+    def write(self, models: Sequence[Model]) -> None:
+        """Write what they have become to these models."""
+
+def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], block: int, threads: int, inside: int) -> None:
+    """
+    learn_rows for each model by itself, on `threads` threads, each with `inside` of its own.
+    """

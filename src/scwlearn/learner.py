@@ -31,10 +31,9 @@ _INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e10
 
 _SPELLED = frozenset(rule_names())
 
-# A block takes about this many multiplications: long enough that Python costs nothing, short enough that
-# Ctrl-C is answered at once.
-_WORK_OF_A_BLOCK = 1e9
-
+#: A block takes about this many multiplications: long enough that Python costs nothing, short enough that
+#: Ctrl-C is answered at once.
+WORK_OF_A_BLOCK = 1e9
 
 # So many rows tell which features are rare.
 _ROWS_COUNTED = 10_000
@@ -272,9 +271,9 @@ class Learner:
     def _learn(self, x: Any, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
         rows = self._rows(x)
         labels = check_signs(y, len(rows))
-        places = None if order is None else _row_numbers(order, len(rows))
+        places = None if order is None else row_numbers(order, len(rows))
         before = self.counts
-        if not _is_spelled(self.rule):
+        if not is_spelled(self.rule):
             # A function of the user's is not asked twice about a row.
             rows.check()
         try:
@@ -292,7 +291,7 @@ class Learner:
         covariance = gaussian.covariance
         stored = rows.stored / max(1, len(rows))
         per_row = covariance.work(gaussian.size, stored)
-        block_rows = max(1, int(_WORK_OF_A_BLOCK / per_row))
+        block_rows = max(1, int(WORK_OF_A_BLOCK / per_row))
         at_once = min(covariance.block(gaussian.size, stored), len(rows) or 1)
         if at_once > 1:
             # Blocks are full, and so much work that a check of their own costs nothing.
@@ -300,7 +299,7 @@ class Learner:
         # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
         # model would cost more than the work. Nor does a model that is thrown away.
         kept = covariance.entries(gaussian.size)
-        safe = _is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
+        safe = is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
         with _all_or_nothing(None if safe or self.gaussian is None else gaussian, tally):
             rule, model = self._native_rule(), gaussian.native(tally)
             threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
@@ -401,7 +400,7 @@ class Learner:
     def _native_rule(self) -> _native.Rule:
         rule = self.rule
         # A rule declared elsewhere is not the one that was spelled, even under its name.
-        if _is_spelled(rule):
+        if is_spelled(rule):
             return _native.Rule(rule.name, list(rule.constants(self.parameters).values()))
         return _native.Rule(called_rule(rule, self.parameters), isinstance(rule, Rule) and rule.uses_norm)
 
@@ -447,7 +446,7 @@ def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[Non
     )
 
 
-def _is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
+def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
     """Whether the build spelled this very rule in C++, so that nothing can stop it."""
     return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
 
@@ -456,7 +455,8 @@ def _as_vector(x: ArrayLike) -> NDArray[np.float64]:
     return x if isinstance(x, np.ndarray) and x.dtype == np.float64 else np.asarray(x, dtype=np.float64)
 
 
-def _row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
+def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
+    """An order of so many rows, checked."""
     places = np.asarray(order)
     if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
         raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")

@@ -7,8 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from scwlearn.data.rows import as_rows
-from scwlearn.learner import Learner
+from scwlearn.many import Report, count_grid
 from scwlearn.rules import Rule, find_rule
 
 
@@ -26,11 +25,20 @@ def grid(rule: str | Rule) -> list[dict[str, float]]:
     return [dict(cell) for cell in product(*axes)]
 
 
-def tune(rule: str | Rule, x: Any, y: ArrayLike, **how: Any) -> dict[str, float]:
-    """The cell of the grid with the fewest mistakes in one pass over the rows in their order.
+def tune(
+    rule: str | Rule,
+    x: Any,
+    y: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    progress: Report | None = None,
+    **how: Any,
+) -> dict[str, float]:
+    """The cell of the grid with the fewest mistakes in one pass over the rows, in their order or the one given.
 
-    Of equal cells the one with the larger values wins, as in the authors' toolbox. Further keywords go to Learner.
+    Of equal cells the one with the larger values wins, as in the authors' toolbox. `progress` is called now and then
+    with the rows done and the rows in all, each counted once for each cell. Further keywords go to Learner.
     """
-    rows = as_rows(x)
-    mistakes = [(Learner(rule, **(how | cell)).learn(rows, y).mistakes, cell) for cell in reversed(grid(rule))]
-    return min(mistakes, key=lambda scored: scored[0])[1]
+    cells = grid(rule)[::-1]
+    counts = count_grid(rule, cells, x, y, order=order, progress=progress, **how)
+    return min(zip(counts, cells, strict=True), key=lambda scored: scored[0].mistakes)[1]

@@ -213,7 +213,7 @@ HeldModel::HeldModel(const std::string& covariance, std::int64_t size, Numbers e
       scalars(std::move(scalars)),
       tally(std::move(tally)),
       initial_variance(initial_variance) {
-    require(size >= 0 && size <= kLargestSize, "the size is out of range");
+    require(size >= 0 && size <= largest_size(kind), "the size is out of range");
     require(static_cast<std::int64_t>(this->entries.size()) == model_entries(kind, size), "a model of another size");
     require(this->scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
     require(this->tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
@@ -248,6 +248,7 @@ NB_MODULE(_native, module) {
     module.doc() = "The loops of scwlearn in C++.";
     module.attr("LARGEST_VALUE") = kLargestValue;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
+    module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
     module.def("rule_names", &rule_names, "The rules that were spelled in C++ when this module was built.");
     nb::class_<HeldRule>(module, "Rule", "A rule with its constants, or a function to call for each row.")
@@ -261,13 +262,16 @@ NB_MODULE(_native, module) {
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
+    module.def("full_stride", &full_stride, "size"_a, "From one vector of a full covariance to the next.");
     module.def("instruction_sets", &instruction_sets, "The instruction sets that can be used here, the best first.");
     module.def("use_instruction_set", &use_instruction_set, "name"_a, "Learn with this instruction set from now on.");
     module.def(
         "work_entries",
         [](const std::string& covariance, std::int64_t size, std::int64_t block) {
-            require(size >= 0 && size <= kLargestSize && block >= 1 && block <= kLargestBlock, "sizes are not negative, blocks up to 4096");
-            return work_entries(covariance_kind(covariance), size, block);
+            const CovarianceKind kind = covariance_kind(covariance);
+            require(size >= 0 && size <= largest_size(kind), "the size is out of range");
+            require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
+            return work_entries(kind, size, block);
         },
         "covariance"_a, "size"_a, "block"_a, "How many numbers of scratch memory learn_rows needs.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),

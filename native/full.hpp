@@ -1,6 +1,10 @@
 // Sigma in full, in exact blocks: many rows are looked at together, and U is moved by many updates in one go.
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <thread>
+
 #include "model.hpp"
 #include "rows.hpp"
 #include "team.hpp"
@@ -11,7 +15,8 @@ namespace scwlearn::SCWLEARN_SET {
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
 // multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
 // or badly scaled the stream. The model is the mean, then the place of each feature in U and D, then D, then U by
-// columns, with its ones and zeros.
+// columns, with its ones and zeros. Each column fills whole cache lines, with zeros behind its end, so that no loop over
+// rows of U needs a rest and no two threads write to one line.
 //
 // A feature at place i concerns the columns from i on, so that rare features come first where rows are sparse: then
 // most rows, and the updates by them, leave most of U alone.
@@ -23,29 +28,31 @@ namespace scwlearn::SCWLEARN_SET {
 // multiplied by U together: each update is worked into the rows that follow, and into U at the end of the block.
 class FullBlocks {
 public:
-    FullBlocks(Model& model, std::int64_t block, Team& team) noexcept
-        : model_(model), team_(team), n_(model.size), d_(model.entries + 2 * n_), u_(d_ + n_) {
-        const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
+    FullBlocks(Model& model, std::int64_t block, Team& team)
+        : model_(model), team_(team), n_(model.size), stride_(full_stride(n_)), d_(model.entries + 2 * stride_), u_(d_ + stride_) {
+        const std::int64_t rows = rows_ = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
+        done_.reset(new Done[static_cast<std::size_t>(team.size())]);
         double* free = model.work;
         const auto take = [&free](std::int64_t entries) {
             double* taken = free;
             free += entries;
             return taken;
         };
-        x_ = take(rows * n_);
+        x_ = take(rows * stride_);
         f_ = take(rows * n_);
         coefficients_ = take(2 * rows * n_);
-        row_ = take(n_);
-        g_ = take(n_);
-        change_ = take(n_);
+        row_ = take(stride_);
+        g_ = take(stride_);
+        change_ = take(stride_);
         scores_ = take(rows);
         variances_ = take(rows);
         firsts_ = reinterpret_cast<std::int64_t*>(take(rows));
         rates_ = take(rows + kGroup);
-        mean_ = take(n_);
-        places_ = reinterpret_cast<std::int64_t*>(take(n_));
+        mean_ = take(stride_);
+        places_ = reinterpret_cast<std::int64_t*>(take(stride_));
+        std::fill(mean_, mean_ + stride_, 0.0);
         for (std::int64_t i = 0; i < n_; ++i) {
-            places_[i] = static_cast<std::int64_t>(std::clamp(model.entries[n_ + i], 0.0, static_cast<double>(n_ - 1)));
+            places_[i] = static_cast<std::int64_t>(std::clamp(model.entries[stride_ + i], 0.0, static_cast<double>(n_ - 1)));
             in_order_ &= places_[i] == i;
             mean_[places_[i]] = model.entries[i];
         }
@@ -124,20 +131,29 @@ public:
     }
 
 private:
+    // Each thread has columns of its own, in looks as in sweeps, so that U need not travel from core to core. These hold
+    // equal parts of the triangle.
+    std::int64_t boundary(std::int64_t part) const noexcept {
+        const double share = static_cast<double>(part) / static_cast<double>(team_.size());
+        return static_cast<std::int64_t>(static_cast<double>(n_) * std::sqrt(share));
+    }
+
+    // Panels of rows go from thread to thread, from the last to the first: the short ones do not keep anybody waiting.
     void sweep_all() noexcept {
-        const std::int64_t panels = n_ / kStrip;
-        team_.share(panels + 1, [&](std::int64_t panel) {
-            for (std::int64_t u = 0; u < updates_; u += kGroup) {
-                if (panel < panels) {
-                    switch (updates_ - u) {
-                        case 1: sweep<1>(panel * kStrip, u); break;
-                        case 2: sweep<2>(panel * kStrip, u); break;
-                        case 3: sweep<3>(panel * kStrip, u); break;
-                        default: sweep<kGroup>(panel * kStrip, u);
+        const std::int64_t panels = (n_ + kStrip - 1) / kStrip;
+        for (std::int64_t part = 0; part < team_.size(); ++part) done_[part].panels = 0;
+        team_.share(team_.size(), [&](std::int64_t part) {
+            const std::int64_t begin = boundary(part), end = boundary(part + 1);
+            for (std::int64_t panel = 0; panel < panels; ++panel) {
+                const std::int64_t first = (panels - 1 - panel) * kStrip;
+                while (first < begin && done_[part - 1].panels.load() <= panel) std::this_thread::yield();
+                for (std::int64_t u = 0; u < updates_ && first < end; u += kGroup) switch (updates_ - u) {
+                        case 1: sweep<1>(first, u, begin, end); break;
+                        case 2: sweep<2>(first, u, begin, end); break;
+                        case 3: sweep<3>(first, u, begin, end); break;
+                        default: sweep<kGroup>(first, u, begin, end);
                     }
-                } else {
-                    for (std::int64_t k = u; k < std::min(u + kGroup, updates_); ++k) sweep_the_rest(panels * kStrip, k);
-                }
+                done_[part].panels.store(panel + 1);
             }
         });
     }
@@ -152,6 +168,11 @@ private:
 
     static constexpr std::int64_t kAtOnce = 4;
     static constexpr std::int64_t kGathered = 8;
+
+    // How many panels a thread has done, in a cache line of its own.
+    struct alignas(64) Done {
+        std::atomic<std::int64_t> panels{0};
+    };
 
     struct Stored {
         std::int64_t index;
@@ -174,18 +195,17 @@ private:
             store(scores_ + strip * kStrip, low * mean_scale);
             store(scores_ + strip * kStrip + kWidth, high * mean_scale);
         }
-        // The longest columns first: whoever comes late finds little left.
-        const std::int64_t tiles = (n_ + kColumns - 1) / kColumns;
-        team_.share(tiles, [&](std::int64_t part) {
-            const std::int64_t j = (tiles - 1 - part) * kColumns;
-            for (std::int64_t strip = 0; strip < strips_; ++strip) switch (n_ - j) {
-                    case 1: multiply<1>(strip, j); break;
-                    case 2: multiply<2>(strip, j); break;
-                    case 3: multiply<3>(strip, j); break;
-                    case 4: multiply<4>(strip, j); break;
-                    case 5: multiply<5>(strip, j); break;
-                    default: multiply<kColumns>(strip, j);
-                }
+        team_.share(team_.size(), [&](std::int64_t part) {
+            const std::int64_t end = boundary(part + 1);
+            for (std::int64_t j = boundary(part); j < end; j += kColumns)
+                for (std::int64_t strip = 0; strip < strips_; ++strip) switch (end - j) {
+                        case 1: multiply<1>(strip, j); break;
+                        case 2: multiply<2>(strip, j); break;
+                        case 3: multiply<3>(strip, j); break;
+                        case 4: multiply<4>(strip, j); break;
+                        case 5: multiply<5>(strip, j); break;
+                        default: multiply<kColumns>(strip, j);
+                    }
         });
     }
 
@@ -200,13 +220,13 @@ private:
     template <std::int64_t kCount>
     void multiply(std::int64_t strip, std::int64_t j) const noexcept {
         const double* __restrict x = x_ + strip * kStrip * n_;
-        const double* __restrict u = u_ + j * n_;
+        const double* __restrict u = u_ + j * stride_;
         Vector low[kCount] = {}, high[kCount] = {};
         for (std::int64_t i = 0; i < j + kCount; ++i, x += kStrip) {
             const Vector a = load(x), b = load(x + kWidth);
 #pragma GCC unroll 6
             for (std::int64_t c = 0; c < kCount; ++c) {
-                const Vector entry = all(u[c * n_ + i]);
+                const Vector entry = all(u[c * stride_ + i]);
                 low[c] += entry * a;
                 high[c] += entry * b;
             }
@@ -234,14 +254,16 @@ private:
             total += row.count() + 1;
         }
         std::fill(f_, f_ + strips_ * kStrip * n_, 0.0);
-        constexpr std::int64_t kTile = 16;
-        const std::int64_t tiles = (n_ + kTile - 1) / kTile;
-        team_.share(tiles, [&](std::int64_t part) {
-            const std::int64_t begin = (tiles - 1 - part) * kTile;
-            const std::int64_t end = std::min(begin + kTile, n_);
-            for (std::int64_t i = 0; i < count_; ++i) {
-                double* f = f_ + (i / kStrip * n_ + begin) * kStrip + i % kStrip;
-                gather(stored + starts[i], begin, end, f, kStrip);
+        // As many columns at a time as stay in the nearest cache while all rows gather from them.
+        constexpr std::int64_t kTile = 2 * kGathered;
+        team_.share(team_.size(), [&](std::int64_t part) {
+            const std::int64_t last = boundary(part + 1);
+            for (std::int64_t begin = boundary(part); begin < last; begin += kTile) {
+                const std::int64_t end = std::min(begin + kTile, last);
+                for (std::int64_t i = 0; i < count_; ++i) {
+                    double* f = f_ + (i / kStrip * n_ + begin) * kStrip + i % kStrip;
+                    gather(stored + starts[i], begin, end, f, kStrip);
+                }
             }
         });
         return true;
@@ -287,7 +309,7 @@ private:
     template <std::int64_t kCount>
     void gather_columns(const Stored* features, std::int64_t j, double* f, std::int64_t stride) const noexcept {
         const double* u[kCount];
-        for (std::int64_t c = 0; c < kCount; ++c) u[c] = u_ + (j + c) * n_;
+        for (std::int64_t c = 0; c < kCount; ++c) u[c] = u_ + (j + c) * stride_;
         double sums[kCount] = {};
         for (; features->index < j + kCount; ++features) {
 #pragma GCC unroll 8
@@ -303,7 +325,7 @@ private:
             scores_[0] = list(row, stored);
             gather(stored, 0, n_, f_, 1);
         } else {
-            std::fill(x_, x_ + n_, 0.0);
+            std::fill(x_, x_ + stride_, 0.0);
             double score = 0.0;
             row.each([&](std::int64_t i, double value) {
                 score += model_.entries[i] * value;
@@ -328,39 +350,37 @@ private:
     // So many columns of U times the one row in x_.
     template <std::int64_t kCount>
     void dot(std::int64_t j) noexcept {
-        const double* u = u_ + j * n_;
+        const double* u = u_ + j * stride_;
         Vector sums[kCount] = {};
-        std::int64_t i = 0;
-        for (; i + kWidth <= j + kCount; i += kWidth) {
+        for (std::int64_t i = 0; i < j + kCount; i += kWidth) {
             const Vector x = load(x_ + i);
 #pragma GCC unroll 4
-            for (std::int64_t c = 0; c < kCount; ++c) sums[c] += load(u + c * n_ + i) * x;
+            for (std::int64_t c = 0; c < kCount; ++c) sums[c] += load(u + c * stride_ + i) * x;
         }
-        for (std::int64_t c = 0; c < kCount; ++c) {
-            double sum = sum_of(sums[c]);
-            for (std::int64_t k = i; k < j + kCount; ++k) sum += u[c * n_ + k] * x_[k];
-            f_[j + c] = sum;
-        }
+        for (std::int64_t c = 0; c < kCount; ++c) f_[j + c] = sum_of(sums[c]);
     }
 
     // The coefficients of an update, and D after it.
     void prepare(const double* f, std::int64_t stride, double length, double kv) noexcept {
         double* __restrict scaled = row_;
-        for (std::int64_t j = 0; j < n_; ++j) scaled[j] = f[j * stride] / length;
+        double* a = change_;
+        const double unit = 1.0 / length;
+        for (std::int64_t j = 0; j < n_; ++j) scaled[j] = f[j * stride] * unit;
         for (std::int64_t j = 0; j < n_; ++j) g_[j] = d_[j] * scaled[j];
-        double* coefficients = coefficients_ + updates_ / kGroup * 2 * kGroup * n_ + updates_ % kGroup;
         std::int64_t& first = firsts_[updates_ / kGroup];
         if (updates_ % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
         double sum = 0.0;
-        double before = 1.0;
         for (std::int64_t j = 0; j < n_; ++j) {
             sum += scaled[j] * g_[j];
-            const double after = 1.0 + kv * sum;
-            change_[j] = -kv * scaled[j] / before;
-            d_[j] = std::max(d_[j] * (before / after), kSmallestVariance);
-            before = after;
-            coefficients[2 * kGroup * j] = change_[j];
+            a[j] = 1.0 + kv * sum;
+        }
+        // From the last to the first, because a_j makes room for the change that needs a_(j-1).
+        double* coefficients = coefficients_ + updates_ / kGroup * 2 * kGroup * n_ + updates_ % kGroup;
+        for (std::int64_t j = n_ - 1; j >= 0; --j) {
+            const double before = j > 0 ? a[j - 1] : 1.0;
+            d_[j] = std::max(d_[j] * (before / a[j]), kSmallestVariance);
+            a[j] = coefficients[2 * kGroup * j] = -kv * scaled[j] / before;
             coefficients[2 * kGroup * j + kGroup] = g_[j];
         }
     }
@@ -391,15 +411,22 @@ private:
         }
     }
 
-    // Works a group of updates into kStrip rows of U and entries of the mean.
+    // Works a group of updates into kStrip rows of U from column begin to end. What the sums of each row have come to
+    // is taken over from the columns before and handed on to those behind, or to the mean.
     template <std::int64_t kUpdates>
-    void sweep(std::int64_t first, std::int64_t update) noexcept {
+    void sweep(std::int64_t first, std::int64_t update, std::int64_t begin, std::int64_t end) noexcept {
         // No column before this one changes.
-        const std::int64_t from = std::max(first, firsts_[update / kGroup]);
+        const std::int64_t from = std::max({first, begin, firsts_[update / kGroup]});
+        double* sums = x_ + first * rows_ + update * kStrip;
         const double* coefficients = coefficients_ + update * 2 * n_ + 2 * kGroup * from;
         Vector low[kUpdates] = {}, high[kUpdates] = {};
-        double* u = u_ + from * n_ + first;
-        for (std::int64_t j = from; j < n_; ++j, u += n_, coefficients += 2 * kGroup) {
+        if (first < begin)
+            for (std::int64_t k = 0; k < kUpdates; ++k) {
+                low[k] = load(sums + k * kStrip);
+                high[k] = load(sums + k * kStrip + kWidth);
+            }
+        double* u = u_ + from * stride_ + first;
+        for (std::int64_t j = from; j < end; ++j, u += stride_, coefficients += 2 * kGroup) {
             Vector a = load(u), b = load(u + kWidth);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kUpdates; ++k) {
@@ -412,6 +439,13 @@ private:
             }
             store(u, a);
             store(u + kWidth, b);
+        }
+        if (end < n_) {
+            for (std::int64_t k = 0; k < kUpdates; ++k) {
+                store(sums + k * kStrip, low[k]);
+                store(sums + k * kStrip + kWidth, high[k]);
+            }
+            return;
         }
         double* mean = mean_ + first;
         Vector a = load(mean), b = load(mean + kWidth);
@@ -428,7 +462,7 @@ private:
         const std::int64_t from = firsts_[0] / kAtOnce * kAtOnce;
         const double* coefficients = coefficients_ + 2 * kGroup * from;
         double* __restrict sums = row_;
-        std::fill(sums, sums + n_, 0.0);
+        std::fill(sums, sums + stride_, 0.0);
         for (std::int64_t j = from; j < n_; j += kAtOnce, coefficients += 2 * kGroup * kAtOnce) {
             if (j + kAtOnce <= n_)
                 stream_columns<kAtOnce>(j, coefficients, sums);
@@ -440,51 +474,30 @@ private:
 
     template <std::int64_t kCount>
     void stream_columns(std::int64_t j, const double* coefficients, double* __restrict sums) noexcept {
-        double* u = u_ + j * n_;
-        const std::int64_t rows = j + kCount;
-        std::int64_t i = 0;
+        double* u = u_ + j * stride_;
         Vector change[kCount], g[kCount];
         for (std::int64_t c = 0; c < kCount; ++c) {
             change[c] = all(coefficients[2 * kGroup * c]);
             g[c] = all(coefficients[2 * kGroup * c + kGroup]);
         }
-        for (; i + kWidth <= rows; i += kWidth) {
+        for (std::int64_t i = 0; i < j + kCount; i += kWidth) {
             Vector sum = load(sums + i);
 #pragma GCC unroll 4
             for (std::int64_t c = 0; c < kCount; ++c) {
-                const Vector old = load(u + c * n_ + i);
-                store(u + c * n_ + i, old + change[c] * sum);
+                const Vector old = load(u + c * stride_ + i);
+                store(u + c * stride_ + i, old + change[c] * sum);
                 sum += g[c] * old;
             }
             store(sums + i, sum);
-        }
-        for (; i < rows; ++i)
-            for (std::int64_t c = 0; c < kCount; ++c) {
-                double& entry = u[c * n_ + i];
-                const double old = entry;
-                entry = old + change[c][0] * sums[i];
-                sums[i] += g[c][0] * old;
-            }
-    }
-
-    // The last rows of U, too few for a strip, by one update.
-    void sweep_the_rest(std::int64_t first, std::int64_t update) noexcept {
-        const double* coefficients = coefficients_ + update / kGroup * 2 * kGroup * n_ + update % kGroup;
-        for (std::int64_t i = first; i < n_; ++i) {
-            double sum = 0.0;
-            for (std::int64_t j = i; j < n_; ++j) {
-                double& entry = u_[j * n_ + i];
-                const double old = entry;
-                entry = old + coefficients[2 * kGroup * j] * sum;
-                sum += coefficients[2 * kGroup * j + kGroup] * old;
-            }
-            mean_[i] += rates_[update] * sum;
         }
     }
 
     Model& model_;
     Team& team_;
     std::int64_t n_;
+    std::int64_t stride_;
+    std::int64_t rows_;  // that a block has room for
+    std::unique_ptr<Done[]> done_;
     double* d_;
     double* u_;
     double* x_;             // the rows, in strips

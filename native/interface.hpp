@@ -67,8 +67,15 @@ struct Memory {
     double initial_variance;
 };
 
+// From one vector of a full covariance to the next: whole cache lines, twice the widest register, and never a multiple
+// of 512 bytes, because lines that far apart compete for the same place in the cache.
+inline constexpr std::int64_t full_stride(std::int64_t size) {
+    const std::int64_t whole = (size + 15) / 16 * 16;
+    return whole % 64 == 0 ? whole + 16 : whole;
+}
+
 inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t size) {
-    return kind == kIdentity ? size : kind == kFull ? (size + 3) * size : 2 * size;
+    return kind == kIdentity ? size : kind == kFull ? (size + 3) * full_stride(size) : 2 * size;
 }
 
 struct Counts {
@@ -92,7 +99,7 @@ struct Task {
 inline constexpr std::int64_t kLargestBlock = 4096;
 inline constexpr int kMostThreads = 256;
 // Beyond it the memory of a model, in bytes, would not fit a number.
-inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 57;
+inline constexpr std::int64_t largest_size(CovarianceKind kind) { return std::int64_t{1} << (kind == kFull ? 28 : 57); }
 
 // No variance leaves these: what is computed from it stays finite.
 inline constexpr double kSmallestVariance = 1e-200;
@@ -105,7 +112,7 @@ inline constexpr std::int64_t kWidestStrip = 16;
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
     if (kind != kFull) return 0;
     const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-    return 4 * rows * size + 5 * size + 5 * rows + 2 * kWidestStrip;
+    return (4 * rows + 5) * full_stride(size) + 5 * rows + 2 * kWidestStrip;
 }
 
 // A rule spelled in C++ by the build.

@@ -27,7 +27,7 @@ struct Model : Memory {
     Model(const Memory& memory, CovarianceKind kind) noexcept
         : Memory(memory),
           mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1},
-          variances(kind == kFull ? Strided{entries + 2 * size, 1} : Strided{entries + 1, 2}) {}
+          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1} : Strided{entries + 1, 2}) {}
 
     // Squared length of mu in the metric of the prior.
     double norm2() const noexcept {

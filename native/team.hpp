@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -13,7 +15,11 @@ class Team {
 public:
     // `threads` counts the one that calls.
     explicit Team(int threads) {
-        for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
+        try {
+            for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
+        } catch (const std::system_error&) {
+            // The system gives no more: those that there are do the work.
+        }
     }
 
     ~Team() {
@@ -25,7 +31,10 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    // Calls work(part) for each part from 0 to parts - 1, every part once, by whoever is free.
+    std::int64_t size() const noexcept { return static_cast<std::int64_t>(others_.size()) + 1; }
+
+    // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free: a part
+    // may wait for one before it.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
         if (others_.empty()) {
@@ -39,7 +48,7 @@ public:
         busy_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
         begin();
         take_parts();
-        for (int busy = busy_.load(); busy != 0; busy = busy_.load()) busy_.wait(busy);
+        wait_while(busy_, [](int busy) { return busy != 0; });
     }
 
 private:
@@ -50,10 +59,23 @@ private:
 
     void follow() {
         for (std::uint64_t seen = 0;; ++seen) {
-            round_.wait(seen);
+            wait_while(round_, [seen](std::uint64_t round) { return round == seen; });
             if (work_ == nullptr) return;
             take_parts();
             if (busy_.fetch_sub(1) == 1) busy_.notify_one();
+        }
+    }
+
+    // To fall asleep and be woken up takes longer than most pieces of work, so we stay awake for a while, though behind
+    // everybody else who wants the processor.
+    template <class Number, class Condition>
+    static void wait_while(const std::atomic<Number>& value, const Condition& holds) {
+        const auto patience = std::chrono::milliseconds(2);
+        for (const auto began = std::chrono::steady_clock::now(); holds(value.load());) {
+            if (std::chrono::steady_clock::now() - began < patience)
+                std::this_thread::yield();
+            else
+                if (const Number now = value.load(); holds(now)) value.wait(now);
         }
     }
 

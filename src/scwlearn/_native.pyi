@@ -11,6 +11,8 @@ LARGEST_VALUE: float = 1e+150
 
 LARGEST_BLOCK: int = 4096
 
+MOST_THREADS: int = 256
+
 SCALARS: int = 6
 
 def rule_names() -> list[str]:
@@ -37,6 +39,9 @@ def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=
     """
     The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether the indices of each row strictly increase.
     """
+
+def full_stride(size: int) -> int:
+    """From one vector of a full covariance to the next."""
 
 def instruction_sets() -> list[str]:
     """The instruction sets that can be used here, the best first."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._native import Together, learn_each
 from scwlearn.called import OwnRule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
+from scwlearn.covariance.base import zeros
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.learner import WORK_OF_A_BLOCK, Counts, Learner, is_spelled, row_numbers
@@ -252,4 +253,4 @@ def _called(runs: list[_Run], batch: _Batch, keep: bool) -> None:
 
 def _unfilled(model: Gaussian) -> Gaussian:
     """Memory for a model of the same shape."""
-    return replace(model, memory=np.empty_like(model.memory), scalars=np.empty_like(model.scalars))
+    return replace(model, memory=zeros(*model.memory.shape), scalars=np.empty_like(model.scalars))

@@ -6,11 +6,13 @@ import functools
 import os
 from typing import Any
 
+from scwlearn._native import MOST_THREADS
+
 
 def allowed_threads() -> int:
     """What threadpoolctl's limits and the environment leave to linear algebra in this process."""
     limits = [library["num_threads"] for library in _blas().info()]
-    return max(limits, default=_processors())
+    return min(MOST_THREADS, max(limits, default=_processors()))
 
 
 @functools.cache

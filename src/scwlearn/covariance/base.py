@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 #: A block of rows: a dense matrix or a SciPy CSR matrix, constant feature included.
 Matrix = Any
+
+# Bytes of a cache line.
+_LINE = 64
 
 
 class Covariance(Protocol):
@@ -57,6 +61,19 @@ class Covariance(Protocol):
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         """x'Sigma x/scale for each row."""
+
+
+def zeros(*shape: int) -> Array:
+    """Zeros that begin with a cache line: the native loops are faster so, above all in threads."""
+    entries = math.prod(shape)
+    room = np.zeros(entries + _LINE // 8)
+    first = -room.ctypes.data % _LINE // 8
+    return room[first : first + entries].reshape(shape)
+
+
+def is_aligned(array: Array) -> bool:
+    """Whether an array begins with a cache line."""
+    return array.ctypes.data % _LINE == 0
 
 
 def squares(x: Matrix) -> Matrix:

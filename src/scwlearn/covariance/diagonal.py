@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.covariance.base import Array, Matrix, squares
+from scwlearn.covariance.base import Array, Matrix, squares, zeros
 
 
 class Diagonal:
@@ -29,7 +29,7 @@ class Diagonal:
         return False
 
     def start(self, size: int, prior: float) -> Array:
-        memory = np.zeros((size, 2))
+        memory = zeros(size, 2)
         memory[:, 1] = prior
         return memory
 

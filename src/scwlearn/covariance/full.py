@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.covariance.base import Array, Matrix
+from scwlearn._native import full_stride
+from scwlearn.covariance.base import Array, Matrix, zeros
 
 # Up to here the half of U that is not zero fits into the cache of a core.
 _SIZE_IN_CACHE = 400
 # Taking a stored value of a sparse row costs about as much as so many of a dense one.
 _COST_OF_SPARSE = 8
 # From here on threads save more time than waiting for each other costs.
-_SIZE_FOR_THREADS = 256
+_SIZE_FOR_THREADS = 320
 
 
 class Full:
     """Keeps the mean, the place of each feature in U and D, a positive diagonal D, and a unit upper triangular U.
 
-    They are the rows of a matrix, U by columns. U D U' is symmetric and positive whatever rounding does to U and D. The
+    They are the rows of a matrix, U by columns, each row with some zeros at its end. U D U' is symmetric and positive whatever rounding does to U and D. The
     textbook form Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams;
     docs/numerics.md has the measurements.
     """
@@ -26,7 +27,7 @@ class Full:
     name = "full"
 
     def entries(self, size: int) -> int:
-        return (size + 3) * size
+        return (size + 3) * full_stride(size)
 
     def work(self, size: int, stored: float) -> float:
         return 1 + size * stored / 2 + size * size
@@ -42,9 +43,9 @@ class Full:
         return size >= _SIZE_FOR_THREADS
 
     def start(self, size: int, prior: float) -> Array:
-        memory = np.zeros((size + 3, size))
-        memory[1] = np.arange(size)
-        memory[2] = prior
+        memory = zeros(size + 3, full_stride(size))
+        memory[1, :size] = np.arange(size)
+        memory[2, :size] = prior
         np.fill_diagonal(memory[3:], 1.0)
         return memory
 
@@ -52,44 +53,46 @@ class Full:
         memory[1, np.argsort(counts, kind="stable")] = np.arange(len(counts))
 
     def mean(self, memory: Array) -> Array:
-        mean: Array = memory[0]
-        return mean
+        return memory[0, : _size(memory)]
 
     def spread(self, memory: Array) -> Array:
-        return memory[1:]
+        return memory[1:, : _size(memory)]
 
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
-        size = memory.shape[1]
+        size = _size(memory)
         wider = self.start(size + count, variance)
-        wider[:2] = np.insert(memory[:2], [at] * count, 0.0, axis=1)
+        wider[:2, : size + count] = np.insert(memory[:2, :size], [at] * count, 0.0, axis=1)
         wider[1, at : at + count] = size + np.arange(count)
-        wider[2, :size] = memory[2]
-        wider[3 : 3 + size, :size] = memory[3:]
+        wider[2, :size] = memory[2, :size]
+        wider[3 : 3 + size, :size] = memory[3:, :size]
         return wider
 
     def variances(self, memory: Array, prior: float) -> Array:
         # In slices, so that nothing of the size of Sigma is made.
-        size = memory.shape[1]
+        size = _size(memory)
         slices = np.array_split(np.arange(size), max(1, size // 256))
-        by_place = [_squared_lengths(memory[3:, rows].T * np.sqrt(memory[2])) for rows in slices]
+        by_place = [_squared_lengths(memory[3:, rows].T * np.sqrt(memory[2, :size])) for rows in slices]
         return np.concatenate(by_place)[_places(memory)]
 
     def root(self, memory: Array, prior: float) -> Array:
-        root: Array = (memory[3:].T * np.sqrt(memory[2]))[_places(memory)]
+        size = _size(memory)
+        root: Array = (memory[3:, :size].T * np.sqrt(memory[2, :size]))[_places(memory)]
         return root
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
-        columns = memory[3:, _places(memory)] if _moved(memory) else memory[3:]
-        return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(memory[2]))
+        size, places = _size(memory), _places(memory)
+        in_place = np.array_equal(places, np.arange(size))
+        columns = memory[3:, :size] if in_place else memory[3:, places]
+        return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(memory[2, :size]))
+
+
+def _size(memory: Array) -> int:
+    return len(memory) - 3
 
 
 def _places(memory: Array) -> NDArray[np.intp]:
-    places: NDArray[np.intp] = memory[1].astype(np.intp)
+    places: NDArray[np.intp] = memory[1, : _size(memory)].astype(np.intp)
     return places
-
-
-def _moved(memory: Array) -> bool:
-    return not np.array_equal(memory[1], np.arange(memory.shape[1]))
 
 
 def _squared_lengths(rows: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import SCALARS, Model
-from scwlearn.covariance.base import Array, Covariance, Matrix
+from scwlearn.covariance.base import Array, Covariance, Matrix, is_aligned, zeros
 
 # The places in `scalars`, as in native/model.hpp.
 MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
@@ -52,11 +52,14 @@ class Gaussian:
 
     def copy(self) -> Gaussian:
         """The same model in memory of its own."""
-        return Gaussian(self.covariance, self.initial_variance, self.memory.copy(), self.scalars.copy())
+        memory = zeros(*self.memory.shape)
+        np.copyto(memory, self.memory)
+        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
 
     def writable(self) -> Gaussian:
-        """This model, or a copy where its memory cannot be written to (joblib maps large arrays so)."""
-        return self if self.memory.flags.writeable and self.scalars.flags.writeable else self.copy()
+        """This model, or a copy where its memory cannot be written to (joblib maps large arrays so) or lies askew."""
+        sound = is_aligned(self.memory) and self.memory.flags.writeable and self.scalars.flags.writeable
+        return self if sound else self.copy()
 
     def native(self, tally: NDArray[np.int64]) -> Model:
         """The model for the native loops, in the same memory, with the counts that they add to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.covariance.base import Array, Matrix, squares
+from scwlearn.covariance.base import Array, Matrix, squares, zeros
 
 
 class Identity:
@@ -26,7 +26,7 @@ class Identity:
         return False
 
     def start(self, size: int, prior: float) -> Array:
-        return np.zeros(size)
+        return zeros(size)
 
     def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
         pass

@@ -19,9 +19,9 @@ _SIZE_FOR_THREADS = 320
 class Full:
     """Keeps the mean, the place of each feature in U and D, a positive diagonal D, and a unit upper triangular U.
 
-    They are the rows of a matrix, U by columns, each row with some zeros at its end. U D U' is symmetric and positive whatever rounding does to U and D. The
-    textbook form Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear or badly scaled streams;
-    docs/numerics.md has the measurements.
+    They are the rows of a matrix, U by columns, each with some zeros at its end. U D U' is symmetric and positive
+    whatever rounding does to U and D. The textbook form Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear
+    or badly scaled streams; docs/numerics.md has the measurements.
     """
 
     name = "full"

@@ -22,7 +22,7 @@ from typing import Any
 # The functions that may be called, in C++, and how many arguments they take.
 CALLS: dict[object, tuple[str, int]] = {
     math.sqrt: ("std::sqrt", 1),
-    math.hypot: ("std::hypot", 2),
+    math.hypot: ("hypotenuse", 2),
     min: ("std::min<double>", 2),
     max: ("std::max<double>", 2),
 }
@@ -37,7 +37,7 @@ decltype default delete do double dynamic_cast enum explicit export extern false
 mutable namespace new noexcept nullptr operator private protected public register reinterpret_cast requires short
 signed sizeof static static_assert static_cast struct switch template this thread_local throw true typedef typeid
 typename union unsigned using virtual void volatile wchar_t and_eq bitand bitor compl not_eq or_eq xor xor_eq
-std scwlearn Step HOLD
+std scwlearn Step HOLD hypotenuse
 """
 
 
@@ -234,6 +234,7 @@ def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
 #include <algorithm>
 #include <cmath>
 
+#include "arithmetic.hpp"
 #include "spelled_rules.hpp"
 
 namespace scwlearn {{

@@ -233,7 +233,7 @@ def spelled(tmp_path):
         ("m ** (t - 1)", "std::pow(m, (t - 1.0))"),
         ("m if v > FAR else 2 - m", "((v > 3.0) ? m : (2.0 - m))"),
         ("min(m, sqrt(v))", "std::min<double>(m, std::sqrt(v))"),
-        ("max(m, hypot(v, 1))", "std::max<double>(m, std::hypot(v, 1.0))"),
+        ("max(m, hypot(v, 1))", "std::max<double>(m, hypotenuse(v, 1.0))"),
         ("half(m)", "half(m)"),
     ],
 )

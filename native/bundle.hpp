@@ -123,7 +123,7 @@ public:
         for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t to_come = i + 1 < count ? read(rows[i + 1], next) : 0;
             if constexpr (RowSet::kSparse) fetch(next, to_come);
-            const Sums sums = RowSet::kSparse ? sum_of_sparse(now, features) : sum_of_dense(now, rows.rows);
+            const Sums sums = RowSet::kSparse ? sum_of_sparse(now, features, rows.rows) : sum_of_dense(now, rows.rows);
             if (ask(sums, labels[i])) move(now, features);
             std::swap(now, next);
             features = to_come;
@@ -152,9 +152,14 @@ private:
                 __builtin_prefetch(bundle_.entries + feature->place + at, 1);
     }
 
-    Sums sum_of_sparse(const Feature* row, std::int64_t count) const noexcept {
-        Sums total;
-        for (std::int64_t j = 0; j < count; ++j) total.add(bundle_.entries + row[j].place, row[j].value);
+    // In the order of SparseRow.
+    Sums sum_of_sparse(const Feature* row, std::int64_t count, const Rows& rows) const noexcept {
+        const std::int64_t stored = count - rows.intercept;
+        Sums total, odd;
+        for (std::int64_t j = 0; j < stored; j += 2) total.add(bundle_.entries + row[j].place, row[j].value);
+        for (std::int64_t j = 1; j < stored; j += 2) odd.add(bundle_.entries + row[j].place, row[j].value);
+        total.add(odd);
+        if (rows.intercept) total.add(bundle_.entries + row[stored].place, row[stored].value);
         return total;
     }
 

@@ -98,8 +98,27 @@ struct Diagonal {
             pairs[2 * i + 1] = std::max(s * shrink(g * x), kSmallestVariance);
             if constexpr (kNorm) gained += (after - before) * (after + before);
         };
-        if constexpr (Row::kSparse || kNorm) {
+        if constexpr (kNorm) {
             row.each(move_one);
+        } else if constexpr (Row::kSparse) {
+            // So many features at a time go through one division.
+            const Shrink<Vector> shrink_all(all(kv), all(v));
+            row.each_together(
+                [=](const std::int64_t* at, Vector x) {
+                    Vector s, before;
+                    for (std::int64_t k = 0; k < kWidth; ++k) {
+                        before[k] = pairs[2 * at[k]];
+                        s[k] = pairs[2 * at[k] + 1];
+                    }
+                    const Vector g = scale * (s * x);
+                    const Vector after = before + rate * g;
+                    const Vector left = s * shrink_all(g * x);
+                    for (std::int64_t k = 0; k < kWidth; ++k) {
+                        pairs[2 * at[k]] = after[k];
+                        pairs[2 * at[k] + 1] = std::max(left[k], kSmallestVariance);
+                    }
+                },
+                move_one);
         } else {
             const Shrink<Vector> shrink_all(all(kv), all(v));
             std::int64_t i = 0;

@@ -86,24 +86,45 @@ public:
 
     template <class Term>
     Look sum(Term term) const noexcept {
-        Look total{0.0, 0.0};
-        each([&](std::int64_t i, double x) {
+        // Two sums, which do not wait for each other: of the features at even places and of those at odd ones.
+        Look even{0.0, 0.0}, odd{0.0, 0.0};
+        const auto add = [term](Look& total, std::int64_t i, double x) {
             const Look part = term(i, x);
             total.score += part.score;
             total.variance += part.variance;
-        });
+        };
+        std::int64_t j = 0;
+        for (; j + 1 < count_; j += 2) {
+            if (inside(j)) add(even, at_[j], static_cast<double>(x_[j]));
+            if (inside(j + 1)) add(odd, at_[j + 1], static_cast<double>(x_[j + 1]));
+        }
+        if (j < count_ && inside(j)) add(even, at_[j], static_cast<double>(x_[j]));
+        Look total{even.score + odd.score, even.variance + odd.variance};
+        if (intercept_) add(total, width_, 1.0);
         return total;
     }
 
     template <class Action>
     void each(Action action) const {
-        for (std::int64_t j = 0; j < count_; ++j) {
-            const auto i = static_cast<std::int64_t>(at_[j]);
-            // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since.
-            if (static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(width_)) continue;
-            action(i, static_cast<double>(x_[j]));
+        each_from(0, action);
+    }
+
+    // Calls together(indices, values) for as many features at a time as a register holds, which are all different, and
+    // each(index, value) for what is left.
+    template <class Together, class Action>
+    void each_together(Together together, Action each) const {
+        std::int64_t j = 0;
+        for (; j + kWidth <= count_; j += kWidth) {
+            std::int64_t at[kWidth];
+            bool all_inside = true;
+            for (std::int64_t k = 0; k < kWidth; ++k) {
+                at[k] = at_[j + k];
+                all_inside &= inside(j + k);
+            }
+            if (!all_inside) break;
+            together(at, load(x_ + j));
         }
-        if (intercept_) action(width_, 1.0);
+        each_from(j, each);
     }
 
     // Asks for what a model keeps of each feature, so many numbers, before it is needed. Always inlined, because GCC
@@ -116,6 +137,18 @@ public:
     }
 
 private:
+    // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since.
+    bool inside(std::int64_t j) const noexcept {
+        return static_cast<std::uint64_t>(at_[j]) < static_cast<std::uint64_t>(width_);
+    }
+
+    template <class Action>
+    void each_from(std::int64_t j, Action action) const {
+        for (; j < count_; ++j)
+            if (inside(j)) action(static_cast<std::int64_t>(at_[j]), static_cast<double>(x_[j]));
+        if (intercept_) action(width_, 1.0);
+    }
+
     const Value* x_;
     const Index* at_;
     std::int64_t count_;

@@ -44,6 +44,7 @@ public:
         row_ = take(stride_);
         g_ = take(stride_);
         change_ = take(stride_);
+        before_ = take(stride_ + kWidestStrip);
         scores_ = take(rows);
         variances_ = take(rows);
         firsts_ = reinterpret_cast<std::int64_t*>(take(rows));
@@ -181,10 +182,8 @@ private:
 
     template <class RowSet>
     void look_at_dense(const RowSet& rows, std::int64_t first) noexcept {
-        for (std::int64_t i = count_; i < strips_ * kStrip; ++i) place(i, [](auto&&) {});
-        for (std::int64_t i = 0; i < count_; ++i) place(i, [&](auto&& put) { rows[first + i].each(put); });
-        const double mean_scale = model_.scalars->mean_scale;
-        for (std::int64_t strip = 0; strip < strips_; ++strip) {
+        team_.share(strips_, [&](std::int64_t strip) {
+            place(rows, first, strip);
             Vector low{}, high{};
             const double* x = x_ + strip * kStrip * n_;
             for (std::int64_t i = 0; i < n_; ++i, x += kStrip) {
@@ -192,9 +191,9 @@ private:
                 low += weight * load(x);
                 high += weight * load(x + kWidth);
             }
-            store(scores_ + strip * kStrip, low * mean_scale);
-            store(scores_ + strip * kStrip + kWidth, high * mean_scale);
-        }
+            store(scores_ + strip * kStrip, low * model_.scalars->mean_scale);
+            store(scores_ + strip * kStrip + kWidth, high * model_.scalars->mean_scale);
+        });
         team_.share(team_.size(), [&](std::int64_t part) {
             const std::int64_t end = boundary(part + 1);
             for (std::int64_t j = boundary(part); j < end; j += kColumns)
@@ -209,11 +208,29 @@ private:
         });
     }
 
-    template <class Fill>
-    void place(std::int64_t row, const Fill& fill) noexcept {
-        double* x = x_ + row / kStrip * kStrip * n_ + row % kStrip;
-        for (std::int64_t i = 0; i < n_; ++i) x[i * kStrip] = 0.0;
-        fill([this, x](std::int64_t i, double value) { x[places_[i] * kStrip] = value; });
+    // Writes the rows of a strip side by side, and zeros where there are fewer.
+    template <class RowSet>
+    void place(const RowSet& rows, std::int64_t first, std::int64_t strip) noexcept {
+        double* x = x_ + strip * kStrip * n_;
+        const std::int64_t begin = strip * kStrip;
+        const std::int64_t count = std::min(kStrip, count_ - begin);
+        if constexpr (!RowSet::kSparse) {
+            // All at once: a cache line of x_ is written as a whole.
+            if (count == kStrip) {
+                const auto row = rows[first + begin];
+                const std::int64_t width = row.width();
+                const auto* values = row.values();
+                for (std::int64_t i = 0; i < width; ++i)
+                    for (std::int64_t lane = 0; lane < kStrip; ++lane)
+                        x[places_[i] * kStrip + lane] = static_cast<double>(values[lane * width + i]);
+                if (width < n_) std::fill_n(x + places_[width] * kStrip, kStrip, 1.0);
+                return;
+            }
+        }
+        std::fill_n(x, kStrip * n_, 0.0);
+        for (std::int64_t lane = 0; lane < count; ++lane)
+            rows[first + begin + lane].each(
+                [this, x, lane](std::int64_t i, double value) { x[places_[i] * kStrip + lane] = value; });
     }
 
     // Columns j and on of F for the rows of a strip. Below the diagonal U holds zeros.
@@ -363,25 +380,32 @@ private:
     // The coefficients of an update, and D after it.
     void prepare(const double* f, std::int64_t stride, double length, double kv) noexcept {
         double* __restrict scaled = row_;
-        double* a = change_;
+        double* __restrict g = g_;
+        double* __restrict change = change_;
+        double* __restrict before = before_;
+        double* __restrict d = d_;
         const double unit = 1.0 / length;
         for (std::int64_t j = 0; j < n_; ++j) scaled[j] = f[j * stride] * unit;
-        for (std::int64_t j = 0; j < n_; ++j) g_[j] = d_[j] * scaled[j];
+        for (std::int64_t j = 0; j < n_; ++j) g[j] = d[j] * scaled[j];
         std::int64_t& first = firsts_[updates_ / kGroup];
         if (updates_ % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
+        // a_(j-1) of all j first: then the divisions go through vector registers.
         double sum = 0.0;
         for (std::int64_t j = 0; j < n_; ++j) {
-            sum += scaled[j] * g_[j];
-            a[j] = 1.0 + kv * sum;
+            before[j] = 1.0 + kv * sum;
+            sum += scaled[j] * g[j];
         }
-        // From the last to the first, because a_j makes room for the change that needs a_(j-1).
+        before[n_] = 1.0 + kv * sum;
+        for (std::int64_t j = 0; j < n_; ++j) {
+            const double left = d[j] * (before[j] / before[j + 1]);
+            d[j] = left > kSmallestVariance ? left : kSmallestVariance;
+            change[j] = -kv * scaled[j] / before[j];
+        }
         double* coefficients = coefficients_ + updates_ / kGroup * 2 * kGroup * n_ + updates_ % kGroup;
-        for (std::int64_t j = n_ - 1; j >= 0; --j) {
-            const double before = j > 0 ? a[j - 1] : 1.0;
-            d_[j] = std::max(d_[j] * (before / a[j]), kSmallestVariance);
-            a[j] = coefficients[2 * kGroup * j] = -kv * scaled[j] / before;
-            coefficients[2 * kGroup * j + kGroup] = g_[j];
+        for (std::int64_t j = 0; j < n_; ++j) {
+            coefficients[2 * kGroup * j] = change[j];
+            coefficients[2 * kGroup * j + kGroup] = g[j];
         }
     }
 
@@ -509,6 +533,7 @@ private:
     double* row_;
     double* g_;
     double* change_;
+    double* before_;
     double* scores_;
     double* variances_;     // by spread_scale too small
     std::int64_t* firsts_;  // by groups of updates: the first column that changes

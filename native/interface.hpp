@@ -112,7 +112,7 @@ inline constexpr std::int64_t kWidestStrip = 16;
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
     if (kind != kFull) return 0;
     const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-    return (4 * rows + 5) * full_stride(size) + 5 * rows + 2 * kWidestStrip;
+    return (4 * rows + 6) * full_stride(size) + 5 * rows + 3 * kWidestStrip;
 }
 
 // A rule spelled in C++ by the build.

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from scwlearn import Learner
+from scwlearn.data.libsvm import read_libsvm
 from speed import data, peers
-from speed.harness import Quality, Race, Scale, Side, comparison, megabytes_a_second, part, times_faster
+from speed.harness import Quality, Race, Scale, Side, comparison, megabytes_a_second, times_faster
 
 WORK = "LIBSVM file to a diagonal model"
 
@@ -27,11 +28,10 @@ def prepared(scale: Scale) -> tuple[Path, Path, str, float]:
 
 def ours(path: Path) -> Side:
     """Our learner, fed by our reader."""
-    read = part("scwlearn.data.libsvm", "read_libsvm")
 
-    def learn() -> Any:
-        learner: Any = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
-        learner.learn_batches(read(path))
+    def learn() -> Learner:
+        learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
+        learner.learn_batches(read_libsvm(path))
         return learner
 
     return Side(
@@ -77,10 +77,9 @@ def file_sklearn(scale: Scale) -> Race:
 
 def parsing(path: Path) -> Side:
     """Our reader alone, in one thread. Whether it finds all rows is seen by learning from them."""
-    read = part("scwlearn.data.libsvm", "read_libsvm")
 
     def parse() -> None:
-        for _ in read(path, read_ahead=False):
+        for _ in read_libsvm(path, read_ahead=False):
             pass
 
     learner = ours(path)

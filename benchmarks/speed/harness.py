@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from statistics import median
 from typing import Any
 
@@ -21,18 +20,7 @@ Quality = dict[str, float]
 
 
 class Unavailable(Exception):
-    """A peer that is not installed, or a part of the library that this version does not have."""
-
-
-def part(module: str, *names: str) -> Any:
-    """A part of the library by its name, so that a version without it loses no more than a row."""
-    try:
-        found: Any = import_module(module)
-        for name in names:
-            found = getattr(found, name)
-    except (ImportError, AttributeError):
-        raise Unavailable("not available in this version") from None
-    return found
+    """A peer that is not installed."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,15 @@ QUIET = 1.8
 HEAD = "| work | against | ours | peer | ratio | target | met |\n|---|---|---|---|---|---|---|"
 
 
+def summary(results: list[Result], about: dict[str, Any]) -> str:
+    """The table, what it was measured on, and where we lose."""
+    table = HEAD + "\n" + "\n".join(_row(result) for result in results)
+    return "\n\n".join([_preamble(about), table, "**Where we lose**", _losses(results)])
+
+
 def markdown(results: list[Result], about: dict[str, Any], pictures: list[str]) -> str:
-    """The table, where we lose, what each side made of the data, and the pictures."""
-    parts = ["# Speed", _preamble(about), HEAD + "\n" + "\n".join(_row(result) for result in results)]
-    parts += ["## Where we lose", _losses(results)]
+    """The summary, what each side made of the data, and the pictures."""
+    parts = ["# Speed", summary(results, about)]
     parts += ["## Results of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
     notes = [f"- {_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]
     parts += ["## Notes", "\n".join(notes)] if notes else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ from speed import diagonal, files, full, grid, imports, scaling, scoring, single
 from speed.data import ROOT
 from speed.harness import COMPARISONS, Comparison, Scale, hold, threads
 from speed.machine import machine, versions, work_at_once
-from speed.report import as_json, markdown
+from speed.report import as_json, markdown, summary
 
 #: The kinds of work in the order of the table. Importing them has entered their comparisons.
 KINDS = [kind.__name__ for kind in (full, diagonal, files, single, grid, imports, scoring)]
@@ -26,8 +28,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes: about a minute, to see that all of it runs")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="rows whose names begin so, or 'scaling'")
     parser.add_argument("--list", action="store_true", help="show the names")
+    parser.add_argument("--publish", action="store_true", help="put the table into README.md, the pictures into docs")
     parser.add_argument("--output", type=Path, help="default: build/bench-results, or its folder 'part' for a part")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.publish and (asked.quick or asked.only):
+        parser.error("--publish goes with the whole run, without --quick and --only")
+    return asked
 
 
 def wanted(name: str, only: list[str] | None) -> bool:
@@ -45,6 +51,18 @@ def run_scaling(scale: Scale, output: Path, only: list[str] | None) -> dict[str,
             scaling.draw(picture, curves, output / f"{picture.name}.png")
             samples[picture.name] = {panel.title: lines for panel, lines in zip(picture.panels, curves, strict=True)}
     return samples
+
+
+def publish(text: str, pictures: list[Path]) -> None:
+    """Where people read it: between the marks in README.md, and the pictures beside the documentation."""
+    readme = ROOT / "README.md"
+    old = readme.read_text()
+    begin, end = "<!-- speed -->\n", "\n<!-- /speed -->"
+    readme.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, old, flags=re.DOTALL))
+    folder = ROOT / "docs" / "images"
+    folder.mkdir(exist_ok=True)
+    for picture in pictures:
+        shutil.copy(picture, folder)
 
 
 def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
@@ -69,6 +87,8 @@ def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
     about["work_at_once"].append(work_at_once())
     table = markdown(results, about, list(pictures))
     (output / "speed.md").write_text(table)
+    if asked.publish:
+        publish(summary(results, about), [output / f"{name}.png" for name in pictures])
     (output / "speed.json").write_text(json.dumps(as_json(results, about, pictures), indent=1) + "\n")
     print(f"Written to {output}", file=sys.stderr)
     return table

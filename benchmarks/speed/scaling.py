@@ -40,7 +40,7 @@ def full_dense(count: int, width: int) -> list[Side]:
     """Full covariance on correlated rows."""
     rows = data.correlated(count, width)
     updates = full.learner().learn(rows.x, rows.y).updates
-    return [full.ours(rows.x, rows.y), full.loop(rows.x, rows.y), full.product(count, updates, width)]
+    return [full.ours(rows.x, rows.y), full.loop(rows.x, rows.y), full.product((count, width), updates)]
 
 
 def full_sparse(rows: data.Rows) -> list[Side]:

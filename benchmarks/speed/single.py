@@ -10,17 +10,16 @@ from data_sets import SEED
 
 from scwlearn import Learner
 from speed import data, peers
-from speed.harness import Race, Scale, Side, comparison, part, times_faster
+from speed.harness import Race, Scale, Side, comparison, times_faster
 
 WORK = "one dict of 20 named features, predict then learn"
 
 
 def ours(rows: list[Any], labels: list[int]) -> Side:
     """Our learner, called twice for each row."""
-    part("scwlearn.learner", "Learner", "learn_one")
 
     def stream() -> int:
-        learner: Any = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
+        learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
         # A learner that has seen nothing has no scores.
         learner.learn_one(rows[0], labels[0])
         mistakes = 0

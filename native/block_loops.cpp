@@ -21,7 +21,7 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
     const std::int64_t block = task.rule.uses_norm ? 1 : task.block;
     const bool screen = block == 1 && task.rule.holds_below && task.trace == nullptr;
     Team team(task.threads);
-    FullBlocks full(model, block, team);
+    FullBlocks full(model, block, task.rows.count, team);
     for (std::int64_t first = 0; first < task.rows.count; first += block) {
         const std::int64_t count = std::min(block, task.rows.count - first);
         if (screen && round.holds(first, full.glance(rows[first]), model)) continue;

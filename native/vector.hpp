@@ -1,6 +1,7 @@
 // Vector registers, as wide as the instruction set that this is compiled for.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -31,6 +32,7 @@ inline constexpr std::int64_t kWidth = SCWLEARN_WIDTH;
 
 // The vector extension of GCC and Clang: + and * work on all lanes, whatever the processor.
 using Vector = double __attribute__((vector_size(kWidth * sizeof(double))));
+using Bits = std::int64_t __attribute__((vector_size(kWidth * sizeof(std::int64_t))));
 using FloatVector = float __attribute__((vector_size(kWidth * sizeof(float))));
 
 inline Vector load(const double* from) noexcept {
@@ -49,6 +51,14 @@ inline void store(double* to, Vector vector) noexcept { std::memcpy(to, &vector,
 
 // x - 0 is x whatever x is, which the compiler knows; 0 + x is not, for -0.
 inline Vector all(double value) noexcept { return value - Vector{}; }
+
+// Whether a lane of either is anything but 0.
+inline bool any(Vector a, Vector b) noexcept {
+    const auto bits = std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b);
+    std::int64_t some = 0;
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) some |= bits[lane];
+    return some != 0;
+}
 
 inline double sum_of(Vector vector) noexcept {
     double sum = 0.0;

@@ -137,17 +137,45 @@ def test_a_function_that_raises_within_a_block_changes_nothing(block, threads, u
     assert (learner.gaussian.memory.tobytes(), learner.gaussian.scalars.tobytes(), learner.counts) == before
 
 
+def with_values(per_row, width):
+    rng = np.random.default_rng(per_row)
+    x = np.zeros((ROWS, width))
+    for row in x:
+        row[rng.choice(width, per_row, replace=False)] = rng.normal(size=per_row)
+    return x, np.where(x @ rng.normal(size=width) >= 0, 1, -1)
+
+
 @pytest.mark.parametrize("per_row", range(1, 12))
 def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiplying(per_row, use_block):
-    # With 21 features the choice falls between 4 and 7 values a row.
-    rng = np.random.default_rng(per_row)
-    x = np.zeros((ROWS, 21))
-    for row in x:
-        row[rng.choice(21, per_row, replace=False)] = rng.normal(size=per_row)
-    y = np.where(x @ rng.normal(size=21) >= 0, 1, -1)
+    # With 21 features the choice falls between 5 and 6 values a row that is looked at by itself.
+    x, y = with_values(per_row, 21)
     for block in BLOCKS:
         use_block(block)
         assert_alike(taught("scw1", sparse.csr_array(x), y), taught("scw1", x, y))
+
+
+@pytest.mark.parametrize(("width", "per_row", "block"), [(81, 5, 1), (80, 5, 16), (400, 24, 1), (401, 24, 32)])
+def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width, per_row, block):
+    x, y = with_values(per_row, width)
+    assert Full().block(width, per_row) == block
+    assert_alike(taught("scw1", sparse.csr_array(x), y), taught("scw1", x, y))
+
+
+@pytest.mark.parametrize("empty", [0, 1, 7, 8, 9, 66, 67])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_features_that_come_up_late_or_never_change_nothing_for_the_others(empty, as_rows, use_block):
+    # They lie at the front of U, which is left alone until the first of them has a value.
+    x, y = examples(67, 1.0)
+    late = x.copy()
+    late[:100, :empty] = 0.0
+    for block in BLOCKS:
+        use_block(block)
+        # No value is zero here, so that nothing can be left alone.
+        expected = taught("scw1", np.where(late == 0, 1e-300, late), y)
+        assert_alike(taught("scw1", as_rows(late), y), expected)
+        learner, _ = taught("scw1", as_rows(late[:100]), y[:100])
+        assert not learner.gaussian.weights()[:empty].any()
+        assert not learner.gaussian.matrix()[:empty, empty:].any()
 
 
 def test_a_row_that_comes_again_teaches_nothing_more(use_block):

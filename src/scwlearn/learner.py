@@ -35,8 +35,8 @@ _SPELLED = frozenset(rule_names())
 #: Ctrl-C is answered at once.
 WORK_OF_A_BLOCK = 1e9
 
-# So many rows tell which features are rare.
-_ROWS_COUNTED = 10_000
+# So many values tell which features are rare.
+_VALUES_COUNTED = 2**20
 
 # Few enough that Ctrl-C is answered at once.
 _ROWS_SCORED_AT_ONCE = 2**18
@@ -337,12 +337,11 @@ class Learner:
 
     def _prior_for(self, rows: Rows) -> Gaussian:
         gaussian = self._prior(rows.width)
-        if rows.is_sparse and gaussian.covariance.name == "full":
+        if gaussian.covariance.name == "full":
             rows.check()
-            counts = np.bincount(rows.part(0, _ROWS_COUNTED).features(), minlength=gaussian.size)
-            if self.intercept:
-                counts[-1] = len(rows)
-            gaussian.covariance.arrange(gaussian.memory, counts)
+            counted = len(rows) * _VALUES_COUNTED // max(1, rows.stored)
+            counts = rows.part(0, max(1, counted)).occurrences()
+            gaussian.covariance.arrange(gaussian.memory, np.append(counts, [len(rows)] * self.intercept))
         return gaussian
 
     def _covariance_for(self, width: int, named: bool) -> str:

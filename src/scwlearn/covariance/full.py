@@ -11,7 +11,7 @@ from scwlearn.covariance.base import Array, Matrix, zeros
 # Up to here the half of U that is not zero fits into the cache of a core.
 _SIZE_IN_CACHE = 400
 # Taking a stored value of a sparse row costs about as much as so many of a dense one.
-_COST_OF_SPARSE = 8
+_COST_OF_SPARSE = 16
 # From here on threads save more time than waiting for each other costs.
 _SIZE_FOR_THREADS = 320
 

@@ -83,10 +83,12 @@ class Rows:
         """Whether only the values that are not zero are kept."""
         return self._sparse
 
-    def features(self) -> NDArray[Any]:
-        """Of sparse rows: which feature each stored value is of."""
-        indices: NDArray[Any] = self._x.indices
-        return indices
+    def occurrences(self) -> NDArray[np.intp]:
+        """In how many rows each feature is not zero."""
+        x = self._x
+        counts: NDArray[np.intp]
+        counts = np.bincount(x.indices, minlength=self.width) if self._sparse else np.count_nonzero(x, axis=0)
+        return counts
 
     def check(self) -> None:
         """Raise for the first bad value or index; put rows in order that are not."""

@@ -1,4 +1,4 @@
-// What the files that know Python share (bind*.cpp; no other file does): arrays, rules and the loop to run.
+// What the files that know Python share (bind*; no other file does): arrays, rules and the loop to run.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,6 +33,7 @@ public:
 
     Rule rule() const;
     bool is_spelled() const { return spelled_ != nullptr; }
+    nb::handle function() const { return function_; }  // null for a spelled rule
 
 private:
     const SpelledRule* spelled_ = nullptr;

@@ -4,10 +4,13 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "bind_names.hpp"
 #include "scan.hpp"
 
 using namespace nanobind::literals;
@@ -38,11 +41,56 @@ private:
     nb::raise_python_error();
 }
 
+// A dict as a compressed sparse row, and the names in it that are new, in the order of their features.
+struct Example {
+    std::vector<std::int64_t> indices;
+    std::vector<double> values;
+    std::vector<nb::object> new_names;
+    std::vector<std::pair<std::int64_t, double>> in_order;  // scratch
+
+    // By index: the loop for a full covariance relies on it, the others sum in any order.
+    void sort() {
+        in_order.clear();
+        for (std::size_t i = 0; i < values.size(); ++i) in_order.emplace_back(indices[i], values[i]);
+        std::sort(in_order.begin(), in_order.end());
+        for (std::size_t i = 0; i < values.size(); ++i) std::tie(indices[i], values[i]) = in_order[i];
+    }
+
+    void clear() {
+        indices.clear();
+        values.clear();
+        new_names.clear();
+    }
+};
+
+// Taken while an example is learned from. A rule, a name or a number of the user's own may run any code meanwhile, and
+// so may other threads: whoever moved the model then would move it under the example that has been looked at.
+class Turn {
+public:
+    explicit Turn(bool& taken) : taken_(taken) {
+        if (taken)
+            throw std::runtime_error(
+                "learn_one was called while this learner learns from another example (by its rule, by a name or number "
+                "in that example, or by another thread); until that is done only score_one may be called");
+        taken_ = true;
+    }
+    ~Turn() { taken_ = false; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    bool& taken_;
+};
+
 // A rule and a model, ready for one example after the other: nothing is looked up or allocated for each.
 class OneByOne {
 public:
-    OneByOne(HeldRule rule, HeldModel model, bool intercept)
-        : rule_(std::move(rule)), model_(std::move(model)), intercept_(intercept) {
+    // `names` says which feature a name is. It is empty, and stays so, where examples are vectors.
+    OneByOne(HeldRule rule, HeldModel model, nb::dict names, bool intercept)
+        : rule_(std::move(rule)),
+          model_(std::move(model)),
+          names_(std::move(names), model_.size - intercept),
+          intercept_(intercept) {
         require(model_.size >= (intercept ? 1 : 0), "mean has the wrong length");
         work_.resize(static_cast<std::size_t>(work_entries(model_.kind, model_.size, 1)));
     }
@@ -53,41 +101,51 @@ public:
     }
 
     double learn(nb::handle x, double y) {
+        const Turn turn(learning_);
+        check_label(y);
         const Buffer buffer(x);
         return learn_row(row_of(buffer), y);
     }
 
-    double score_named(const nb::dict& names, const nb::dict& x) {
-        read(names, x);
-        const std::int64_t offsets[] = {0, list()};
-        return score_row(row_of_list(offsets));
-    }
-
-    // Nothing where the model has no room for the new names.
-    std::optional<double> learn_named(nb::dict& names, const nb::dict& x, double y) {
-        check_label(y);
-        read(names, x);
-        const auto known = static_cast<std::int64_t>(names.size());
-        if (known + static_cast<std::int64_t>(unknown_.size()) > width()) return std::nullopt;
-        for (std::size_t i = 0; i < unknown_.size(); ++i)
-            features_.push_back({known + static_cast<std::int64_t>(i), unknown_[i].value});
-        const std::int64_t offsets[] = {0, list()};
-        const double score = learn_row(row_of_list(offsets), y);
-        for (std::size_t i = 0; i < unknown_.size(); ++i) names[unknown_[i].name] = known + static_cast<std::int64_t>(i);
+    double score_named(const nb::dict& x) {
+        Example example = std::move(scratch_);
+        read<false>(x, example);
+        const std::int64_t offsets[] = {0, static_cast<std::int64_t>(example.values.size())};
+        const double score = score_row(row_of(example, offsets));
+        keep(example);
         return score;
     }
 
+    // Nothing where the model has no room for the new names.
+    std::optional<double> learn_named(const nb::dict& x, double y) {
+        const Turn turn(learning_);
+        check_label(y);
+        Example example = std::move(scratch_);
+        const std::int64_t known = read<true>(x, example);
+        const auto count_new = static_cast<std::int64_t>(example.new_names.size());
+        if (count_new > width() - known) return std::nullopt;
+        if (model_.kind == kFull) example.sort();
+        const std::int64_t offsets[] = {0, static_cast<std::int64_t>(example.values.size())};
+        double score;
+        try {
+            for (std::int64_t i = 0; i < count_new; ++i) names_.add(example.new_names[i], known + i);
+            score = learn_row(row_of(example, offsets), y);
+        } catch (...) {
+            for (const nb::object& name : example.new_names) names_.remove(name);
+            throw;
+        }
+        keep(example);
+        return score;
+    }
+
+    // For Python's garbage collector: a rule or a name of the user's own may hold on to the learner that holds this.
+    int visit(visitproc visit, void* arg) const {
+        Py_VISIT(rule_.function().ptr());
+        Py_VISIT(names_.features().ptr());
+        return 0;
+    }
+
 private:
-    struct Feature {
-        std::int64_t index;
-        double value;
-    };
-
-    struct Unknown {
-        nb::object name;
-        double value;
-    };
-
     std::int64_t width() const noexcept { return model_.size - intercept_; }
 
     static void check_label(double y) {
@@ -102,29 +160,17 @@ private:
         if (buffer->format == nullptr || buffer->format[0] != 'd' || buffer->format[1] != '\0')
             throw nb::type_error("x must hold float64 numbers");
         const double* values = static_cast<const double*>(buffer->buf);
-        for (std::int64_t i = 0; i < width(); ++i)
-            if (!acceptable(values[i])) {
-                PyErr_Format(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size",
-                             (long long)i, nb::float_(values[i]).ptr());
-                nb::raise_python_error();
-            }
-        return {kDense64, values, nullptr, nullptr, width(), 1, width(), intercept_};
-    }
-
-    // Writes the features as a compressed sparse row, in order, so that both sum alike; says how many there are.
-    std::int64_t list() {
-        std::sort(features_.begin(), features_.end(), [](Feature a, Feature b) { return a.index < b.index; });
-        indices_.clear();
-        values_.clear();
-        for (const Feature& feature : features_) {
-            indices_.push_back(feature.index);
-            values_.push_back(feature.value);
+        const Rows row{kDense64, values, nullptr, nullptr, width(), 1, width(), intercept_};
+        if (const Finding found = scan_dense<double>(row); found.problem != Problem::none) {
+            PyErr_Format(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size",
+                         (long long)found.column, nb::float_(values[found.column]).ptr());
+            nb::raise_python_error();
         }
-        return static_cast<std::int64_t>(values_.size());
+        return row;
     }
 
-    Rows row_of_list(const std::int64_t* offsets) const {
-        return {kSparse64i64, values_.data(), indices_.data(), offsets, offsets[1], 1, width(), intercept_};
+    Rows row_of(const Example& example, const std::int64_t* offsets) const {
+        return {kSparse64i64, example.values.data(), example.indices.data(), offsets, offsets[1], 1, width(), intercept_};
     }
 
     double score_row(const Rows& rows) const {
@@ -135,7 +181,6 @@ private:
     }
 
     double learn_row(const Rows& rows, double y) {
-        check_label(y);
         const auto label = static_cast<std::int8_t>(y);
         double trace[kTraceWidth];
         const Task task{rows, &label, model_.memory(work_.data()), rule_.rule(), trace, 1, 1};
@@ -151,38 +196,44 @@ private:
         return trace[0];
     }
 
-    // Fills features_ with what the model knows of x and unknown_ with the rest; values of 0 say nothing.
-    void read(const nb::dict& names, const nb::dict& x) {
-        features_.clear();
-        unknown_.clear();
-        const Py_ssize_t size = PyDict_Size(x.ptr());
-        PyObject *key, *held;
-        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &held);) {
-            // Held on to, because a value or a name of the user's own class may run any code, and change the dict.
-            const nb::object name = nb::borrow(key), number = nb::borrow(held);
-            const double value = value_of(name, number);
-            PyObject* index = value == 0.0 ? nullptr : PyDict_GetItemWithError(names.ptr(), name.ptr());
-            if (PyErr_Occurred()) nb::raise_python_error();
-            if (PyDict_Size(x.ptr()) != size) throw nb::value_error("x changed while it was read");
-            if (index != nullptr)
-                features_.push_back({place_of(index), value});
-            else if (value != 0.0)
-                unknown_.push_back({name, value});
-        }
+    // For the next call. One that comes while user code runs finds nothing kept, and makes its own.
+    void keep(Example& example) {
+        example.clear();
+        scratch_ = std::move(example);
     }
 
-    std::int64_t place_of(PyObject* index) const {
-        const auto place = static_cast<std::int64_t>(PyLong_AsLongLong(index));
-        if (PyErr_Occurred()) nb::raise_python_error();
-        require(place >= 0 && place < width(), "the index of a name lies outside the model");
-        return place;
+    // Writes what x says into the example; says how many names are known. A value of 0 says nothing, nor does a new name
+    // to whoever does not learn.
+    template <bool kLearn>
+    std::int64_t read(const nb::dict& x, Example& example) {
+        const std::int64_t known = names_.count();
+        const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
+        PyObject *key, *number;
+        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &number);) {
+            // Held on to, because a name or a value of the user's own class may run any code, and change the dict.
+            const nb::object name = nb::borrow(key);
+            const double value = PyFloat_CheckExact(number) && acceptable(PyFloat_AS_DOUBLE(number))
+                                     ? PyFloat_AS_DOUBLE(number)
+                                     : value_of(name, nb::borrow(number));
+            std::int64_t feature = value == 0.0 ? -1 : names_.find(name);
+            if (PyDict_GET_SIZE(x.ptr()) != size) throw nb::value_error("x changed while it was read");
+            if (value == 0.0) continue;
+            if (feature < 0) {
+                if constexpr (!kLearn) continue;
+                feature = known + static_cast<std::int64_t>(example.new_names.size());
+                example.new_names.push_back(name);
+            }
+            example.indices.push_back(feature);
+            example.values.push_back(value);
+        }
+        return known;
     }
 
     static double value_of(const nb::object& name, const nb::object& number) {
-        const double value =
-            PyFloat_CheckExact(number.ptr()) ? PyFloat_AS_DOUBLE(number.ptr()) : PyFloat_AsDouble(number.ptr());
+        const double value = PyFloat_AsDouble(number.ptr());
         if (value == -1.0 && PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "x[%R] must be a number, got %R", name.ptr(), number.ptr());
+            if (PyErr_ExceptionMatches(PyExc_TypeError))
+                PyErr_Format(PyExc_TypeError, "x[%R] must be a number, got %R", name.ptr(), number.ptr());
             nb::raise_python_error();
         }
         if (!acceptable(value)) {
@@ -195,24 +246,34 @@ private:
 
     HeldRule rule_;
     HeldModel model_;
+    Names names_;
     bool intercept_;
+    bool learning_ = false;
     std::vector<double> work_;
-    std::vector<Feature> features_;
-    std::vector<Unknown> unknown_;
-    std::vector<std::int64_t> indices_;
-    std::vector<double> values_;
+    Example scratch_;
 };
+
+int visit(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<OneByOne>(self)->visit(visit, arg) : 0;
+}
+
+PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nullptr}};
 
 }  // namespace
 
 void bind_one(nb::module_& module) {
-    nb::class_<OneByOne>(module, "OneByOne", "A rule and a model, ready for one example after the other.")
-        .def(nb::init<HeldRule, HeldModel, bool>(), "rule"_a, "model"_a, "intercept"_a)
-        .def("score", &OneByOne::score, "x"_a, "mu.x of a float64 vector.")
-        .def("learn", &OneByOne::learn, "x"_a, "y"_a, "Learn from a float64 vector; its score before.")
-        .def("score_named", &OneByOne::score_named, "names"_a, "x"_a,
-             "mu.x of a dict; `names` says which feature a name is.")
-        .def("learn_named", &OneByOne::learn_named, "names"_a, "x"_a, "y"_a,
+    nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kSlots),
+                         "A rule and a model, ready for one example after the other.")
+        .def(nb::init<HeldRule, HeldModel, nb::dict, bool>(), "rule"_a, "model"_a, "names"_a, "intercept"_a)
+        // Arguments that cannot be passed by name make a call cheaper.
+        .def("score", &OneByOne::score, nb::sig("def score(self, x: object, /) -> float"), "mu.x of a float64 vector.")
+        .def("learn", &OneByOne::learn, nb::sig("def learn(self, x: object, y: float, /) -> float"),
+             "Learn from a float64 vector; its score before.")
+        .def("score_named", &OneByOne::score_named, nb::sig("def score_named(self, x: dict, /) -> float"),
+             "mu.x of a dict.")
+        .def("learn_named", &OneByOne::learn_named,
+             nb::sig("def learn_named(self, x: dict, y: float, /) -> float | None"),
              "Learn from a dict; its score before. Adds new names, or returns None where the model has no room for "
              "them.");
 }

@@ -63,18 +63,18 @@ def score_rows(covariance: str, entries: Annotated[NDArray[numpy.float64], dict(
 class OneByOne:
     """A rule and a model, ready for one example after the other."""
 
-    def __init__(self, rule: Rule, model: Model, intercept: bool) -> None: ...
+    def __init__(self, rule: Rule, model: Model, names: dict, intercept: bool) -> None: ...
 
-    def score(self, x: object) -> float:
+    def score(self, x: object, /) -> float:
         """mu.x of a float64 vector."""
 
-    def learn(self, x: object, y: float) -> float:
+    def learn(self, x: object, y: float, /) -> float:
         """Learn from a float64 vector; its score before."""
 
-    def score_named(self, names: dict, x: dict) -> float:
-        """mu.x of a dict; `names` says which feature a name is."""
+    def score_named(self, x: dict, /) -> float:
+        """mu.x of a dict."""
 
-    def learn_named(self, names: dict, x: dict, y: float) -> float | None:
+    def learn_named(self, x: dict, y: float, /) -> float | None:
         """
         Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
         """

@@ -44,6 +44,8 @@ _ROWS_SCORED_AT_ONCE = 2**18
 # A learner from dicts starts with room for so many names.
 _ROOM_FOR_NAMES = 16
 
+_NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
+
 
 class Trace(NamedTuple):
     """What happened in each round, before the model moved: for bounds, curves and calibration."""
@@ -68,13 +70,6 @@ class Counts:
 
     def __sub__(self, other: Counts) -> Counts:
         return Counts(self.seen - other.seen, self.mistakes - other.mistakes, self.updates - other.updates)
-
-
-class _Held(NamedTuple):
-    one: _native.OneByOne
-    # What it was made for; a learner that has others by now makes a new one.
-    gaussian: Gaussian
-    tally: NDArray[np.int64]
 
 
 class Learner:
@@ -105,6 +100,10 @@ class Learner:
     Counts(seen=2, mistakes=0, updates=2)
     """
 
+    # The model held ready for single examples, with names or without: a call has nothing to look up or to compare.
+    _named: _native.OneByOne | None = None
+    _plain: _native.OneByOne | None = None
+
     def __init__(
         self,
         rule: str | Rule | OwnRule = "scw1",
@@ -130,11 +129,16 @@ class Learner:
         self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
         self.parameters = parameters
         self.gaussian: Gaussian | None = None
-        #: The features by name; None for a learner that does not learn from dicts.
+        #: The features by name, to be read only; None for a learner that does not learn from dicts.
         self.names: dict[Any, int] | None = None
         # Rows, mistakes and updates, where the native loop adds to them.
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
-        self._held: _Held | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__dict__.get(name) is not value:
+            # What is held was made for what the learner was until now.
+            self.__dict__.update(_NOTHING_HELD)
+        super().__setattr__(name, value)
 
     @property
     def counts(self) -> Counts:
@@ -149,9 +153,8 @@ class Learner:
     def with_parameters(self, parameters: dict[str, float]) -> Learner:
         """A learner on the same model, in the same memory, with other values of the rule's parameters."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self.__getstate__())
         other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
-        other._held = None
         return other
 
     def __copy__(self) -> Learner:
@@ -164,7 +167,7 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is held for the next example points into memory of this process.
-        return self.__dict__ | {"_held": None}
+        return self.__dict__ | _NOTHING_HELD
 
     def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way.
@@ -202,11 +205,9 @@ class Learner:
 
     def score_one(self, x: ArrayLike | dict[Any, float]) -> float:
         """mu.x for a single example: a vector, or a dict of named features, of which those never seen count nothing."""
-        self._fitted()
         if isinstance(x, dict):
-            return self._one_by_one().score_named(self._names(), x)
-        self._check_kind(named=False)
-        return self._one_by_one().score(_as_vector(x))
+            return (self._named or self._hold(named=True)).score_named(x)
+        return (self._plain or self._hold(named=False)).score(_as_vector(x))
 
     def learn_one(self, x: ArrayLike | dict[Any, float], y: float) -> float:
         """Learn from a single example, a vector or a dict of named features; its score before.
@@ -225,13 +226,13 @@ class Learner:
         True
         """
         if isinstance(x, dict):
-            return self._learn_named(x, y)
-        self._check_kind(named=False)
+            score = one.learn_named(x, y) if (one := self._named) else None
+            return self._learn_new_names(x, y) if score is None else score
         vector = _as_vector(x)
         if self.gaussian is None:
             # The first example decides how many features there are, and is checked as a batch is.
             return float(self.trace(vector[np.newaxis], [y]).score[0])
-        return self._one_by_one().learn(vector, y)
+        return (self._plain or self._hold(named=False)).learn(vector, y)
 
     def widen(self, n_features: int) -> None:
         """Make room for features never seen before, after the known ones."""
@@ -359,17 +360,13 @@ class Learner:
             known = "without names" if self.names is None else "with names"
             raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
 
-    def _names(self) -> dict[Any, int]:
-        self._check_kind(named=True)
-        if self.names is None:
-            self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
-        return self.names
-
-    def _learn_named(self, x: dict[Any, float], y: float) -> float:
+    def _learn_new_names(self, x: dict[Any, float], y: float) -> float:
+        """Learn from a dict for whose names there is no room yet."""
         before = self.gaussian, self.names
         try:
-            names = self._names()
-            while (score := self._one_by_one().learn_named(names, x, y)) is None:
+            if self.gaussian is None:
+                self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
+            while (score := (self._named or self._hold(named=True)).learn_named(x, y)) is None:
                 self._make_room(len(x))
         except BaseException:
             self.gaussian, self.names = before
@@ -379,17 +376,17 @@ class Learner:
     def _make_room(self, wanted: int) -> None:
         """Widen the model for at least so many names more; by half, so that a stream is copied a few times only."""
         known = self.n_features or 0
-        self.widen(max(known + known // 2, len(self._names()) + wanted))
+        self.widen(max(known + known // 2, len(self.names or ()) + wanted))
 
-    def _one_by_one(self) -> _native.OneByOne:
-        """The model as it is now, ready for single examples."""
-        held = self._held
-        if held is None or held.gaussian is not self.gaussian or held.tally is not self._tally:
-            self.gaussian = self._fitted().writable()
-            self._tally = np.require(self._tally, requirements="W")
-            one = _native.OneByOne(self._native_rule(), self.gaussian.native(self._tally), self.intercept)
-            held = self._held = _Held(one, self.gaussian, self._tally)
-        return held.one
+    def _hold(self, *, named: bool) -> _native.OneByOne:
+        """The model as it is now, held ready for single examples, with names or without."""
+        self._check_kind(named=named)
+        self.gaussian = self._fitted().writable()
+        self._tally = np.require(self._tally, requirements="W")
+        names = {} if self.names is None else self.names
+        one = _native.OneByOne(self._native_rule(), self.gaussian.native(self._tally), names, self.intercept)
+        self.__dict__["_named" if named else "_plain"] = one
+        return one
 
     def _fitted(self) -> Gaussian:
         if self.gaussian is None:

@@ -139,7 +139,7 @@ inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, 
     return {entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, scalars->mean_scale};
 }
 
-// mu.x for each row; false where one of them is not finite.
+// mu.x for each row, NaN where the offsets or indices of a sparse one lie outside; false where one is not finite.
 using Score = bool (*)(const Rows&, const Weights&, double* scores);
 using ScoresOverRows = std::array<Score, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;

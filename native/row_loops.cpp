@@ -53,7 +53,7 @@ struct ScoreOver {
         // One that is not finite makes this so, and it stays.
         double all = 0.0;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
-            const Look look = rows[i].sum([=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
+            const Look look = rows.sum(i, [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
             scores[i] = look.score * weights.scale;
             all += 0.0 * scores[i];
         }

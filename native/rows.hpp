@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "step.hpp"
 #include "vector.hpp"
@@ -84,7 +85,8 @@ public:
 
     std::int64_t count() const noexcept { return count_ + intercept_; }
 
-    template <class Term>
+    // A feature that lies outside counts nothing, or makes the sum NaN.
+    template <bool kRefuse = false, class Term>
     Look sum(Term term) const noexcept {
         // Two sums, which do not wait for each other: of the features at even places and of those at odd ones.
         Look even{0.0, 0.0}, odd{0.0, 0.0};
@@ -93,12 +95,18 @@ public:
             total.score += part.score;
             total.variance += part.variance;
         };
+        const auto add_at = [this, add](Look& total, std::int64_t j) {
+            if (inside(j))
+                add(total, at_[j], static_cast<double>(x_[j]));
+            else if constexpr (kRefuse)
+                total.score = std::numeric_limits<double>::quiet_NaN();
+        };
         std::int64_t j = 0;
         for (; j + 1 < count_; j += 2) {
-            if (inside(j)) add(even, at_[j], static_cast<double>(x_[j]));
-            if (inside(j + 1)) add(odd, at_[j + 1], static_cast<double>(x_[j + 1]));
+            add_at(even, j);
+            add_at(odd, j + 1);
         }
-        if (j < count_ && inside(j)) add(even, at_[j], static_cast<double>(x_[j]));
+        if (j < count_) add_at(even, j);
         Look total{even.score + odd.score, even.variance + odd.variance};
         if (intercept_) add(total, width_, 1.0);
         return total;
@@ -164,6 +172,11 @@ struct Dense {
     DenseRow<Value> operator[](std::int64_t i) const noexcept {
         return {static_cast<const Value*>(rows.values) + i * rows.width, rows.width, rows.intercept};
     }
+
+    template <class Term>
+    Look sum(std::int64_t i, Term term) const noexcept {
+        return (*this)[i].sum(term);
+    }
 };
 
 template <class Value, class Index>
@@ -174,7 +187,20 @@ struct Sparse {
     SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
         const Index* offsets = static_cast<const Index*>(rows.offsets);
         const std::int64_t begin = std::clamp<std::int64_t>(offsets[i], 0, rows.stored);
-        const std::int64_t end = std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored);
+        return between(begin, std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored));
+    }
+
+    // The sum over a row that nobody has scanned: NaN where its offsets or indices lie outside.
+    template <class Term>
+    Look sum(std::int64_t i, Term term) const noexcept {
+        const Index* offsets = static_cast<const Index*>(rows.offsets);
+        const std::int64_t begin = offsets[i], end = offsets[i + 1];
+        if (begin < 0 || begin > end || end > rows.stored) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+        return between(begin, end).template sum<true>(term);
+    }
+
+private:
+    SparseRow<Value, Index> between(std::int64_t begin, std::int64_t end) const noexcept {
         return {static_cast<const Value*>(rows.values) + begin, static_cast<const Index*>(rows.indices) + begin,
                 end - begin, rows.width, rows.intercept};
     }

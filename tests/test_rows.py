@@ -350,6 +350,61 @@ def test_arrays_that_change_after_the_check_do_no_harm():
     assert np.array_equal(learner.gaussian.weights(), np.zeros(4))
 
 
+def scoring(width, covariance="diagonal", intercept=False):
+    """A learner whose weights are all different."""
+    learner = Learner("arow", covariance=covariance, intercept=intercept)
+    learner.learn(np.eye(width) * np.arange(1, width + 1), np.resize([1, -1, -1], width))
+    return learner
+
+
+@pytest.mark.parametrize("covariance", ["identity", "diagonal", "full"])
+@pytest.mark.parametrize("values", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("copies", [1, 20])
+def test_rows_are_scored_in_whatever_order_they_have_their_features(covariance, values, copies):
+    matrix = sparse.vstack([scattered(values)] * copies, format="csr")
+    assert not matrix.has_canonical_format
+    arrays = [a.copy() for a in (matrix.data, matrix.indices, matrix.indptr)]
+    for intercept in (False, True):
+        learner = scoring(3, covariance, intercept)
+        np.testing.assert_allclose(learner.scores(matrix), learner.scores(matrix.toarray()), rtol=1e-14)
+    assert all(map(np.array_equal, arrays, (matrix.data, matrix.indices, matrix.indptr)))
+
+
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+@pytest.mark.parametrize("values", [np.float64, np.float32])
+@pytest.mark.parametrize("fault", CORRUPT)
+def test_a_corrupt_csr_matrix_is_not_scored(fault, values, indices):
+    for learner in (scoring(4), scoring(4, intercept=True)):
+        with pytest.raises(ValueError, match="X is not a valid CSR matrix: .*" + CORRUPT[fault][1]):
+            learner.scores(corrupt(fault, values, indices))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_a_value_that_is_not_finite_is_not_scored(make, value):
+    x = numbers().astype(float)
+    x[17, 1] = value
+    with pytest.raises(ValueError, match=r"X\[17, 1\] = .*; every value must be finite"):
+        scoring(FEATURES).scores(make(x))
+
+
+def test_an_index_in_a_matrix_without_columns_is_not_scored():
+    learner = Learner("arow", covariance="diagonal")
+    learner.learn(sparse.csr_array((1, 0)), [1])
+    broken = sparse.csr_array((1, 0))
+    broken.data, broken.indices, broken.indptr = np.ones(1), np.zeros(1, np.int32), np.array([0, 1], np.int32)
+    with pytest.raises(ValueError, match=r"X\[0, 0\] lies outside its 0 columns"):
+        learner.scores(broken)
+
+
+def test_arrays_that_change_after_the_check_have_no_score():
+    x = sparse.csr_array(np.eye(4))
+    rows = Rows(x)
+    x.indices[1] = 2**30
+    x.indptr[:] = [0, 1, 2, 3, 2**30]
+    assert np.isnan(scoring(4).scores(rows)).tolist() == [False, True, False, True]
+
+
 def test_values_that_are_not_aligned_are_copied():
     packed = np.frombuffer(b"\0" + np.arange(6.0).tobytes(), dtype=np.float64, offset=1).reshape(3, 2)
     assert not packed.flags.aligned

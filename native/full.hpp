@@ -134,13 +134,9 @@ private:
     // Taking a stored value of a sparse row costs about as much as so many of a dense one.
     static constexpr std::int64_t kCostOfSparse = 4;
 
-    // Columns and rows of U that a sweep works on together.
-    static constexpr std::int64_t kTile = 64;
-    static constexpr std::int64_t kBand = 64;
-
-    // How many bands a thread has done, in a cache line of its own.
+    // How many panels a thread has done, in a cache line of its own.
     struct alignas(64) Done {
-        std::atomic<std::int64_t> bands{0};
+        std::atomic<std::int64_t> panels{0};
     };
 
     template <class Row>
@@ -353,63 +349,46 @@ private:
         }
     }
 
-    // Works the updates into U and the mean. Bands of rows go from thread to thread, from the last to the first: the
-    // short ones do not keep anybody waiting.
+    // Works the updates into U and the mean by panels of rows, which go from thread to thread, from the last to the
+    // first: the short ones do not keep anybody waiting.
     void sweep() noexcept {
-        const std::int64_t last = (n_ - 1) / kBand;
-        const std::int64_t bands = last + 1 - first_row_ / kBand;
-        for (std::int64_t part = 0; part < team_.size(); ++part) done_[part].bands = 0;
+        const std::int64_t last = (n_ - 1) / kStrip;
+        const std::int64_t panels = last + 1 - first_row_ / kStrip;
+        for (std::int64_t part = 0; part < team_.size(); ++part) done_[part].panels = 0;
         team_.share(team_.size(), [&](std::int64_t part) {
             const std::int64_t begin = boundary(part), end = boundary(part + 1);
-            for (std::int64_t band = 0; band < bands; ++band) {
-                const std::int64_t row = (last - band) * kBand;
-                while (row < begin && done_[part - 1].bands.load() <= band) std::this_thread::yield();
-                if (row < end) sweep_band(row, begin, end);
-                done_[part].bands.store(band + 1);
+            for (std::int64_t panel = 0; panel < panels; ++panel) {
+                const std::int64_t row = (last - panel) * kStrip;
+                while (row < begin && done_[part - 1].panels.load() <= panel) std::this_thread::yield();
+                if (row < end) sweep_panel(row, begin, end);
+                done_[part].panels.store(panel + 1);
             }
         });
     }
 
-    // All updates meet some columns of a few rows of U while these are in the nearest cache, and all rows of the band
-    // the coefficients for these columns.
-    void sweep_band(std::int64_t first, std::int64_t begin, std::int64_t end) noexcept {
-        const std::int64_t last = std::min(first + kBand, n_);
-        for (std::int64_t row = first; row < last; row += kStrip)
-            if (row >= begin) std::fill_n(sums_of(row), updates_ * kStrip, 0.0);
-        for (std::int64_t to, from = std::max({first, begin, first_row_}); from < end; from = to) {
-            to = std::min((from / kTile + 1) * kTile, end);
-            for (std::int64_t row = first; row < std::min(last, to); row += kStrip)
-                for (std::int64_t u = 0; u < updates_; u += kGroup) sweep_tile(row, u, from, to);
+    void sweep_panel(std::int64_t row, std::int64_t begin, std::int64_t end) noexcept {
+        // The rows themselves have been looked at: their memory is free.
+        double* sums = x_ + row * rows_;
+        if (row >= begin) std::fill_n(sums, updates_ * kStrip, 0.0);
+        for (std::int64_t u = 0; u < updates_; u += kGroup) {
+            // No column before this one changes.
+            const std::int64_t from = std::max({row, begin, firsts_[u / kGroup]});
+            switch (updates_ - u) {
+                case 1: u_.sweep<1>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
+                case 2: u_.sweep<2>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
+                case 3: u_.sweep<3>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
+                default: u_.sweep<kGroup>(row, from, end, coefficients_of(u), sums + u * kStrip);
+            }
         }
         if (end < n_) return;
-        for (std::int64_t row = first; row < last; row += kStrip) {
-            Vector low = load(mean_ + row), high = load(mean_ + row + kWidth);
-            const double* sums = sums_of(row);
-            for (std::int64_t u = 0; u < updates_; ++u, sums += kStrip) {
-                low += load(sums) * rates_[u];
-                high += load(sums + kWidth) * rates_[u];
-            }
-            store(mean_ + row, low);
-            store(mean_ + row + kWidth, high);
+        Vector low = load(mean_ + row), high = load(mean_ + row + kWidth);
+        for (std::int64_t u = 0; u < updates_; ++u, sums += kStrip) {
+            low += load(sums) * rates_[u];
+            high += load(sums + kWidth) * rates_[u];
         }
+        store(mean_ + row, low);
+        store(mean_ + row + kWidth, high);
     }
-
-    void sweep_tile(std::int64_t row, std::int64_t update, std::int64_t begin, std::int64_t end) noexcept {
-        // No column before this one changes.
-        const std::int64_t from = std::max({row, begin, firsts_[update / kGroup]});
-        if (from >= end) return;
-        const double* coefficients = coefficients_of(update);
-        double* sums = sums_of(row) + update * kStrip;
-        switch (updates_ - update) {
-            case 1: return u_.sweep<1>(row, from, end, coefficients, sums);
-            case 2: return u_.sweep<2>(row, from, end, coefficients, sums);
-            case 3: return u_.sweep<3>(row, from, end, coefficients, sums);
-            default: return u_.sweep<kGroup>(row, from, end, coefficients, sums);
-        }
-    }
-
-    // Of kStrip rows of U, for each update. The rows of the block have been looked at: their memory is free.
-    double* sums_of(std::int64_t row) const noexcept { return x_ + row * rows_; }
 
     void stream() noexcept {
         double* sums = row_;

@@ -66,9 +66,10 @@ public:
             low[k] = load(sums + k * kStrip);
             high[k] = load(sums + k * kStrip + kWidth);
         }
-        double* u = u_ + begin * stride_ + row;
+        const std::int64_t stride = stride_;
+        double* u = u_ + begin * stride + row;
         coefficients += 2 * kGroup * begin;
-        for (std::int64_t j = begin; j < end; ++j, u += stride_, coefficients += 2 * kGroup) {
+        for (std::int64_t j = begin; j < end; ++j, u += stride, coefficients += 2 * kGroup) {
             Vector a = load(u), b = load(u + kWidth);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kUpdates; ++k) {

@@ -206,10 +206,12 @@ private:
         std::int64_t from = n_;
         for (std::int64_t strip = 0; strip < strips_; ++strip) from = std::min(from, *present(strip));
         begin_at(from);
-        team_.share(team_.size(), [&](std::int64_t part) {
-            const std::int64_t end = boundary(part + 1);
-            // All strips meet some columns of U while these are in the nearest cache.
-            for (std::int64_t j = std::max(boundary(part), from_); j < end; j += Triangle::kColumns)
+        // All strips meet some columns of U while these are in the nearest cache. The last columns take longest.
+        constexpr std::int64_t kTile = 4 * Triangle::kColumns;
+        const std::int64_t tiles = (n_ - from_ + kTile - 1) / kTile;
+        team_.share(tiles, [&](std::int64_t tile) {
+            const std::int64_t end = n_ - tile * kTile;
+            for (std::int64_t j = std::max(end - kTile, from_); j < end; j += Triangle::kColumns)
                 for (std::int64_t strip = 0; strip < strips_; ++strip)
                     u_.multiply(x_ + strip * kStrip * n_, present(strip), j, std::min(j + Triangle::kColumns, end),
                                 f_ + strip * kStrip * n_);
@@ -275,15 +277,19 @@ private:
     // All rows of the block are zero before this place, and so is F.
     void begin_at(std::int64_t place) noexcept {
         from_ = place / kTogether * kTogether;
-        usual_from_ += (static_cast<double>(from_) - usual_from_) / 8.0;
+        blocks_ = std::min(blocks_ + 1.0, 64.0);
+        usual_from_ += (static_cast<double>(from_) - usual_from_) / blocks_;
     }
 
-    // Each thread has columns of its own, in looks as in sweeps, so that U need not travel from core to core. These hold
-    // equal parts of the triangle that blocks have met of late.
+    // Each thread sweeps columns of its own, so that U need not travel from core to core. These hold equal parts of the
+    // triangle that blocks have met of late, in steps, so that they seldom change.
     std::int64_t boundary(std::int64_t part) const noexcept {
+        constexpr double kColumnsAStep = 32.0;
         if (part == 0) return 0;
+        if (part == team_.size()) return n_;
         const double share = static_cast<double>(part) / static_cast<double>(team_.size());
-        return static_cast<std::int64_t>(usual_from_ + (static_cast<double>(n_) - usual_from_) * std::sqrt(share));
+        const double at = usual_from_ + (static_cast<double>(n_) - usual_from_) * std::sqrt(share);
+        return std::min(n_, static_cast<std::int64_t>(std::round(at / kColumnsAStep) * kColumnsAStep));
     }
 
     // The coefficients of an update, and D after it.
@@ -299,11 +305,24 @@ private:
         std::int64_t& first = firsts_[updates_ / kGroup];
         if (updates_ % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled + from_, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
-        // a_(j-1) of all j first: then the divisions go through vector registers.
+        // a_(j-1) of all j first: then the divisions go through vector registers. Four terms of the sum at a time, so
+        // that they do not all wait for each other.
         double sum = 0.0;
-        for (std::int64_t j = from_; j < n_; ++j) {
-            before[j] = 1.0 + kv * sum;
-            sum += scaled[j] * g[j];
+        std::int64_t i = from_;
+        for (; i + 4 <= n_; i += 4) {
+            const double one = scaled[i] * g[i];
+            const double two = one + scaled[i + 1] * g[i + 1];
+            const double last = scaled[i + 3] * g[i + 3];
+            const double three = two + scaled[i + 2] * g[i + 2];
+            before[i] = 1.0 + kv * sum;
+            before[i + 1] = 1.0 + kv * (sum + one);
+            before[i + 2] = 1.0 + kv * (sum + two);
+            before[i + 3] = 1.0 + kv * (sum + three);
+            sum += three + last;
+        }
+        for (; i < n_; ++i) {
+            before[i] = 1.0 + kv * sum;
+            sum += scaled[i] * g[i];
         }
         before[n_] = 1.0 + kv * sum;
         for (std::int64_t j = from_; j < n_; ++j) {
@@ -423,8 +442,9 @@ private:
     std::int64_t count_ = 0;
     std::int64_t strips_ = 0;
     std::int64_t updates_ = 0;
-    std::int64_t from_ = 0;     // no row of the block has anything before this place
-    double usual_from_ = 0.0;   // of late
+    std::int64_t from_ = 0;       // no row of the block has anything before this place
+    double usual_from_ = 0.0;     // of late
+    double blocks_ = 0.0;         // that this is the average of
     std::int64_t first_row_ = 0;  // the rows of U before it have nothing but their one
 };
 

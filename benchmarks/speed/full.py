@@ -75,18 +75,17 @@ def full_dgemm(scale: Scale) -> Race:
     return Race(str(rows), ours(rows.x, rows.y), product(rows.x.shape, updates))
 
 
+def race_of_threads(rows: data.Rows) -> Race:
+    """Two threads, where there are two processors."""
+    note = "" if (os.cpu_count() or 1) > 1 else "this machine has one processor"
+    one, two = ours(rows.x, rows.y), ours(rows.x, rows.y, threads=2)
+    return Race(f"{rows}, 2 threads", two, Side("itself with 1 thread", one.run, one.judge), note=note)
+
+
 @comparison(WORK, against="itself with 1 thread", target=times_faster(1.5))
 def full_threads(scale: Scale) -> Race:
-    """Two threads, where there are two processors."""
-    rows = rows_for(scale)
-    note = "" if (os.cpu_count() or 1) > 1 else "this machine has one processor"
-    one = ours(rows.x, rows.y)
-    return Race(
-        f"{rows}, 2 threads",
-        ours(rows.x, rows.y, threads=2),
-        Side("itself with 1 thread", one.run, one.judge),
-        note=note,
-    )
+    """The digits."""
+    return race_of_threads(rows_for(scale))
 
 
 @comparison(WORK_WITHOUT_ZEROS, against="textbook NumPy loop")
@@ -102,6 +101,12 @@ def full_without_zeros_dgemm(scale: Scale) -> Race:
     rows = rows_without_zeros(scale)
     updates = learner().learn(rows.x, rows.y).updates
     return Race(str(rows), ours(rows.x, rows.y), product(rows.x.shape, updates))
+
+
+@comparison(WORK_WITHOUT_ZEROS, against="itself with 1 thread")
+def full_without_zeros_threads(scale: Scale) -> Race:
+    """There is more to share."""
+    return race_of_threads(rows_without_zeros(scale))
 
 
 @comparison(WORK, against="olpy SCW")

@@ -289,7 +289,8 @@ private:
         if (part == team_.size()) return n_;
         const double share = static_cast<double>(part) / static_cast<double>(team_.size());
         const double at = usual_from_ + (static_cast<double>(n_) - usual_from_) * std::sqrt(share);
-        return std::min(n_, static_cast<std::int64_t>(std::round(at / kColumnsAStep) * kColumnsAStep));
+        // The last thread has the last column, and with it the mean.
+        return std::min(n_ - 1, static_cast<std::int64_t>(std::round(at / kColumnsAStep) * kColumnsAStep));
     }
 
     // The coefficients of an update, and D after it.

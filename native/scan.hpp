@@ -1,8 +1,12 @@
 // Looks through a batch before anything is learned from it: nothing past this check needs one.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "interface.hpp"
 
@@ -22,17 +26,26 @@ struct Finding {
 
 inline bool acceptable(double x) noexcept { return std::abs(x) <= kLargestValue; }  // false for NaN
 
+// Whether all of these values are acceptable. As whole numbers, their signs left out, they are in the order of their
+// sizes, infinity and NaN behind all others; so it runs in vector registers, which comparing them as they are does not.
+template <class Value>
+bool all_acceptable(const Value* x, std::int64_t count) noexcept {
+    using Bits = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;
+    constexpr auto kLargest = static_cast<Value>(std::min<double>(kLargestValue, std::numeric_limits<Value>::max()));
+    // Negative as soon as one of these is.
+    Bits left = 0;
+    for (std::int64_t j = 0; j < count; ++j)
+        left |= std::bit_cast<Bits>(kLargest) - (std::bit_cast<Bits>(x[j]) & std::numeric_limits<Bits>::max());
+    return left >= 0;
+}
+
 template <class Value>
 Finding scan_dense(const Rows& rows) noexcept {
     const Value* x = static_cast<const Value*>(rows.values);
     for (std::int64_t i = 0; i < rows.count; ++i, x += rows.width) {
-        // Without an early exit inside a row, so that it runs in vector registers.
-        bool good = true;
-        for (std::int64_t j = 0; j < rows.width; ++j) good &= acceptable(x[j]);
-        if (good) continue;
-        std::int64_t j = 0;
-        while (acceptable(x[j])) ++j;
-        return {Problem::value, i, j, true};
+        if (all_acceptable(x, rows.width)) continue;
+        const Value* const bad = std::find_if_not(x, x + rows.width, acceptable);
+        if (bad != x + rows.width) return {Problem::value, i, bad - x, true};
     }
     return {Problem::none, 0, 0, true};
 }

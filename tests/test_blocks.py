@@ -102,8 +102,9 @@ def test_every_instruction_set_does_the_same(rule, instruction_set, use_block):
 
 
 @pytest.mark.parametrize("density", DENSITIES)
-def test_threads_change_not_a_bit(density, use_block, use_threads):
-    x, y = examples(67, DENSITIES[density])
+@pytest.mark.parametrize("width", [3, 24, 67, 200])
+def test_threads_change_not_a_bit(width, density, use_block, use_threads):
+    x, y = examples(width, DENSITIES[density])
     for as_rows in (np.asarray, sparse.csr_array):
         for block in (1, 7, 64):
             use_block(block)

@@ -35,7 +35,10 @@ public:
           d_(model.entries + 2 * stride_),
           u_(d_ + stride_, n_, stride_) {
         const std::int64_t rows = rows_ = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-        done_.reset(new Done[static_cast<std::size_t>(team.size())]);
+        if (team.size() > 1) {
+            for_threads_.reset(new Done[static_cast<std::size_t>(team.size())]);
+            done_ = for_threads_.get();
+        }
         double* free = model.work;
         const auto take = [&free](std::int64_t entries) {
             double* taken = free;
@@ -59,7 +62,9 @@ public:
         std::fill(mean_, mean_ + stride_, 0.0);
         const auto last = static_cast<double>(n_ - 1);
         for (std::int64_t i = 0; i < n_; ++i) {
-            places_[i] = static_cast<std::int64_t>(std::clamp(model.entries[stride_ + i], 0.0, last));
+            // The memory belongs to Python, where somebody may have written to it.
+            const double place = model.entries[stride_ + i];
+            places_[i] = place >= 0.0 && place <= last ? static_cast<std::int64_t>(place) : 0;
             in_order_ &= places_[i] == i;
             mean_[places_[i]] = model.entries[i];
         }
@@ -149,7 +154,7 @@ private:
                 score += model_.entries[i] * value;
                 *end++ = {places_[i], value};
             });
-            if (!in_order_) sort(begin, end);
+            if (!in_order_) std::sort(begin, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
             *end = {n_, 0.0};
             begin_at(begin->place);
             u_.multiply_one(begin, from_, f_);
@@ -172,20 +177,6 @@ private:
             }
         variances_[0] = sum_of(sums[0] + sums[1]);
         for (; j < n_; ++j) variances_[0] += d_[j] * (f_[j] * f_[j]);
-    }
-
-    static void sort(Placed* begin, Placed* end) noexcept {
-        constexpr std::int64_t kFew = 24;
-        if (end - begin > kFew) {
-            std::sort(begin, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
-            return;
-        }
-        for (Placed* next = begin; next < end; ++next) {
-            const Placed moved = *next;
-            Placed* to = next;
-            for (; to > begin && moved.place < to[-1].place; --to) *to = to[-1];
-            *to = moved;
-        }
     }
 
     template <class RowSet>
@@ -422,7 +413,9 @@ private:
     std::int64_t n_;
     std::int64_t stride_;
     std::int64_t rows_;  // that a block has room for
-    std::unique_ptr<Done[]> done_;
+    Done alone_;
+    std::unique_ptr<Done[]> for_threads_;
+    Done* done_ = &alone_;
     double* d_;
     Triangle u_;
     double* x_;              // the rows, in strips

@@ -124,10 +124,12 @@ struct SpelledRule {
     Step (*ask)(const void* constants, double m, double v, double norm2, double t);
 };
 
-// Learns from the rows in order. Neither throws nor allocates unless the rule does.
+// Learns from the rows in order. Neither throws nor allocates, but for threads, unless the rule does.
 using Loop = Counts (*)(const Task&);
 
 using LoopsOverRows = std::array<Loop, kRowKinds>;
+using RowLoops = std::array<LoopsOverRows, kFull>;
+
 // The mean as it lies in a model, to be read only.
 struct Weights {
     const double* first;
@@ -142,7 +144,6 @@ inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, 
 // mu.x for each row, NaN where the offsets or indices of a sparse one lie outside; false where one is not finite.
 using Score = bool (*)(const Rows&, const Weights&, double* scores);
 using ScoresOverRows = std::array<Score, kRowKinds>;
-using RowLoops = std::array<LoopsOverRows, kFull>;
 
 // A feature of a row that many models look at: where their entries for it begin, and its value.
 struct Feature {

@@ -96,8 +96,9 @@ public:
             total.variance += part.variance;
         };
         const auto add_at = [this, add](Look& total, std::int64_t j) {
-            if (inside(j))
-                add(total, at_[j], static_cast<double>(x_[j]));
+            const std::int64_t i = at_[j];
+            if (inside(i))
+                add(total, i, static_cast<double>(x_[j]));
             else if constexpr (kRefuse)
                 total.score = std::numeric_limits<double>::quiet_NaN();
         };
@@ -127,7 +128,7 @@ public:
             bool all_inside = true;
             for (std::int64_t k = 0; k < kWidth; ++k) {
                 at[k] = at_[j + k];
-                all_inside &= inside(j + k);
+                all_inside &= inside(at[k]);
             }
             if (!all_inside) break;
             together(at, load(x_ + j));
@@ -145,15 +146,18 @@ public:
     }
 
 private:
-    // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since.
-    bool inside(std::int64_t j) const noexcept {
-        return static_cast<std::uint64_t>(at_[j]) < static_cast<std::uint64_t>(width_);
+    // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since: an
+    // index is read once, and checked.
+    bool inside(std::int64_t i) const noexcept {
+        return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(width_);
     }
 
     template <class Action>
     void each_from(std::int64_t j, Action action) const {
-        for (; j < count_; ++j)
-            if (inside(j)) action(static_cast<std::int64_t>(at_[j]), static_cast<double>(x_[j]));
+        for (; j < count_; ++j) {
+            const std::int64_t i = at_[j];
+            if (inside(i)) action(i, static_cast<double>(x_[j]));
+        }
         if (intercept_) action(width_, 1.0);
     }
 

@@ -15,6 +15,7 @@ class Team {
 public:
     // `threads` counts the one that calls.
     explicit Team(int threads) {
+        others_.reserve(static_cast<std::size_t>(threads));
         try {
             for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
         } catch (const std::system_error&) {

@@ -14,6 +14,7 @@ inline constexpr std::int64_t kStrip = 2 * kWidth;
 inline constexpr std::int64_t kGroup = 4;
 // Columns that one look at a single row takes together; wherever columns are left out, so many are.
 inline constexpr std::int64_t kTogether = 8;
+static_assert(kTogether % kWidth == 0);
 
 // A feature of a row by its place.
 struct Placed {

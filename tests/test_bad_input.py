@@ -8,6 +8,7 @@ import scwlearn
 from helpers import state
 from scwlearn import SCW1, memory
 from scwlearn.covariance.full import Full
+from scwlearn.covariance.gaussian import ROUNDS
 from scwlearn.rules import all_rules
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -180,3 +181,55 @@ def test_predicting_refuses_bad_rows():
     model = SCW1().fit(X, Y)
     with pytest.raises(ValueError, match=r"NaN: X\[19, 1\]"):
         model.predict(with_value(np.nan))
+
+
+def hashed(count, seed):
+    rng = np.random.default_rng(seed)
+    x = sparse.random_array((count, 3000), density=0.01, format="csr", rng=rng)
+    x.sort_indices()
+    return x, np.where(x @ rng.normal(size=3000) >= 0, 1, -1)
+
+
+@pytest.mark.parametrize("as_rows", [sparse.csr_array, lambda x: x.toarray()], ids=["sparse", "dense"])
+@pytest.mark.parametrize("covariance", ["diagonal", "identity"])
+def test_a_bad_row_late_in_a_batch_changes_nothing(as_rows, covariance, monkeypatch):
+    # The rows are looked through in several blocks.
+    monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
+    learner = scwlearn.Learner("arow", covariance=covariance)
+    learner.learn(*hashed(5, 1))
+    x, y = hashed(60, 2)
+    x.data[-1] = np.nan
+    before = state(learner)
+    with pytest.raises(ValueError, match="NaN"):
+        learner.learn(as_rows(x), y)
+    assert state(learner) == before
+
+
+def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
+    monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
+    x, y = hashed(60, 2)
+    unsorted = x.copy()
+    last = slice(unsorted.indptr[-2], unsorted.indptr[-1])
+    unsorted.indices[last], unsorted.data[last] = unsorted.indices[last][::-1].copy(), unsorted.data[last][::-1].copy()
+    learners = [scwlearn.Learner("arow", covariance="diagonal") for _ in range(2)]
+    for learner, rows in zip(learners, (x, unsorted), strict=True):
+        learner.learn(*hashed(5, 1))
+        learner.learn(rows, y)
+    assert state(learners[0]) == state(learners[1])
+
+
+@pytest.mark.parametrize("rows", [3, 60])
+def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch):
+    from scwlearn import learner as module
+
+    learner = scwlearn.Learner("arow", covariance="diagonal")
+    learner.learn(*hashed(5, 1))
+
+    def interrupted(*arguments):
+        module._native.learn_rows(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "learn_rows", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(*hashed(rows, 2))
+    assert learner.counts.seen == learner.gaussian.scalars[ROUNDS] in (5, 5 + rows)

@@ -89,21 +89,25 @@ def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block)
 
 
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip", "romma"])
-def test_every_instruction_set_does_the_same(rule, instruction_set, use_block):
+@pytest.mark.parametrize("density", DENSITIES)
+def test_every_instruction_set_does_the_same(rule, density, instruction_set, use_block):
+    if (rule, density) == ("romma", "sparse"):
+        pytest.skip("rows of one feature are parallel to each other, where the weights grow to 1e17 and are rounding")
     for width in WIDTHS:
-        x, y = examples(width, 1.0)
-        for block in BLOCKS:
-            use_block(block)
-            got = taught(rule, x, y)
-            _native.use_instruction_set("portable")
-            expected = taught(rule, x, y)
-            _native.use_instruction_set(instruction_set)
-            assert_alike(got, expected)
+        x, y = examples(width, DENSITIES[density])
+        for as_rows in (np.asarray, sparse.csr_array):
+            for block in BLOCKS:
+                use_block(block)
+                got = taught(rule, as_rows(x), y)
+                _native.use_instruction_set("portable")
+                expected = taught(rule, as_rows(x), y)
+                _native.use_instruction_set(instruction_set)
+                assert_alike(got, expected)
 
 
 @pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("width", [3, 24, 67, 200])
-def test_threads_change_not_a_bit(width, density, use_block, use_threads):
+def test_threads_change_not_a_bit(width, density, instruction_set, use_block, use_threads):
     x, y = examples(width, DENSITIES[density])
     for as_rows in (np.asarray, sparse.csr_array):
         for block in (1, 7, 64):
@@ -113,7 +117,7 @@ def test_threads_change_not_a_bit(width, density, use_block, use_threads):
                 use_threads(threads)
                 learner, _ = taught("scw1", as_rows(x), y)
                 states.add((learner.gaussian.memory.tobytes(), learner.counts))
-            assert len(states) == 1
+            assert len(states) == 1, instruction_set
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -155,7 +159,9 @@ def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiply
         assert_alike(taught("scw1", sparse.csr_array(x), y), taught("scw1", x, y))
 
 
-@pytest.mark.parametrize(("width", "per_row", "block"), [(81, 5, 1), (80, 5, 16), (400, 24, 1), (401, 24, 32)])
+@pytest.mark.parametrize(
+    ("width", "per_row", "block"), [(81, 5, 1), (80, 5, 16), (400, 24, 1), (401, 24, 32), (400, 25, 32)]
+)
 def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width, per_row, block):
     x, y = with_values(per_row, width)
     assert Full().block(width, per_row) == block
@@ -193,6 +199,18 @@ def test_a_row_that_comes_again_teaches_nothing_more(use_block):
             else:
                 # A step that C has cut is followed by another.
                 assert once.counts.updates <= thrice.counts.updates <= 3 * once.counts.updates
+
+
+def test_a_place_that_somebody_spoiled_does_no_harm():
+    x, y = examples(67, 0.08)
+    for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
+        learner = Learner("scw1", covariance="full")
+        learner.learn(x, y)
+        learner.gaussian.memory[1, 3] = place
+        row = np.zeros((1, 67))
+        row[0, 3] = 1.0
+        learner.learn(sparse.csr_array(row), [1])
+        learner.learn(x, y)
 
 
 def test_instruction_sets_are_those_of_this_processor():

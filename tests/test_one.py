@@ -333,3 +333,44 @@ def test_a_label_that_is_none_is_refused(x, y):
             learner.learn_one(x, y)
         assert snapshot(learner) == before
         learner.learn_one(x, 1)
+
+
+def test_a_vector_may_lie_anywhere_in_memory():
+    x, y = draw_examples(1, 20, 5, density=1.0)
+    plain, other = Learner("scw1"), Learner("scw1")
+    askew = np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(np.float64).reshape(x.shape)
+    for rows in (np.asfortranarray(x), x.astype(np.float32), askew):
+        for i, label in enumerate(y.tolist()):
+            assert plain.learn_one(np.array(rows[i], dtype=np.float64), label) == other.learn_one(rows[i], label)
+            assert plain.score_one(np.array(rows[i], dtype=np.float64)) == other.score_one(rows[i])
+
+
+def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):
+    learner = Learner("scw1")
+    learner.learn_one({"a": 1.0}, 1)
+    hold = Learner._hold
+
+    class Interrupted:
+        def __init__(self, one):
+            self.one = one
+
+        def learn_named(self, x, y):
+            if self.one.learn_named(x, y) is not None:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "_hold", lambda self, named: Interrupted(hold(self, named=named)))
+        learner._named = None
+        with pytest.raises(KeyboardInterrupt):
+            learner.learn_one({f"name {i}": 1.0 for i in range(100)}, -1)
+    learner._named = None
+    assert len(learner.names) == 101 <= learner.n_features
+    assert learner.counts.seen == 2
+    learner.learn_one({"name 99": 1.0}, 1)
+
+
+def test_a_learner_from_dicts_does_not_share_its_memory():
+    learner = Learner("arow")
+    learner.learn_one({"a": 1.0}, 1)
+    with pytest.raises(ValueError, match="copy it instead"):
+        learner.with_parameters({"r": 2.0})

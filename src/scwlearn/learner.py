@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeGuard
 
@@ -44,7 +44,9 @@ _ROWS_SCORED_AT_ONCE = 2**18
 # A learner from dicts starts with room for so many names.
 _ROOM_FOR_NAMES = 16
 
+# What a learner holds ready for single examples, and what that is made from.
 _NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
+_HELD_FROM = frozenset({"rule", "parameters", "intercept", "gaussian", "names", "_tally"})
 
 
 class Trace(NamedTuple):
@@ -135,7 +137,7 @@ class Learner:
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self.__dict__.get(name) is not value:
+        if name in _HELD_FROM and self.__dict__.get(name) is not value:
             # What is held was made for what the learner was until now.
             self.__dict__.update(_NOTHING_HELD)
         super().__setattr__(name, value)
@@ -152,14 +154,22 @@ class Learner:
 
     def with_parameters(self, parameters: dict[str, float]) -> Learner:
         """A learner on the same model, in the same memory, with other values of the rule's parameters."""
+        if self.names is not None:
+            raise ValueError(
+                "a learner from dicts cannot share its memory, which grows with its names; copy it instead"
+            )
+        other = self._twin()
+        other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
+        return other
+
+    def _twin(self) -> Learner:
         other = object.__new__(type(self))
         other.__dict__.update(self.__getstate__())
-        other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
         return other
 
     def __copy__(self) -> Learner:
         # A copy that shared its memory would learn for both.
-        other = self.with_parameters(self.parameters)
+        other = self._twin()
         other.gaussian = None if self.gaussian is None else self.gaussian.copy()
         other.names = None if self.names is None else self.names.copy()
         other._tally = self._tally.copy()
@@ -301,11 +311,17 @@ class Learner:
         if at_once > 1:
             # Blocks are full, and so much work that a check of their own costs nothing.
             rows.check()
-        # Nothing can stop a spelled rule within a block, so that a single short one needs no way back; a copy of the
-        # model would cost more than the work. Nor does a model that is thrown away.
+        # Nothing can stop a spelled rule within a block, so that a single short one needs no way back, once it is
+        # checked; a copy of the model would cost more than the work. Nor does a model that is thrown away.
         kept = covariance.entries(gaussian.size)
         safe = is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
-        with _all_or_nothing(None if safe or self.gaussian is None else gaussian, tally):
+        way_back: AbstractContextManager[None] = _all_or_nothing(None if self.gaussian is None else gaussian, tally)
+        if safe and self.gaussian is not None:
+            # One call of the loop, which Ctrl-C comes before or after.
+            rows.check()
+            self.gaussian, self._tally = gaussian, tally
+            way_back = nullcontext()
+        with way_back:
             rule, model = self._native_rule(), gaussian.native(tally)
             threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
             work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
@@ -366,14 +382,16 @@ class Learner:
 
     def _learn_new_names(self, x: dict[Any, float], y: float) -> float:
         """Learn from a dict for whose names there is no room yet."""
-        before = self.gaussian, self.names
+        before, seen = (self.gaussian, self.names), self.counts.seen
         try:
             if self.gaussian is None:
                 self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
             while (score := (self._named or self._hold(named=True)).learn_named(x, y)) is None:
                 self._make_room(len(x))
         except BaseException:
-            self.gaussian, self.names = before
+            # Ctrl-C may come after the example, whose names are known by then.
+            if self.counts.seen == seen:
+                self.gaussian, self.names = before
             raise
         return score
 
@@ -452,7 +470,9 @@ def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
 
 
 def _as_vector(x: ArrayLike) -> NDArray[np.float64]:
-    return x if isinstance(x, np.ndarray) and x.dtype == np.float64 else np.asarray(x, dtype=np.float64)
+    if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.c_contiguous and x.flags.aligned:
+        return x
+    return np.require(x, np.float64, ["C", "A"])
 
 
 def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:

@@ -10,8 +10,8 @@ from scwlearn.covariance.base import Array, Matrix, zeros
 
 # Up to here the half of U that is not zero fits into the cache of a core.
 _SIZE_IN_CACHE = 400
-# Taking a stored value of a sparse row costs about as much as so many of a dense one.
-_COST_OF_SPARSE = 16
+# A sparse row with fewer than one in so many features looks at little of U.
+_FEATURES_A_VALUE = 16
 # From here on threads save more time than waiting for each other costs.
 _SIZE_FOR_THREADS = 320
 
@@ -34,7 +34,7 @@ class Full:
 
     def block(self, size: int, stored: float) -> int:
         # Sparse rows that look at little of U, while it fits into the cache, gain nothing from company.
-        if size <= _SIZE_IN_CACHE and stored * _COST_OF_SPARSE < size:
+        if size <= _SIZE_IN_CACHE and stored * _FEATURES_A_VALUE < size:
             return 1
         # More rows at a time cost more for working each update into those behind it than they save.
         return 16 if size < 200 else 32

@@ -78,11 +78,6 @@ class Rows:
         """How many values are kept: all of a dense matrix, the non-zeros of a sparse one."""
         return len(self._x.data) if self._sparse else self.count * self.width
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether only the values that are not zero are kept."""
-        return self._sparse
-
     def occurrences(self) -> NDArray[np.intp]:
         """In how many rows each feature is not zero."""
         x = self._x

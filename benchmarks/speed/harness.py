@@ -159,6 +159,14 @@ def threads(count: int) -> Iterator[None]:
         yield
 
 
+def as_time(seconds: float) -> str:
+    """Three digits and a unit. What is 1 but for rounding takes the larger one."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3)):
+        if seconds * factor >= 0.999:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
 def seconds(side: Side) -> tuple[float, Any]:
     """How long one run takes, and what it returned."""
     with threads(side.threads):

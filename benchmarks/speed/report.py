@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from speed.harness import FEWEST, REPETITIONS, Quality, Result
+from speed.harness import FEWEST, REPETITIONS, Quality, Result, as_time
 
 #: Two free cores do at least so much more than one.
 QUIET = 1.8
@@ -58,7 +58,7 @@ def _row(result: Result) -> str:
     spread = f"{_number(result.ratio)}x ({_number(min(ratios))} to {_number(max(ratios))}{few})"
     met = {True: "yes", False: "**no**", None: ""}[result.met]
     rates = result.rates
-    shown = [_time(median(samples)) for samples in (result.ours, result.peer)]
+    shown = [as_time(median(samples)) for samples in (result.ours, result.peer)]
     if rates:
         shown = [f"{time}, {rate:.0f} MB/s" for time, rate in zip(shown, rates, strict=True)]
     return f"| {_work(result)} | {result.race.peer.name} | {shown[0]} | {shown[1]} | {spread} | {target} | {met} |"
@@ -97,13 +97,6 @@ def _work(result: Result) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
 
 
 def _entry(result: Result) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from speed import data, diagonal, full, peers
-from speed.harness import Scale, Side, in_turns
+from speed.harness import Scale, Side, as_time, in_turns
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def draw(picture: Picture, curves: list[Curves], path: Path) -> None:
         places = [place for place, _ in next(iter(lines.values()))]
         axis.set_xticks(places, [_short(place) for place in places])
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _time(seconds)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: as_time(seconds)))
         axis.minorticks_off()
         axis.grid(alpha=0.25)
     figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=len(shown), frameon=False)
@@ -195,10 +195,3 @@ def _line(axis: Any, points: list[tuple[float, list[float]]], look: dict[str, An
 
 def _short(size: float) -> str:
     return f"{size / 1000:g}k" if size >= 1000 else f"{size:.0f}"
-
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3)):
-        if seconds * factor >= 0.999:
-            return f"{seconds * factor:.0f} {unit}"
-    return f"{seconds * 1e6:.0f} µs"

@@ -129,6 +129,7 @@ class Learner:
             raise TypeError(f"intercept must be True or False, got {intercept!r}")
         self.intercept = bool(intercept)
         self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
+        #: The rule's parameters, to be read only; `with_parameters` takes others.
         self.parameters = parameters
         self.gaussian: Gaussian | None = None
         #: The features by name, to be read only; None for a learner that does not learn from dicts.

@@ -34,6 +34,7 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
         full.finish();
         if (task.rule.uses_norm) model.measure_norm2();
     }
+    full.catch_up();
     return round.counts;
 }
 

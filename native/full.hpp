@@ -1,9 +1,7 @@
 // Sigma in full, in exact blocks: many rows are looked at together, and U is moved by many updates in one go.
 #pragma once
 
-#include <atomic>
-#include <memory>
-#include <thread>
+#include <utility>
 
 #include "model.hpp"
 #include "rows.hpp"
@@ -24,7 +22,10 @@ namespace scwlearn::SCWLEARN_SET {
 // a_j = 1 + kv (f_1 g_1 + .. + f_j g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times
 // what the sum of the g_l U_l has come to before j. The whole sum is Sigma x, which moves the mean. A row of F = X U
 // that was there before the update changes in the same way as a row of U, so that the rows of a block can be
-// multiplied by U together: each update is worked into the rows that follow, and into U at the end of the block.
+// multiplied by U together: each update is worked into the rows that follow, and into U later.
+//
+// Later means while the next block is decided, row after row, by one thread: the others are not to wait for it. Its rows
+// are multiplied by U as it is before, so that the updates of a block go into them as well, as they go into U.
 class FullBlocks {
 public:
     FullBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team)
@@ -35,10 +36,6 @@ public:
           d_(model.entries + 2 * stride_),
           u_(d_ + stride_, n_, stride_) {
         const std::int64_t rows = rows_ = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-        if (team.size() > 1) {
-            for_threads_.reset(new Done[static_cast<std::size_t>(team.size())]);
-            done_ = for_threads_.get();
-        }
         double* free = model.work;
         const auto take = [&free](std::int64_t entries) {
             double* taken = free;
@@ -47,7 +44,12 @@ public:
         };
         x_ = take(rows * stride_);
         f_ = take(rows * n_);
-        coefficients_ = take(2 * rows * n_);
+        for (Updates* updates : {&made_, &pending_}) {
+            updates->coefficients = take(2 * rows * n_);
+            updates->rates = take(rows);
+            updates->firsts = reinterpret_cast<std::int64_t*>(take(rows));
+        }
+        sums_ = take(rows * kWidestStrip);
         present_ = reinterpret_cast<std::int64_t*>(take(rows / kStrip * (n_ + 1)));
         row_ = take(stride_);
         g_ = take(stride_);
@@ -55,8 +57,6 @@ public:
         before_ = take(stride_ + kWidestStrip);
         scores_ = take(rows);
         variances_ = take(rows);
-        firsts_ = reinterpret_cast<std::int64_t*>(take(rows));
-        rates_ = take(rows);
         mean_ = take(stride_);
         places_ = reinterpret_cast<std::int64_t*>(take(stride_));
         std::fill(mean_, mean_ + stride_, 0.0);
@@ -70,6 +70,8 @@ public:
         }
         if (rows_to_come >= kManyRows) first_row_ = u_.first_row();
     }
+
+    ~FullBlocks() { team_.finish(); }
 
     // The score of a row and a bound of its variance, without a look at U: Sigma has grown at most so much.
     template <class Row>
@@ -90,11 +92,12 @@ public:
     void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
         count_ = count;
         strips_ = (count + kStrip - 1) / kStrip;
-        updates_ = 0;
-        if (count == 1)
+        if (count == 1) {
+            catch_up();
             look_at_one(rows[first]);
-        else
+        } else {
             look_at_strips(rows, first);
+        }
     }
 
     // What the model says of a row of the block, all updates by rows before it included.
@@ -106,14 +109,14 @@ public:
     void move(std::int64_t row, const Step& step, double y, double v) noexcept {
         const double folded = model_.shrink_mean(step.shrink);
         if (folded != 1.0) {
-            for (std::int64_t u = 0; u < updates_; ++u) rates_[u] *= folded;
-            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded;
+            for (std::int64_t u = 0; u < made_.count; ++u) made_.rates[u] *= folded;
+            folded_ *= folded;
         }
         const double spread_scale = model_.scalars->spread_scale;
         const double length = std::sqrt(v / spread_scale);
         const double rate = step.alpha * y * spread_scale * length;
         prepare(f_ + row / kStrip * kStrip * n_ + row % kStrip, count_ == 1 ? 1 : kStrip, length, shrinkage(step, v));
-        rates_[updates_++] = rate / model_.scalars->mean_scale;
+        made_.rates[made_.count++] = rate / model_.scalars->mean_scale;
         std::int64_t strip = row + 1 < count_ ? (row + 1) / kStrip : strips_;
         for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate);
         if (strip < strips_) advance<1>(strip, step.shrink, rate);
@@ -122,15 +125,23 @@ public:
             for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
     }
 
-    // Moves U and the mean by the updates of the block.
+    // Ends the block: its updates wait for the next one, but for a single one.
     void finish() noexcept {
-        if (updates_ == 0) return;
-        for (std::int64_t u = 0; u < updates_; u += kGroup) first_row_ = std::min(first_row_, firsts_[u / kGroup]);
-        if (updates_ == 1)
-            stream();
-        else
-            sweep();
-        for (std::int64_t i = 0; i < n_; ++i) model_.entries[i] = mean_[places_[i]];
+        end_sweep();
+        if (made_.count == 0) return;
+        if (folded_ != 1.0)
+            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded_;
+        folded_ = 1.0;
+        for (std::int64_t u = 0; u < made_.count; u += kGroup)
+            first_row_ = std::min(first_row_, made_.firsts[u / kGroup]);
+        std::swap(made_, pending_);
+        if (pending_.count == 1) stream();
+    }
+
+    // Works what is waiting into U and the mean.
+    void catch_up() noexcept {
+        begin_sweep();
+        end_sweep();
     }
 
 private:
@@ -139,9 +150,25 @@ private:
     // Taking a stored value of a sparse row costs about as much as so many of a dense one.
     static constexpr std::int64_t kCostOfSparse = 4;
 
-    // How many panels a thread has done, in a cache line of its own.
-    struct alignas(64) Done {
-        std::atomic<std::int64_t> panels{0};
+    // The updates by the rows of a block.
+    struct Updates {
+        std::int64_t count = 0;
+        double* coefficients = nullptr;  // by groups: for each j their changes, then their g
+        std::int64_t* firsts = nullptr;  // by groups: the first column that changes
+        double* rates = nullptr;         // what each adds of its Sigma x to the stored mean
+    };
+
+    // Works the updates that are waiting into a panel of U, and into the mean.
+    struct Sweep {
+        FullBlocks& full;
+
+        void operator()(std::int64_t panel) const noexcept {
+            const std::int64_t row = (full.first_row_ / kStrip + panel) * kStrip;
+            // The rows of the block have been looked at: their memory is free.
+            double* const sums = full.x_ + row * full.rows_;
+            full.sweep(full.u_, row, row, sums);
+            full.add_moves(sums, 1.0, full.mean_ + row);
+        }
     };
 
     template <class Row>
@@ -207,7 +234,10 @@ private:
                     u_.multiply(x_ + strip * kStrip * n_, present(strip), j, std::min(j + Triangle::kColumns, end),
                                 f_ + strip * kStrip * n_);
         });
+        begin_sweep();
         for (std::int64_t strip = 0; strip < strips_; ++strip) {
+            sweep(Triangle(f_ + strip * kStrip * n_, n_, kStrip), 0, from_, sums_);
+            add_moves(sums_, model_.scalars->mean_scale, scores_ + strip * kStrip);
             Vector low{}, high{};
             const double* f = f_ + (strip * n_ + from_) * kStrip;
             for (std::int64_t j = from_; j < n_; ++j, f += kStrip) {
@@ -268,20 +298,6 @@ private:
     // All rows of the block are zero before this place, and so is F.
     void begin_at(std::int64_t place) noexcept {
         from_ = place / kTogether * kTogether;
-        blocks_ = std::min(blocks_ + 1.0, 64.0);
-        usual_from_ += (static_cast<double>(from_) - usual_from_) / blocks_;
-    }
-
-    // Each thread sweeps columns of its own, so that U need not travel from core to core. These hold equal parts of the
-    // triangle that blocks have met of late, in steps, so that they seldom change.
-    std::int64_t boundary(std::int64_t part) const noexcept {
-        constexpr double kColumnsAStep = 32.0;
-        if (part == 0) return 0;
-        if (part == team_.size()) return n_;
-        const double share = static_cast<double>(part) / static_cast<double>(team_.size());
-        const double at = usual_from_ + (static_cast<double>(n_) - usual_from_) * std::sqrt(share);
-        // The last thread has the last column, and with it the mean.
-        return std::min(n_ - 1, static_cast<std::int64_t>(std::round(at / kColumnsAStep) * kColumnsAStep));
     }
 
     // The coefficients of an update, and D after it.
@@ -294,8 +310,8 @@ private:
         const double unit = 1.0 / length;
         for (std::int64_t j = from_; j < n_; ++j) scaled[j] = f[j * stride] * unit;
         for (std::int64_t j = from_; j < n_; ++j) g[j] = d[j] * scaled[j];
-        std::int64_t& first = firsts_[updates_ / kGroup];
-        if (updates_ % kGroup == 0) first = n_;
+        std::int64_t& first = made_.firsts[made_.count / kGroup];
+        if (made_.count % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled + from_, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
         // a_(j-1) of all j first: then the divisions go through vector registers. Four terms of the sum at a time, so
         // that they do not all wait for each other.
@@ -322,16 +338,15 @@ private:
             d[j] = left > kSmallestVariance ? left : kSmallestVariance;
             change[j] = -kv * scaled[j] / before[j];
         }
-        double* coefficients = coefficients_of(updates_) + updates_ % kGroup;
+        double* coefficients = coefficients_of(made_, made_.count) + made_.count % kGroup;
         for (std::int64_t j = from_; j < n_; ++j) {
             coefficients[2 * kGroup * j] = change[j];
             coefficients[2 * kGroup * j + kGroup] = g[j];
         }
     }
 
-    // By groups of updates: for each j their changes, then their g.
-    double* coefficients_of(std::int64_t update) const noexcept {
-        return coefficients_ + update / kGroup * 2 * kGroup * n_;
+    double* coefficients_of(const Updates& updates, std::int64_t update) const noexcept {
+        return updates.coefficients + update / kGroup * 2 * kGroup * n_;
     }
 
     // Works the update just prepared into so many strips: their f, scores and variances.
@@ -360,52 +375,56 @@ private:
         }
     }
 
-    // Works the updates into U and the mean by panels of rows, which go from thread to thread, from the last to the
-    // first: the short ones do not keep anybody waiting.
-    void sweep() noexcept {
-        const std::int64_t last = (n_ - 1) / kStrip;
-        const std::int64_t panels = last + 1 - first_row_ / kStrip;
-        for (std::int64_t part = 0; part < team_.size(); ++part) done_[part].panels = 0;
-        team_.share(team_.size(), [&](std::int64_t part) {
-            const std::int64_t begin = boundary(part), end = boundary(part + 1);
-            for (std::int64_t panel = 0; panel < panels; ++panel) {
-                const std::int64_t row = (last - panel) * kStrip;
-                while (row < begin && done_[part - 1].panels.load() <= panel) std::this_thread::yield();
-                if (row < end) sweep_panel(row, begin, end);
-                done_[part].panels.store(panel + 1);
-            }
-        });
+    // Works the updates that are waiting into U, the long panels first, while this thread does something else.
+    void begin_sweep() noexcept {
+        if (pending_.count > 0) team_.start((n_ - 1) / kStrip + 1 - first_row_ / kStrip, sweep_);
     }
 
-    void sweep_panel(std::int64_t row, std::int64_t begin, std::int64_t end) noexcept {
-        // The rows themselves have been looked at: their memory is free.
-        double* sums = x_ + row * rows_;
-        if (row >= begin) std::fill_n(sums, updates_ * kStrip, 0.0);
-        for (std::int64_t u = 0; u < updates_; u += kGroup) {
+    void end_sweep() noexcept {
+        if (pending_.count == 0) return;
+        team_.finish();
+        end_updates();
+    }
+
+    // Works the updates that are waiting into kStrip rows of U, or of F. `sums` becomes what the Sigma x of each update
+    // has there.
+    void sweep(Triangle u, std::int64_t row, std::int64_t begin, double* sums) const noexcept {
+        const std::int64_t count = pending_.count;
+        for (std::int64_t k = 0; k < count; k += kGroup, sums += kGroup * kStrip) {
             // No column before this one changes.
-            const std::int64_t from = std::max({row, begin, firsts_[u / kGroup]});
-            switch (updates_ - u) {
-                case 1: u_.sweep<1>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
-                case 2: u_.sweep<2>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
-                case 3: u_.sweep<3>(row, from, end, coefficients_of(u), sums + u * kStrip); break;
-                default: u_.sweep<kGroup>(row, from, end, coefficients_of(u), sums + u * kStrip);
+            const std::int64_t from = std::max(begin, pending_.firsts[k / kGroup]);
+            const double* const coefficients = coefficients_of(pending_, k);
+            switch (count - k) {
+                case 1: u.sweep<1>(row, from, coefficients, sums); break;
+                case 2: u.sweep<2>(row, from, coefficients, sums); break;
+                case 3: u.sweep<3>(row, from, coefficients, sums); break;
+                default: u.sweep<kGroup>(row, from, coefficients, sums);
             }
         }
-        if (end < n_) return;
-        Vector low = load(mean_ + row), high = load(mean_ + row + kWidth);
-        for (std::int64_t u = 0; u < updates_; ++u, sums += kStrip) {
-            low += load(sums) * rates_[u];
-            high += load(sums + kWidth) * rates_[u];
-        }
-        store(mean_ + row, low);
-        store(mean_ + row + kWidth, high);
     }
 
+    void add_moves(const double* sums, double scale, double* to) const noexcept {
+        Vector low{}, high{};
+        for (std::int64_t u = 0; u < pending_.count; ++u, sums += kStrip) {
+            low += load(sums) * pending_.rates[u];
+            high += load(sums + kWidth) * pending_.rates[u];
+        }
+        store(to, load(to) + low * scale);
+        store(to + kWidth, load(to + kWidth) + high * scale);
+    }
+
+    // Works a single update into U and the mean.
     void stream() noexcept {
         double* sums = row_;
         std::fill(sums, sums + stride_, 0.0);
-        u_.stream(first_row_, firsts_[0] / kTogether * kTogether, coefficients_, sums);
-        for (std::int64_t i = 0; i < n_; ++i) mean_[i] += rates_[0] * sums[i];
+        u_.stream(first_row_, pending_.firsts[0] / kTogether * kTogether, pending_.coefficients, sums);
+        for (std::int64_t i = 0; i < n_; ++i) mean_[i] += pending_.rates[0] * sums[i];
+        end_updates();
+    }
+
+    void end_updates() noexcept {
+        pending_.count = 0;
+        for (std::int64_t i = 0; i < n_; ++i) model_.entries[i] = mean_[places_[i]];
     }
 
     Model& model_;
@@ -413,15 +432,12 @@ private:
     std::int64_t n_;
     std::int64_t stride_;
     std::int64_t rows_;  // that a block has room for
-    Done alone_;
-    std::unique_ptr<Done[]> for_threads_;
-    Done* done_ = &alone_;
     double* d_;
     Triangle u_;
     double* x_;              // the rows, in strips
     std::int64_t* present_;  // for each strip: which places its rows in x_ have
     double* f_;              // X U, in strips
-    double* coefficients_;
+    double* sums_;          // of the updates, for a strip of f_
     double* mean_;          // by place
     std::int64_t* places_;  // of each feature
     bool in_order_ = true;
@@ -431,14 +447,13 @@ private:
     double* before_;
     double* scores_;
     double* variances_;     // by spread_scale too small
-    std::int64_t* firsts_;  // by groups of updates: the first column that changes
-    double* rates_;         // what each update adds of its Sigma x to the stored mean
     std::int64_t count_ = 0;
     std::int64_t strips_ = 0;
-    std::int64_t updates_ = 0;
+    Sweep sweep_{*this};
+    Updates made_;                // by the rows of this block so far
+    Updates pending_;             // by those of the block before: not in U and the mean yet, or about to be
+    double folded_ = 1.0;         // what the mean is to be multiplied by when these are in it
     std::int64_t from_ = 0;       // no row of the block has anything before this place
-    double usual_from_ = 0.0;     // of late
-    double blocks_ = 0.0;         // that this is the average of
     std::int64_t first_row_ = 0;  // the rows of U before it have nothing but their one
 };
 

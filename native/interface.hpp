@@ -109,11 +109,12 @@ inline constexpr double kLargestVariance = 1e150;
 inline constexpr std::int64_t kWidestStrip = 16;
 inline constexpr std::int64_t kNarrowestStrip = 4;
 
-// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates, and some vectors.
+// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates by it and by the
+// block before, and some vectors.
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
     if (kind != kFull) return 0;
     const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-    return (4 * rows + rows / kNarrowestStrip + 6) * full_stride(size) + 6 * rows + 3 * kWidestStrip;
+    return (6 * rows + rows / kNarrowestStrip + 6) * full_stride(size) + (8 + kWidestStrip) * rows + 3 * kWidestStrip;
 }
 
 // A rule spelled in C++ by the build.

@@ -34,22 +34,29 @@ public:
 
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(others_.size()) + 1; }
 
-    // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free: a part
-    // may wait for one before it.
+    // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
-        if (others_.empty()) {
-            for (std::int64_t part = 0; part < parts; ++part) work(part);
-            return;
-        }
+        start(parts, work);
+        finish();
+    }
+
+    // The others begin; the work must live until `finish` returns.
+    template <class Work>
+    void start(std::int64_t parts, const Work& work) {
         next_.store(0, std::memory_order_relaxed);
         parts_ = parts;
         work_ = &work;
         call_ = [](const void* what, std::int64_t part) { (*static_cast<const Work*>(what))(part); };
+        if (others_.empty()) return;
         busy_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
         begin();
+    }
+
+    // Takes part in what was started until all of it is done.
+    void finish() {
         take_parts();
-        wait_while(busy_, [](int busy) { return busy != 0; });
+        if (!others_.empty()) wait_while(busy_, [](int busy) { return busy != 0; });
     }
 
 private:

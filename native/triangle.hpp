@@ -56,21 +56,15 @@ public:
         for (; j < n_; ++j) gather<1>(x, j, f);
     }
 
-    // Works a group of updates into kStrip rows of U, from `row` on, and the columns from begin to end. `sums` is what
-    // the g_l U_l of each update and row have come to before these columns, and then what they have come to behind them.
-    // The coefficients are those of the updates, as FullBlocks keeps them.
+    // Works a group of updates into kStrip rows of U, from `row` on, and the columns from `begin` on. `sums` becomes
+    // the Sigma x of each update in these rows. The coefficients are those of the updates, as FullBlocks keeps them.
     template <std::int64_t kUpdates>
-    void sweep(std::int64_t row, std::int64_t begin, std::int64_t end, const double* coefficients,
-               double* sums) noexcept {
-        Vector low[kUpdates], high[kUpdates];
-        for (std::int64_t k = 0; k < kUpdates; ++k) {
-            low[k] = load(sums + k * kStrip);
-            high[k] = load(sums + k * kStrip + kWidth);
-        }
+    void sweep(std::int64_t row, std::int64_t begin, const double* coefficients, double* sums) noexcept {
+        Vector low[kUpdates] = {}, high[kUpdates] = {};
         const std::int64_t stride = stride_;
         double* u = u_ + begin * stride + row;
         coefficients += 2 * kGroup * begin;
-        for (std::int64_t j = begin; j < end; ++j, u += stride, coefficients += 2 * kGroup) {
+        for (std::int64_t j = begin; j < n_; ++j, u += stride, coefficients += 2 * kGroup) {
             Vector a = load(u), b = load(u + kWidth);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kUpdates; ++k) {

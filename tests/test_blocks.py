@@ -8,7 +8,7 @@ from scipy import sparse
 
 from scwlearn import Learner, _native
 from scwlearn.covariance.full import Full
-from scwlearn.rules import all_rules
+from scwlearn.rules import Rule, Step, all_rules
 
 pytestmark = pytest.mark.native
 
@@ -120,6 +120,43 @@ def test_threads_change_not_a_bit(width, density, instruction_set, use_block, us
             assert len(states) == 1, instruction_set
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rows", [ROWS, 128, 129, 65, 64, 17, 2])
+def test_updates_reach_u_and_the_mean_however_the_blocks_behind_them_end(rows, threads, use_block, use_threads):
+    # The updates of a block are worked in during the next one, which may be without any, of one row, or not there.
+    use_threads(threads)
+    x, y = examples(67, 1.0)
+    x, y = x[:rows].copy(), y[:rows]
+    x[40:70] = x[127:129] = x[140:] = 0.0
+
+    def moves_unless_empty(m, v):
+        return (0.5, 0.5 / v) if v > 0 and m < 1 else (0.0, 0.0)
+
+    use_block(1)
+    by_row = taught(moves_unless_empty, x, y)
+    for block in (2, 7, 16, 64):
+        use_block(block)
+        assert_alike(taught(moves_unless_empty, x, y), by_row)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_scales_that_leave_their_range_within_a_block_change_nothing(threads, use_block, use_threads):
+    use_threads(threads)
+    x, y = examples(67, 1.0)
+
+    def shrinks_and_grows(m, v, t):
+        # A mean that is gone and comes back: both times its scale is worked into it, as that of Sigma is now and then.
+        shrink = {3: 1e-60, 7: 1e60}.get(int(t) % 10, 0.99)
+        return Step(0.1 / v, 0.3 / v, shrink, grow=5.0)
+
+    rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
+    use_block(1)
+    by_row = taught(rule, x, y)
+    for block in BLOCKS[1:]:
+        use_block(block)
+        assert_alike(taught(rule, x, y), by_row)
+
+
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_function_that_raises_within_a_block_changes_nothing(block, threads, use_block, use_threads):
@@ -160,7 +197,8 @@ def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiply
 
 
 @pytest.mark.parametrize(
-    ("width", "per_row", "block"), [(81, 5, 1), (80, 5, 16), (400, 24, 1), (401, 24, 32), (400, 25, 32)]
+    ("width", "per_row", "block"),
+    [(81, 5, 1), (80, 5, 16), (400, 24, 1), (401, 24, 16), (400, 25, 16), (1499, 5, 16), (1500, 5, 32)],
 )
 def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width, per_row, block):
     x, y = with_values(per_row, width)

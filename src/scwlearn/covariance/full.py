@@ -37,7 +37,7 @@ class Full:
         if size <= _SIZE_IN_CACHE and stored * _FEATURES_A_VALUE < size:
             return 1
         # More rows at a time cost more for working each update into those behind it than they save.
-        return 16 if size < 200 else 32
+        return 16 if size < 1500 else 32
 
     def shares_work(self, size: int) -> bool:
         return size >= _SIZE_FOR_THREADS

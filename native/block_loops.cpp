@@ -17,7 +17,7 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
     const RowSet rows{task.rows};
     Model model(task.memory, kFull);
     Round round(task);
-    // The length of the mean is known at the end of a block only.
+    // The length of the mean is known at the end of a row only if rows are taken one at a time.
     const std::int64_t block = task.rule.uses_norm ? 1 : task.block;
     const bool screen = block == 1 && task.rule.holds_below && task.trace == nullptr;
     Team team(task.threads);

@@ -25,7 +25,7 @@ namespace scwlearn::SCWLEARN_SET {
 // multiplied by U together: each update is worked into the rows that follow, and into U later.
 //
 // Later means while the next block is decided, row after row, by one thread: the others are not to wait for it. Its rows
-// are multiplied by U as it is before, so that the updates of a block go into them as well, as they go into U.
+// are multiplied by U as it was, and then moved as the rows of U are.
 class FullBlocks {
 public:
     FullBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team)
@@ -73,6 +73,9 @@ public:
 
     ~FullBlocks() { team_.finish(); }
 
+    FullBlocks(const FullBlocks&) = delete;
+    FullBlocks& operator=(const FullBlocks&) = delete;
+
     // The score of a row and a bound of its variance, without a look at U: Sigma has grown at most so much.
     template <class Row>
     Look glance(const Row& row) const noexcept {
@@ -105,12 +108,13 @@ public:
         return {scores_[row], variances_[row] * model_.scalars->spread_scale};
     }
 
-    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean in `finish`.
+    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean later.
     void move(std::int64_t row, const Step& step, double y, double v) noexcept {
         const double folded = model_.shrink_mean(step.shrink);
         if (folded != 1.0) {
+            end_sweep();  // which adds to the mean
             for (std::int64_t u = 0; u < made_.count; ++u) made_.rates[u] *= folded;
-            folded_ *= folded;
+            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded;
         }
         const double spread_scale = model_.scalars->spread_scale;
         const double length = std::sqrt(v / spread_scale);
@@ -129,9 +133,6 @@ public:
     void finish() noexcept {
         end_sweep();
         if (made_.count == 0) return;
-        if (folded_ != 1.0)
-            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded_;
-        folded_ = 1.0;
         for (std::int64_t u = 0; u < made_.count; u += kGroup)
             first_row_ = std::min(first_row_, made_.firsts[u / kGroup]);
         std::swap(made_, pending_);
@@ -158,16 +159,21 @@ private:
         double* rates = nullptr;         // what each adds of its Sigma x to the stored mean
     };
 
+    // So many rows of U fill whole cache lines: no two threads write to one.
+    static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
+
     // Works the updates that are waiting into a panel of U, and into the mean.
-    struct Sweep {
+    struct SweepPanel {
         FullBlocks& full;
 
         void operator()(std::int64_t panel) const noexcept {
-            const std::int64_t row = (full.first_row_ / kStrip + panel) * kStrip;
-            // The rows of the block have been looked at: their memory is free.
-            double* const sums = full.x_ + row * full.rows_;
-            full.sweep(full.u_, row, row, sums);
-            full.add_moves(sums, 1.0, full.mean_ + row);
+            const std::int64_t first = (full.first_row_ / kPanel + panel) * kPanel;
+            for (std::int64_t row = first; row < std::min(first + kPanel, full.n_); row += kStrip) {
+                // The rows of the block have been looked at: their memory is free.
+                double* const sums = full.x_ + row * full.rows_;
+                full.sweep(full.u_, row, row, sums);
+                full.add_moves(sums, 1.0, full.mean_ + row);
+            }
         }
     };
 
@@ -375,9 +381,9 @@ private:
         }
     }
 
-    // Works the updates that are waiting into U, the long panels first, while this thread does something else.
+    // The other threads begin to work the updates that are waiting into U, the long panels first.
     void begin_sweep() noexcept {
-        if (pending_.count > 0) team_.start((n_ - 1) / kStrip + 1 - first_row_ / kStrip, sweep_);
+        if (pending_.count > 0) team_.start((n_ - 1) / kPanel + 1 - first_row_ / kPanel, sweep_panel_);
     }
 
     void end_sweep() noexcept {
@@ -388,17 +394,17 @@ private:
 
     // Works the updates that are waiting into kStrip rows of U, or of F. `sums` becomes what the Sigma x of each update
     // has there.
-    void sweep(Triangle u, std::int64_t row, std::int64_t begin, double* sums) const noexcept {
+    void sweep(Triangle rows, std::int64_t row, std::int64_t begin, double* sums) const noexcept {
         const std::int64_t count = pending_.count;
         for (std::int64_t k = 0; k < count; k += kGroup, sums += kGroup * kStrip) {
             // No column before this one changes.
             const std::int64_t from = std::max(begin, pending_.firsts[k / kGroup]);
             const double* const coefficients = coefficients_of(pending_, k);
             switch (count - k) {
-                case 1: u.sweep<1>(row, from, coefficients, sums); break;
-                case 2: u.sweep<2>(row, from, coefficients, sums); break;
-                case 3: u.sweep<3>(row, from, coefficients, sums); break;
-                default: u.sweep<kGroup>(row, from, coefficients, sums);
+                case 1: rows.sweep<1>(row, from, coefficients, sums); break;
+                case 2: rows.sweep<2>(row, from, coefficients, sums); break;
+                case 3: rows.sweep<3>(row, from, coefficients, sums); break;
+                default: rows.sweep<kGroup>(row, from, coefficients, sums);
             }
         }
     }
@@ -434,10 +440,10 @@ private:
     std::int64_t rows_;  // that a block has room for
     double* d_;
     Triangle u_;
-    double* x_;              // the rows, in strips
+    double* x_;              // the rows, in strips; then what is summed up in a sweep
     std::int64_t* present_;  // for each strip: which places its rows in x_ have
     double* f_;              // X U, in strips
-    double* sums_;          // of the updates, for a strip of f_
+    double* sums_;          // the same for a strip of f_
     double* mean_;          // by place
     std::int64_t* places_;  // of each feature
     bool in_order_ = true;
@@ -449,10 +455,9 @@ private:
     double* variances_;     // by spread_scale too small
     std::int64_t count_ = 0;
     std::int64_t strips_ = 0;
-    Sweep sweep_{*this};
+    SweepPanel sweep_panel_{*this};
     Updates made_;                // by the rows of this block so far
-    Updates pending_;             // by those of the block before: not in U and the mean yet, or about to be
-    double folded_ = 1.0;         // what the mean is to be multiplied by when these are in it
+    Updates pending_;             // by those of the block before: waiting, or being worked into U and the mean
     std::int64_t from_ = 0;       // no row of the block has anything before this place
     std::int64_t first_row_ = 0;  // the rows of U before it have nothing but their one
 };

@@ -32,8 +32,6 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    std::int64_t size() const noexcept { return static_cast<std::int64_t>(others_.size()) + 1; }
-
     // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
@@ -41,7 +39,7 @@ public:
         finish();
     }
 
-    // The others begin; the work must live until `finish` returns.
+    // The others begin, if there are any. The work must live, and nothing else may be started, until `finish` returns.
     template <class Work>
     void start(std::int64_t parts, const Work& work) {
         next_.store(0, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ struct Placed {
 };
 
 // Each column fills whole cache lines, with zeros below the diagonal and behind its end, so that no loop over rows of U
-// needs a rest and no two threads write to one line.
+// needs a rest.
 class Triangle {
 public:
     Triangle(double* entries, std::int64_t size, std::int64_t stride) noexcept : u_(entries), n_(size), stride_(stride) {}

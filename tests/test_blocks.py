@@ -147,7 +147,8 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(threads, us
     def shrinks_and_grows(m, v, t):
         # A mean that is gone and comes back: both times its scale is worked into it, as that of Sigma is now and then.
         shrink = {3: 1e-60, 7: 1e60}.get(int(t) % 10, 0.99)
-        return Step(0.1 / v, 0.3 / v, shrink, grow=5.0)
+        # In the beginning there is no mean, however much it grows.
+        return Step(0.1 / v, 0.3 / v, shrink, grow=5.0) if t > 3 else Step(0.0, 0.0, 1e150)
 
     rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
     use_block(1)

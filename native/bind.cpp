@@ -16,13 +16,14 @@
 
 using namespace nanobind::literals;
 
-// row_loops.cpp, block_loops.cpp and bundle_loops.cpp, as compiled for each instruction set.
+// row_loops.cpp, block_loops.cpp, bundle_loops.cpp and kernel_loops.cpp, as compiled for each instruction set.
 #define DECLARE_LOOPS(set)                  \
     namespace scwlearn::set {               \
     extern const RowLoops row_loops;        \
     extern const LoopsOverRows block_loops; \
     extern const ScoresOverRows score_loops; \
     extern const BundleLoops bundle_loops;  \
+    extern const KernelLoops kernel_loops;  \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -38,9 +39,11 @@ struct InstructionSet {
     const LoopsOverRows* block_loops;
     const ScoresOverRows* score_loops;
     const BundleLoops* bundle_loops;
+    const KernelLoops* kernel_loops;
 };
 
-#define USABLE(set) {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops}
+#define USABLE(set) \
+    {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops, &set::kernel_loops}
 
 // The instruction sets that this processor has, the best first.
 const std::vector<InstructionSet>& usable_sets() {
@@ -242,6 +245,7 @@ Loop loop_for(CovarianceKind covariance, RowKind rows) {
 
 Score score_for(RowKind rows) { return (*used_set.load()->score_loops)[rows]; }
 const BundleLoops& bundle_loops_in_use() { return *used_set.load()->bundle_loops; }
+const KernelLoops& kernel_loops_in_use() { return *used_set.load()->kernel_loops; }
 
 NB_MODULE(_native, module) {
     used_set = &usable_sets().front();
@@ -283,6 +287,7 @@ NB_MODULE(_native, module) {
     bind_one(module);
     bind_libsvm(module);
     bind_many(module);
+    bind_kernel(module);
 }
 
 }  // namespace scwlearn

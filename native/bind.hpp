@@ -68,10 +68,12 @@ Rows rows_of(const Array& values, const std::optional<Array>& indices, const std
 Loop loop_for(CovarianceKind covariance, RowKind rows);
 Score score_for(RowKind rows);
 const BundleLoops& bundle_loops_in_use();
+const KernelLoops& kernel_loops_in_use();
 
 // The other files' parts of the module.
 void bind_one(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_many(nb::module_& module);
+void bind_kernel(nb::module_& module);
 
 }  // namespace scwlearn

@@ -119,7 +119,7 @@ public:
         const double spread_scale = model_.scalars->spread_scale;
         const double length = std::sqrt(v / spread_scale);
         const double rate = step.alpha * y * spread_scale * length;
-        prepare(f_ + row / kStrip * kStrip * n_ + row % kStrip, count_ == 1 ? 1 : kStrip, length, shrinkage(step, v));
+        prepare(f_of(row), f_stride(), length, shrinkage(step, v));
         made_.rates[made_.count++] = rate / model_.scalars->mean_scale;
         std::int64_t strip = row + 1 < count_ ? (row + 1) / kStrip : strips_;
         for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate);
@@ -144,6 +144,27 @@ public:
         begin_sweep();
         end_sweep();
     }
+
+protected:
+    // Of a row of the block, and from one entry of it to the next.
+    double* f_of(std::int64_t row) const noexcept { return f_ + row / kStrip * kStrip * n_ + row % kStrip; }
+    std::int64_t f_stride() const noexcept { return count_ == 1 ? 1 : kStrip; }
+
+    // Makes room for what rows of the block get at a place before all that they had.
+    void begin_no_later_than(std::int64_t place) noexcept {
+        const std::int64_t from = place / kTogether * kTogether;
+        if (from >= from_) return;
+        const std::int64_t lanes = f_stride();
+        for (std::int64_t strip = 0; strip < strips_; ++strip)
+            std::fill(f_ + strip * kStrip * n_ + from * lanes, f_ + strip * kStrip * n_ + from_ * lanes, 0.0);
+        for (std::int64_t u = 0; u < made_.count; u += kGroup)
+            std::fill(coefficients_of(made_, u) + 2 * kGroup * from, coefficients_of(made_, u) + 2 * kGroup * from_, 0.0);
+        from_ = from;
+    }
+
+    Model& model_;
+    std::int64_t* places_;    // of each feature
+    std::int64_t count_ = 0;  // rows of the block
 
 private:
     // From so many rows on it pays to find out how much of U is still as it was in the beginning.
@@ -433,7 +454,6 @@ private:
         for (std::int64_t i = 0; i < n_; ++i) model_.entries[i] = mean_[places_[i]];
     }
 
-    Model& model_;
     Team& team_;
     std::int64_t n_;
     std::int64_t stride_;
@@ -445,7 +465,6 @@ private:
     double* f_;              // X U, in strips
     double* sums_;          // the same for a strip of f_
     double* mean_;          // by place
-    std::int64_t* places_;  // of each feature
     bool in_order_ = true;
     double* row_;
     double* g_;
@@ -453,7 +472,6 @@ private:
     double* before_;
     double* scores_;
     double* variances_;     // by spread_scale too small
-    std::int64_t count_ = 0;
     std::int64_t strips_ = 0;
     SweepPanel sweep_panel_{*this};
     Updates made_;                // by the rows of this block so far

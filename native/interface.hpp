@@ -131,6 +131,27 @@ using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;
 
+// A batch for a learner with a kernel: its rows as coordinates in the span of the support (kernel.hpp). The task's rows
+// are the same coordinates.
+struct KernelBatch {
+    double* coordinates;      // row by row; zero behind the support
+    const double* residuals;  // what the rows have outside the span: inner products, rows x rows
+    double* left;             // the squared length of it for each row, 0 where it is not to be used
+    const double* least;      // what is not more than this is none
+    std::int64_t* taken;      // room for the rows that become support
+    std::int64_t rows;
+    std::int64_t stride;   // from one row of coordinates to the next: the size of the model
+    std::int64_t support;  // examples before the batch
+    std::int64_t room;     // and how many there may be
+};
+
+// Learns from the rows in order; how many examples the support has then.
+using KernelLoop = std::int64_t (*)(const KernelBatch&, const Task&, Counts&);
+
+struct KernelLoops {
+    KernelLoop first_order, first_order_with_norm, second_order;
+};
+
 // The mean as it lies in a model, to be read only.
 struct Weights {
     const double* first;

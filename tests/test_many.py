@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from scwlearn import Learner, _native, many
+from scwlearn.called import checked_rule, native_rule
 from scwlearn.covariance import COVARIANCES
 from scwlearn.many import count_grid, learn_grid, learn_together
 from scwlearn.rules import all_rules
@@ -338,7 +339,7 @@ def new_together(rules, models, intercept=False, threads=1, size=3):
 
 def natives(count, size=3, covariance="diagonal"):
     learners = [Learner("arow", covariance=covariance) for _ in range(count)]
-    rules = [learner._native_rule() for learner in learners]
+    rules = [native_rule(learner.rule, learner.parameters) for learner in learners]
     models = [learner._prior(size).native(np.zeros(3, dtype=np.int64)) for learner in learners]
     return rules, models
 
@@ -352,10 +353,10 @@ def test_native_calls_refuse_what_does_not_fit():
             new_together(*bad)
     with pytest.raises(ValueError, match="thread"):
         new_together(rules, models, threads=0)
-    romma = [Learner("romma")._native_rule()]
+    romma = [native_rule(*checked_rule("romma", {}))]
     with pytest.raises(ValueError, match="mu"):
         new_together(romma, models[:1])
-    own = [Learner(my_arow)._native_rule()]
+    own = [native_rule(my_arow, {})]
     with pytest.raises(ValueError, match="spelled"):
         new_together(own, models[:1])
     with pytest.raises(ValueError, match="spelled"):

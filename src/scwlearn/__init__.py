@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scwlearn.bounds import loss_bound as loss_bound
     from scwlearn.estimators import *  # noqa: F403
+    from scwlearn.kernel import KernelLearner as KernelLearner
     from scwlearn.learner import Learner as Learner
     from scwlearn.progress import progressive_validation as progressive_validation
 
@@ -18,15 +19,16 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Learner": "scwlearn.learner",
+    "KernelLearner": "scwlearn.kernel",
     "progressive_validation": "scwlearn.progress",
     "loss_bound": "scwlearn.bounds",
 }
 
 
 def _estimators() -> list[str]:
-    from scwlearn.rules import all_rules
+    from scwlearn.rules import estimator_names
 
-    return [rule.estimator for rule in all_rules()]
+    return estimator_names()
 
 
 def __getattr__(name: str) -> Any:

@@ -107,3 +107,8 @@ def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated
     """
     learn_rows for each model by itself, on `threads` threads, each with `inside` of its own.
     """
+
+def learn_coordinates(rule: Rule, model: Model, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, support: int, room: int, block: int, threads: int) -> list[int]:
+    """
+    Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became support, in order. Adds the rows, mistakes and updates to the tally.
+    """

@@ -1,16 +1,46 @@
-"""Rules that stay in Python: functions that the native loop calls for each row, their answers checked."""
+"""Rules as the native loops take them: spelled in C++, or functions that are called for each row and checked."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
-from scwlearn.rules import Rule, Step
+from scwlearn import _native
+from scwlearn.rules import Rule, Step, find_rule
 
 #: A user's own rule: margin and variance in, the paper's alpha and beta out.
 OwnRule = Callable[[float, float], tuple[float, float]]
 #: What the native loop calls: m, v, norm2 and t in, a step out.
 Called = Callable[[float, float, float, float], Step]
+
+
+_SPELLED = frozenset(_native.rule_names())
+
+
+def checked_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tuple[Rule | OwnRule, dict[str, float]]:
+    """A rule that is given by its name, as a declaration or as a function, and its parameters, all of them."""
+    found = find_rule(rule) if isinstance(rule, str) else rule
+    if isinstance(found, Rule):
+        return found, found.check(parameters)
+    if not callable(found):
+        raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")
+    if parameters:
+        raise TypeError(f"a function as rule has no parameters, got {', '.join(parameters)}")
+    return found, {}
+
+
+def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
+    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
+    # A rule declared elsewhere is not the one that was spelled, even under its name.
+    return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
+
+
+def native_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> _native.Rule:
+    """The rule for the native loops."""
+    if is_spelled(rule):
+        return _native.Rule(rule.name, list(rule.constants(parameters).values()))
+    return _native.Rule(called_rule(rule, parameters), isinstance(rule, Rule) and rule.uses_norm)
 
 
 def called_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> Called:

@@ -21,7 +21,7 @@ from scwlearn.data.labels import as_signs, binary_classes, label_kind
 from scwlearn.data.rows import Rows
 from scwlearn.learner import Counts, Learner
 from scwlearn.rules import Rule
-from scwlearn.signatures import docstring, settings, signature
+from scwlearn.signatures import Setting, docstring, settings, signature
 
 Array = NDArray[np.float64]
 
@@ -30,9 +30,12 @@ ESTIMATORS = "scwlearn.estimators"
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the classifiers of all rules share: fit, partial_fit and predict on top of a Learner."""
+    """What the classifiers of all rules share: fit, partial_fit and predict on top of a learner."""
 
     _rule: ClassVar[Rule]
+    _with_kernel: ClassVar[bool] = False
+    #: How the model is kept: settings that cannot change once it has begun.
+    _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept",)
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -40,7 +43,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_epochs: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
-    _learner: Learner
+    _learner: Any
+    _began: dict[str, Any]
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the examples in order, `n_epochs` times, starting from the prior.
@@ -57,13 +61,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         with _attributes_kept(self):
-            learner = self._new_learner()
             epochs = _count("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
+            learner = self._begin(rows)
             self.classes_ = binary_classes(labels)
             signs = as_signs(labels, self.classes_)
             random = _random(self.random_state)
-            shuffle = _flag("shuffle", self.shuffle)
+            shuffle = check_flag("shuffle", self.shuffle)
             for _ in range(epochs):
                 learner.learn(rows, signs, order=random.permutation(len(rows)) if shuffle else None)
             self._learner = learner
@@ -87,8 +91,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         with _attributes_kept(self):
             first = not self.__sklearn_is_fitted__()
-            learner = self._new_learner() if first else self._same_learner()
             rows, labels = self._examples(X, y, reset=first)
+            learner = self._begin(rows) if first else self._same_learner()
             if classes is not None:
                 label_kind(classes, name="classes")
                 given = binary_classes(classes, name="classes")
@@ -107,24 +111,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """The score mu.x (and intercept) of each example: its sign is the class, its size the margin."""
         check_is_fitted(self)
-        return self._learner.scores(self._rows(X, reset=False))
+        scores: Array = self._learner.scores(self._rows(X, reset=False))
+        return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each example; a score of exactly 0 gives the second class."""
         scores = self.decision_function(X)
         labels: NDArray[Any] = self.classes_[(scores >= 0).astype(np.intp)]
         return labels
-
-    @property
-    def coef_(self) -> Array:
-        """The mean weights, of shape (1, n_features)."""
-        return self._gaussian("coef_").weights()[np.newaxis, : self.n_features_in_]
-
-    @property
-    def intercept_(self) -> Array:
-        """The mean constant, of shape (1,)."""
-        constant = self._gaussian("intercept_").weights()[self.n_features_in_ :]
-        return constant if len(constant) else np.zeros(1)
 
     @property
     def n_seen_(self) -> int:
@@ -153,7 +147,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # By its rule, which knows where it was declared; a subclass is found by its name as usual.
         if type(self).__module__ != ESTIMATORS:
             return super().__reduce_ex__(protocol)
-        return _new_of_rule, (self._rule,), self.__getstate__()
+        return _new_of_rule, (self._rule, self._with_kernel), self.__getstate__()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
@@ -164,23 +158,27 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _new_learner(self) -> Learner:
-        own = {p.name: getattr(self, p.name) for p in self._rule.parameters}
-        names = ("covariance", "initial_variance") if self._rule.order == 2 else ()
-        how = {name: getattr(self, name) for name in names}
-        return Learner(self._rule, intercept=_flag("fit_intercept", self.fit_intercept), **how, **own)
+    def _new_learner(self, rows: Rows) -> Any:
+        """A learner with the parameters as they are now, about to begin with some rows."""
+        raise NotImplementedError
 
-    def _same_learner(self) -> Learner:
-        """The learner so far, with the rule's parameters as they are now; how it keeps Sigma cannot change."""
-        now = self._new_learner()
-        for name, setting in (("covariance", "covariance"), ("initial_variance",) * 2, ("intercept", "fit_intercept")):
-            began, wanted = getattr(self._learner, name), getattr(now, name)
+    def _begin(self, rows: Rows) -> Any:
+        self._began = {name: getattr(self, name) for name in self._fixed}
+        return self._new_learner(rows)
+
+    def _own_parameters(self) -> dict[str, Any]:
+        return {p.name: getattr(self, p.name) for p in self._rule.parameters}
+
+    def _same_learner(self) -> Any:
+        """The learner so far, with the rule's parameters as they are now; how the model is kept cannot change."""
+        for name in self._fixed:
+            began, wanted = self._began[name], getattr(self, name)
             if began != wanted:
                 raise ValueError(
-                    f"{setting} cannot change from {began!r} to {wanted!r} once the model has begun; "
+                    f"{name} cannot change from {began!r} to {wanted!r} once the model has begun; "
                     "fit it anew or clone it first"
                 )
-        return self._learner.with_parameters(now.parameters)
+        return self._learner.with_parameters(self._own_parameters())
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # Rows checks the values and says where a bad one is; it converts once it knows that a sparse matrix is sound.
@@ -197,22 +195,47 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
 
-    def _gaussian(self, name: str) -> Gaussian:
-        gaussian = self._begun(name).gaussian
-        assert gaussian is not None
-        return gaussian
-
     def _counts(self, name: str) -> Counts:
-        return self._begun(name).counts
+        counts: Counts = self._begun(name).counts
+        return counts
 
-    def _begun(self, name: str) -> Learner:
+    def _begun(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit")
         return self._learner
 
 
-class SecondOrderClassifier(OnlineClassifier):
-    """A classifier that knows how sure it is of each weight."""
+class LinearClassifier(OnlineClassifier):
+    """A classifier with a weight for each feature."""
+
+    @property
+    def coef_(self) -> Array:
+        """The mean weights, of shape (1, n_features)."""
+        return self._gaussian("coef_").weights()[np.newaxis, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Array:
+        """The mean constant, of shape (1,)."""
+        constant = self._gaussian("intercept_").weights()[self.n_features_in_ :]
+        return constant if len(constant) else np.zeros(1)
+
+    def _new_learner(self, rows: Rows) -> Learner:
+        names = ("covariance", "initial_variance") if self._rule.order == 2 else ()
+        how: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return Learner(
+            self._rule, intercept=check_flag("fit_intercept", self.fit_intercept), **how, **self._own_parameters()
+        )
+
+    def _gaussian(self, name: str) -> Gaussian:
+        gaussian: Gaussian | None = self._begun(name).gaussian
+        assert gaussian is not None
+        return gaussian
+
+
+class SecondOrderClassifier(LinearClassifier):
+    """A linear classifier that knows how sure it is of each weight."""
+
+    _fixed = ("covariance", "initial_variance", "fit_intercept")
 
     covariance: str
     initial_variance: float
@@ -220,7 +243,8 @@ class SecondOrderClassifier(OnlineClassifier):
     def margin_variance(self, X: Any) -> Array:
         """x'Sigma x of each example: how unsure its score is."""
         check_is_fitted(self)
-        return self._learner.margin_variances(self._rows(X, reset=False))
+        variances: Array = self._learner.margin_variances(self._rows(X, reset=False))
+        return variances
 
     @property
     def variance_(self) -> Array:
@@ -243,25 +267,34 @@ class SecondOrderClassifier(OnlineClassifier):
 
 def make_estimator(rule: Rule) -> type[OnlineClassifier]:
     """The scikit-learn class of a rule: its parameters as keyword arguments, its formula in the docstring."""
-    defaults = {s.name: s.default for s in settings(rule)}
+    base = LinearClassifier if rule.order == 1 else SecondOrderClassifier
+    return make_class(rule, rule.estimator, base, settings(rule), docstring(rule))
+
+
+def make_class(
+    rule: Rule, name: str, base: type[OnlineClassifier], taken: tuple[Setting, ...], documentation: str
+) -> type[OnlineClassifier]:
+    """A class of that name for a rule, which takes these settings."""
+    defaults = {s.name: s.default for s in taken}
 
     def __init__(self: OnlineClassifier, **given: Any) -> None:
-        for name in given:
-            if name not in defaults:
-                raise TypeError(f"{rule.estimator} has no parameter {name!r}; it has {', '.join(defaults)}")
-        for name, default in defaults.items():
-            setattr(self, name, given.get(name, default))
+        for argument in given:
+            if argument not in defaults:
+                raise TypeError(f"{name} has no parameter {argument!r}; it has {', '.join(defaults)}")
+        for parameter, default in defaults.items():
+            setattr(self, parameter, given.get(parameter, default))
 
-    __init__.__qualname__ = rule.estimator
+    __init__.__qualname__ = name
     # scikit-learn reads the parameters of an estimator from here.
-    __init__.__signature__ = signature(rule)  # type: ignore[attr-defined]
-    base = OnlineClassifier if rule.order == 1 else SecondOrderClassifier
-    body = {"__init__": __init__, "__doc__": docstring(rule), "__module__": ESTIMATORS, "_rule": rule}
-    return type(rule.estimator, (base,), body)
+    __init__.__signature__ = signature(taken)  # type: ignore[attr-defined]
+    return type(
+        name, (base,), {"__init__": __init__, "__doc__": documentation, "__module__": ESTIMATORS, "_rule": rule}
+    )
 
 
-def _new_of_rule(rule: Rule) -> OnlineClassifier:
-    made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), rule.estimator)
+def _new_of_rule(rule: Rule, with_kernel: bool) -> OnlineClassifier:
+    name = rule.kernel_estimator if with_kernel else rule.estimator
+    made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), name)
     return object.__new__(made)
 
 
@@ -293,7 +326,8 @@ def _count(name: str, value: object) -> int:
     return int(value)
 
 
-def _flag(name: str, value: object) -> bool:
+def check_flag(name: str, value: object) -> bool:
+    """A setting that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)

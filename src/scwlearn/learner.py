@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scwlearn import _native
-from scwlearn._native import learn_rows, rule_names, score_rows, work_entries
-from scwlearn.called import OwnRule, called_rule
+from scwlearn._native import learn_rows, score_rows, work_entries
+from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, UnsortedError, as_rows
 from scwlearn.memory import memory_for
-from scwlearn.rules import Parameter, Rule, find_rule
+from scwlearn.rules import Parameter, Rule
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
@@ -26,10 +26,8 @@ Array = NDArray[np.float64]
 #: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
 AUTO_FULL_LIMIT = 500
 
-# Products of these with any value that a row may hold stay finite.
-_INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100)
-
-_SPELLED = frozenset(rule_names())
+#: Products of these with any value that a row may hold stay finite.
+INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100)
 
 #: A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 #: Ctrl-C is answered at once.
@@ -115,22 +113,15 @@ class Learner:
         initial_variance: float = 1.0,
         **parameters: float,
     ) -> None:
-        self.rule = find_rule(rule) if isinstance(rule, str) else rule
-        if isinstance(self.rule, Rule):
-            parameters = self.rule.check(parameters)
-        elif not callable(self.rule):
-            raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")
-        elif parameters:
-            raise TypeError(f"a function as rule has no parameters, got {', '.join(parameters)}")
+        #: The rule's parameters, to be read only; `with_parameters` takes others.
+        self.rule, self.parameters = checked_rule(rule, parameters)
         if not isinstance(covariance, str) or covariance not in ("auto", *COVARIANCES):
             raise ValueError(f"covariance must be one of auto, {', '.join(COVARIANCES)}, got {covariance!r}")
         self.covariance = covariance
         if not isinstance(intercept, bool | np.bool_):
             raise TypeError(f"intercept must be True or False, got {intercept!r}")
         self.intercept = bool(intercept)
-        self.initial_variance = _INITIAL_VARIANCE.check(initial_variance)
-        #: The rule's parameters, to be read only; `with_parameters` takes others.
-        self.parameters = parameters
+        self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.gaussian: Gaussian | None = None
         #: The features by name, to be read only; None for a learner that does not learn from dicts.
         self.names: dict[Any, int] | None = None
@@ -316,14 +307,14 @@ class Learner:
         # checked; a copy of the model would cost more than the work. Nor does a model that is thrown away.
         kept = covariance.entries(gaussian.size)
         safe = is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
-        way_back: AbstractContextManager[None] = _all_or_nothing(None if self.gaussian is None else gaussian, tally)
+        way_back: AbstractContextManager[None] = all_or_nothing(None if self.gaussian is None else gaussian, tally)
         if safe and self.gaussian is not None:
             # One call of the loop, which Ctrl-C comes before or after.
             rows.check()
             self.gaussian, self._tally = gaussian, tally
             way_back = nullcontext()
         with way_back:
-            rule, model = self._native_rule(), gaussian.native(tally)
+            rule, model = native_rule(self.rule, self.parameters), gaussian.native(tally)
             threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
             work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
             for block in rows.blocks(block_rows, places):
@@ -407,7 +398,9 @@ class Learner:
         self.gaussian = self._fitted().writable()
         self._tally = np.require(self._tally, requirements="W")
         names = {} if self.names is None else self.names
-        one = _native.OneByOne(self._native_rule(), self.gaussian.native(self._tally), names, self.intercept)
+        one = _native.OneByOne(
+            native_rule(self.rule, self.parameters), self.gaussian.native(self._tally), names, self.intercept
+        )
         self.__dict__["_named" if named else "_plain"] = one
         return one
 
@@ -415,13 +408,6 @@ class Learner:
         if self.gaussian is None:
             raise ValueError("this learner has not learned from any row yet")
         return self.gaussian
-
-    def _native_rule(self) -> _native.Rule:
-        rule = self.rule
-        # A rule declared elsewhere is not the one that was spelled, even under its name.
-        if is_spelled(rule):
-            return _native.Rule(rule.name, list(rule.constants(self.parameters).values()))
-        return _native.Rule(called_rule(rule, self.parameters), isinstance(rule, Rule) and rule.uses_norm)
 
     def _by_block(self, x: Any, of_block: Callable[[Block], Array]) -> Array:
         rows = self._rows(x)
@@ -443,7 +429,7 @@ class Learner:
 
 
 @contextmanager
-def _all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
+def all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
     """Put the model, if one is given, and the counts back as they were when anything is raised (an error, Ctrl-C)."""
     kept = None if gaussian is None else gaussian.copy()
     counts = tally.copy()
@@ -463,11 +449,6 @@ def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[Non
         what=f"covariance={covariance.name!r} with {size} weights",
         instead='covariance="diagonal" needs only two numbers a feature',
     )
-
-
-def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
-    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
-    return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
 
 
 def _as_vector(x: ArrayLike) -> NDArray[np.float64]:

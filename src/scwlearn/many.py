@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Together, learn_each
-from scwlearn.called import OwnRule
+from scwlearn.called import OwnRule, is_spelled, native_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.covariance.base import zeros
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
-from scwlearn.learner import WORK_OF_A_BLOCK, Counts, Learner, is_spelled, row_numbers
+from scwlearn.learner import WORK_OF_A_BLOCK, Counts, Learner, row_numbers
 from scwlearn.memory import memory_for
 from scwlearn.rules import Rule
 from scwlearn.threads import allowed_threads
@@ -201,7 +201,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Models that keep little, side by side in registers."""
     threads = allowed_threads()
-    rules = [run.learner._native_rule() for run in runs]
+    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
     intercept, start = runs[0].learner.intercept, runs[0].model
     work = np.empty(Together.work_entries(start.covariance.name, start.size, len(runs)))
     together = Together(rules, [run.model.native(run.tally) for run in runs], intercept, threads, work)
@@ -221,7 +221,7 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     # Few models leave some threads over, which a large one can use.
     inside = max(1, threads // len(runs)) if runs[0].model.covariance.shares_work(runs[0].model.size) else 1
     models = [run.model.copy() for run in runs]
-    rules = [run.learner._native_rule() for run in runs]
+    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
     natives = [model.native(run.tally) for model, run in zip(models, runs, strict=True)]
     covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.intercept
     stored = batch.rows.stored / max(1, len(batch.rows))

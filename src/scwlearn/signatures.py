@@ -9,7 +9,7 @@ import inspect
 from dataclasses import dataclass
 from textwrap import indent
 
-from scwlearn.rules import Rule, all_rules
+from scwlearn.rules import Rule, all_rules, estimator_names
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Setting:
     meaning: str
 
 
+_PRIOR = Setting("initial_variance", "float", 1.0, "The prior is N(0, initial_variance I).")
 _SECOND_ORDER = (
     Setting(
         "covariance",
@@ -31,10 +32,47 @@ _SECOND_ORDER = (
         'never moves), or "auto": full while there are few features, else the diagonal that suits the rule. '
         "`covariance_kind_` says which it became.",
     ),
-    Setting("initial_variance", "float", 1.0, "The prior is N(0, initial_variance I)."),
+    _PRIOR,
 )
+_KERNEL = (
+    Setting(
+        "kernel",
+        "str | Callable",
+        "rbf",
+        '"linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed" (X is a kernel matrix), or a '
+        "function of two matrices that returns the kernels of their rows.",
+    ),
+    Setting(
+        "gamma",
+        "float | str",
+        "scale",
+        'For rbf, poly, sigmoid and laplacian: a number, "scale" for 1/(n_features X.var()) of the first batch, or '
+        '"auto" for 1/n_features. `gamma_` says what it became.',
+    ),
+    Setting("degree", "float", 3, "For poly."),
+    Setting("coef0", "float", 1.0, "For poly and sigmoid."),
+    Setting(
+        "budget",
+        "int | None",
+        None,
+        "How many examples the support may have; when it is full, all others are projected on their span. None: as "
+        "many as it takes.",
+    ),
+    Setting(
+        "tolerance",
+        "float",
+        1e-12,
+        "An example is a combination of others if less than this part of its squared length is its own.",
+    ),
+    Setting(
+        "max_support", "int", 20_000, "Without a budget, a larger support is refused: memory grows with its square."
+    ),
+)
+_INTERCEPT = Setting(
+    "fit_intercept", "bool", True, "Whether to learn a constant too, as the weight of a feature that is 1."
+)
+_KERNEL_INTERCEPT = Setting("fit_intercept", "bool", True, "Whether to learn a constant too: it adds 1 to the kernel.")
 _SHARED = (
-    Setting("fit_intercept", "bool", True, "Whether to learn a constant too, as the weight of a feature that is 1."),
     Setting("n_epochs", "int", 1, "How often `fit` goes over the data."),
     Setting("shuffle", "bool", False, "Whether `fit` goes over the data in a new random order in each epoch."),
     Setting("random_state", "int | RandomState | None", None, "The seed for shuffling."),
@@ -42,32 +80,101 @@ _SHARED = (
 
 
 def settings(rule: Rule) -> tuple[Setting, ...]:
-    """The parameters of the estimator of a rule, in order."""
-    own = tuple(Setting(p.name, "float", p.default, _bounded(p.meaning, p.low, p.high)) for p in rule.parameters)
-    return own + (_SECOND_ORDER if rule.order == 2 else ()) + _SHARED
+    """The parameters of the linear estimator of a rule, in order."""
+    return _own(rule) + (_SECOND_ORDER if rule.order == 2 else ()) + (_INTERCEPT, *_SHARED)
+
+
+def kernel_settings(rule: Rule) -> tuple[Setting, ...]:
+    """Those of its kernel estimator."""
+    return _own(rule) + _KERNEL + ((_PRIOR,) if rule.order == 2 else ()) + (_KERNEL_INTERCEPT, *_SHARED)
+
+
+def _own(rule: Rule) -> tuple[Setting, ...]:
+    return tuple(Setting(p.name, "float", p.default, _bounded(p.meaning, p.low, p.high)) for p in rule.parameters)
 
 
 def _bounded(meaning: str, low: float, high: float) -> str:
     return f"{meaning} Strictly between {low:g} and {high:g}."
 
 
-def signature(rule: Rule) -> inspect.Signature:
-    """The signature of the estimator's __init__."""
+def signature(taken: tuple[Setting, ...]) -> inspect.Signature:
+    """The signature of an estimator's __init__."""
     keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter(s.name, keyword, default=s.default, annotation=s.kind) for s in settings(rule)]
+    own = [inspect.Parameter(s.name, keyword, default=s.default, annotation=s.kind) for s in taken]
     return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own])
 
 
+_CLASSES = """classes_ : ndarray of shape (2,)
+    The labels; a score of 0 or more predicts the second.
+"""
+_WEIGHTS = """coef_ : ndarray of shape (1, n_features)
+    The mean weights.
+intercept_ : ndarray of shape (1,)
+    The mean constant; 0 without `fit_intercept`.
+"""
+_UNCERTAINTY = """variance_ : ndarray of shape (1, n_features)
+    The variance of each weight: small where it is sure.
+covariance_ : ndarray of shape (n_features, n_features)
+    Sigma; only with a full covariance.
+covariance_kind_ : str
+    What `covariance` became.
+"""
+_SUPPORT = """n_support_ : int
+    How many examples the support has.
+support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+    The examples in whose span the model lies; not with a precomputed kernel.
+support_ : ndarray of shape (n_support,)
+    Their columns, with a precomputed kernel.
+dual_coef_ : ndarray of shape (1, n_support)
+    The mean as a combination of them.
+gamma_ : float
+    What `gamma` became, if the kernel takes it.
+"""
+_COUNTS = """n_features_in_ : int
+    How many features an example has.
+feature_names_in_ : ndarray of shape (n_features,)
+    Their names, where X was a data frame with names that are strings.
+n_seen_ : int
+    Examples learned from, each epoch counted.
+n_mistakes_ : int
+    Examples that were classified wrongly just before they were learned from.
+n_updates_ : int
+    Examples that changed the model.
+"""
+_LINEAR_EXAMPLE = """>>> from sklearn.datasets import load_breast_cancer
+>>> from sklearn.pipeline import make_pipeline
+>>> from sklearn.preprocessing import StandardScaler
+>>> from scwlearn import {name}
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> model = make_pipeline(StandardScaler(), {name}())
+>>> model.fit(X, y)[-1].n_seen_
+569
+"""
+_KERNEL_EXAMPLE = """>>> from sklearn.datasets import make_moons
+>>> from scwlearn import {name}
+>>> X, y = make_moons(300, noise=0.1, random_state=0)
+>>> model = {name}(gamma=2.0).fit(X, y)
+>>> model.score(X, y) > 0.9
+True
+"""
+
+
 def docstring(rule: Rule) -> str:
-    """The estimator's documentation."""
-    parameters = "\n".join(f"{s.name} : {s.kind}, default={s.default!r}\n    {s.meaning}" for s in settings(rule))
-    second = (
-        "variance_ : ndarray of shape (1, n_features)\n    The variance of each weight: small where it is sure.\n"
-        "covariance_ : ndarray of shape (n_features, n_features)\n    Sigma; only with a full covariance.\n"
-        "covariance_kind_ : str\n    What `covariance` became.\n"
-    )
+    """The documentation of the linear estimator."""
+    attributes = _CLASSES + _WEIGHTS + (_UNCERTAINTY if rule.order == 2 else "") + _COUNTS
+    return _documented(rule, "linear", settings(rule), attributes, _LINEAR_EXAMPLE.format(name=rule.estimator))
+
+
+def kernel_docstring(rule: Rule) -> str:
+    """The documentation of the kernel estimator."""
+    example = _KERNEL_EXAMPLE.format(name=rule.kernel_estimator)
+    return _documented(rule, "kernel", kernel_settings(rule), _CLASSES + _SUPPORT + _COUNTS, example)
+
+
+def _documented(rule: Rule, kind: str, taken: tuple[Setting, ...], attributes: str, example: str) -> str:
+    parameters = "\n".join(f"{s.name} : {s.kind}, default={s.default!r}\n    {s.meaning}" for s in taken)
     formula = indent(inspect.getdoc(rule.function) or rule.title, "    ")
-    return f"""{rule.title}: an online linear classifier.
+    return f"""{rule.title}: an online {kind} classifier.
 
 The step::
 
@@ -79,48 +186,34 @@ Parameters
 
 Attributes
 ----------
-classes_ : ndarray of shape (2,)
-    The labels; a score of 0 or more predicts the second.
-coef_ : ndarray of shape (1, n_features)
-    The mean weights.
-intercept_ : ndarray of shape (1,)
-    The mean constant; 0 without `fit_intercept`.
-{second if rule.order == 2 else ""}n_features_in_ : int
-    How many features an example has.
-feature_names_in_ : ndarray of shape (n_features,)
-    Their names, where X was a data frame with names that are strings.
-n_seen_ : int
-    Examples learned from, each epoch counted.
-n_mistakes_ : int
-    Examples that were classified wrongly just before they were learned from.
-n_updates_ : int
-    Examples that changed the model.
-
+{attributes}
 References
 ----------
 {rule.cite}.
 
 Examples
 --------
->>> from sklearn.datasets import load_breast_cancer
->>> from sklearn.pipeline import make_pipeline
->>> from sklearn.preprocessing import StandardScaler
->>> from scwlearn import {rule.estimator}
->>> X, y = load_breast_cancer(return_X_y=True)
->>> model = make_pipeline(StandardScaler(), {rule.estimator}())
->>> model.fit(X, y)[-1].n_seen_
-569
-"""
+{example}"""
 
 
 def stub() -> str:
     """The type stub of scwlearn.estimators: every class with its signature."""
-    lines = ["from numpy.random import RandomState", ""]
-    lines += ["from scwlearn.classifiers import OnlineClassifier, SecondOrderClassifier", ""]
+    lines = ["from collections.abc import Callable", "", "from numpy.random import RandomState", ""]
+    lines += ["from scwlearn.classifiers import LinearClassifier, SecondOrderClassifier"]
+    lines += ["from scwlearn.kernel.classifiers import KernelClassifier, SecondOrderKernelClassifier", ""]
     for rule in all_rules():
-        arguments = ", ".join(f"{s.name}: {s.kind} = {s.default!r}" for s in settings(rule))
-        base = "OnlineClassifier" if rule.order == 1 else "SecondOrderClassifier"
-        lines += [f"class {rule.estimator}({base}):"]
-        lines += [f"    def __init__(self, *, {arguments}) -> None: ...", ""]
-    lines += [f"__all__ = {[rule.estimator for rule in all_rules()]!r}"]
+        linear, kernel = ("LinearClassifier", "KernelClassifier")
+        if rule.order == 2:
+            linear, kernel = ("SecondOrderClassifier", "SecondOrderKernelClassifier")
+        for name, base, taken in (
+            (rule.estimator, linear, settings(rule)),
+            (rule.kernel_estimator, kernel, kernel_settings(rule)),
+        ):
+            arguments = ", ".join(f"{s.name}: {_annotation(s)} = {s.default!r}" for s in taken)
+            lines += [f"class {name}({base}):", f"    def __init__(self, *, {arguments}) -> None: ...", ""]
+    lines += [f"__all__ = {estimator_names()!r}"]
     return "\n".join(lines) + "\n"
+
+
+def _annotation(setting: Setting) -> str:
+    return setting.kind.replace("Callable", "Callable[..., object]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from contextlib import AbstractContextManager
 from typing import Any
 
 from scwlearn._native import MOST_THREADS
@@ -13,6 +14,12 @@ def allowed_threads() -> int:
     """What threadpoolctl's limits and the environment leave to linear algebra in this process."""
     limits = [library["num_threads"] for library in _blas().info()]
     return min(MOST_THREADS, max(limits, default=_processors()))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keeps BLAS to the calling thread: its threads stay awake after a call, and would be in the way of our own."""
+    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limits
 
 
 @functools.cache

@@ -85,6 +85,14 @@ class Rows:
         counts = np.bincount(x.indices, minlength=self.width) if self._sparse else np.count_nonzero(x, axis=0)
         return counts
 
+    def variance(self) -> float:
+        """The variance of all values, zeros included."""
+        x, count = self._x, self.count * self.width
+        if not self._sparse:
+            return float(np.var(x, dtype=np.float64)) if count else 0.0
+        values = x.data.astype(np.float64)
+        return float(np.square(values).sum() / count - (values.sum() / count) ** 2) if count else 0.0
+
     def check(self) -> None:
         """Raise for the first bad value or index; put rows in order that are not."""
         if self._checked:

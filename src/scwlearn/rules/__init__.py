@@ -16,11 +16,23 @@ from scwlearn.rules.declare import (
     Rule,
     Step,
     all_rules,
+    estimator_names,
     find_rule,
     rule,
 )
 
-__all__ = ["HOLD", "LOOKS", "POWERS_OF_TWO", "Parameter", "Rule", "Step", "all_rules", "find_rule", "rule"]
+__all__ = [
+    "HOLD",
+    "LOOKS",
+    "POWERS_OF_TWO",
+    "Parameter",
+    "Rule",
+    "Step",
+    "all_rules",
+    "estimator_names",
+    "find_rule",
+    "rule",
+]
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -124,6 +124,11 @@ class Rule:
         return self.order == 2
 
     @property
+    def kernel_estimator(self) -> str:
+        """What its class with a kernel is called."""
+        return "Kernel" + self.estimator
+
+    @property
     def year(self) -> int:
         match = re.search(r"\b(19|20)\d\d\b", self.cite)
         return int(match.group()) if match else 9999
@@ -201,11 +206,15 @@ def _declare(function: Callable[..., Step], declaration: dict[str, Any]) -> Rule
     for other in _declared.values():
         # Running a notebook cell again declares the same function again: that one is replaced.
         again = other.name == declared.name and other.function.__module__ == function.__module__
-        if not again and {other.name, other.estimator} & {declared.name, declared.estimator}:
+        if not again and _names(other) & _names(declared):
             where = other.function.__module__
             raise ValueError(f"the name {declared.name} ({declared.estimator}) is taken by {where}")
     _declared[declared.name] = declared
     return declared
+
+
+def _names(rule: Rule) -> set[str]:
+    return {rule.name, rule.estimator, rule.kernel_estimator}
 
 
 def _rule_of_module(module: str, name: str) -> Rule:
@@ -216,6 +225,11 @@ def _rule_of_module(module: str, name: str) -> Rule:
 def all_rules() -> list[Rule]:
     """Every algorithm declared so far, in the order of the tables: first order, then second, each by year."""
     return sorted(_declared.values(), key=lambda r: (r.order, r.year))
+
+
+def estimator_names() -> list[str]:
+    """The scikit-learn classes that are made of the rules: the linear ones, then those with a kernel."""
+    return [rule.estimator for rule in all_rules()] + [rule.kernel_estimator for rule in all_rules()]
 
 
 def find_rule(name: str) -> Rule:

@@ -1,0 +1,92 @@
+// Learning with a kernel: the examples as coordinates in the span of some of them, the support, which grows on the way.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "full.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// The rows of a batch as coordinates on an orthonormal basis, whose vector p is what support example p adds to the span
+// of those before it: their inner products are those of the kernel. What a row has outside the span of the support
+// before the batch is known by its inner products with what the other rows have there (`residuals`). When a row
+// becomes support, it and those behind it get one coordinate more.
+class Coordinates {
+public:
+    explicit Coordinates(const KernelBatch& batch) noexcept
+        : batch_(batch), support_(batch.support), stride_(batch.stride) {}
+
+    const double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * stride_; }
+    std::int64_t support() const noexcept { return support_; }
+
+    // The squared length of what a row has outside the span; 0 where it is too little to tell from rounding.
+    double left(std::int64_t i) const noexcept { return batch_.left[i]; }
+
+    // Takes a row into the support, if it has something outside the span and there is room.
+    bool take(std::int64_t i) noexcept {
+        if (batch_.left[i] == 0.0) return false;
+        const double root = std::sqrt(batch_.left[i]);
+        const double* const residuals = batch_.residuals + i * batch_.rows;
+        double* const own = batch_.coordinates + i * stride_;
+        own[support_] = root;
+        batch_.left[i] = 0.0;
+        for (std::int64_t j = i + 1; j < batch_.rows; ++j) {
+            double* const other = batch_.coordinates + j * stride_;
+            double rest = residuals[j];
+            for (std::int64_t p = batch_.support; p < support_; ++p) rest -= own[p] * other[p];
+            other[support_] = rest / root;
+            const double left = batch_.left[j] - other[support_] * other[support_];
+            batch_.left[j] = left > batch_.least[j] ? left : 0.0;
+        }
+        batch_.taken[support_ - batch_.support] = i;
+        ++support_;
+        if (support_ == batch_.room) std::fill(batch_.left + i, batch_.left + batch_.rows, 0.0);
+        return true;
+    }
+
+private:
+    const KernelBatch& batch_;
+    std::int64_t support_;
+    std::int64_t stride_;
+};
+
+// Sigma in full over the coordinates, in blocks. The first example of the support has the last place in U: what there
+// is no example for yet lies before all others, where it costs nothing.
+class KernelBlocks : public FullBlocks {
+public:
+    KernelBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team, Coordinates& coordinates)
+        : FullBlocks(model, block, rows_to_come, team), coordinates_(coordinates) {}
+
+    template <class RowSet>
+    void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
+        first_ = first;
+        FullBlocks::look(rows, first, count);
+    }
+
+    Look operator[](std::int64_t row) const noexcept {
+        Look look = FullBlocks::operator[](row);
+        look.variance += model_.initial_variance * model_.scalars->growth * coordinates_.left(first_ + row);
+        return look;
+    }
+
+    void move(std::int64_t row, const Step& step, double y, double v) noexcept {
+        const std::int64_t feature = coordinates_.support();
+        if (coordinates_.take(first_ + row)) add_coordinate(row, feature);
+        FullBlocks::move(row, step, y, v);
+    }
+
+private:
+    // U has nothing but a one for it, so that F has what the rows have.
+    void add_coordinate(std::int64_t row, std::int64_t feature) noexcept {
+        const std::int64_t place = places_[feature];
+        begin_no_later_than(place);
+        for (std::int64_t i = row; i < count_; ++i) f_of(i)[place * f_stride()] = coordinates_.row(first_ + i)[feature];
+    }
+
+    Coordinates& coordinates_;
+    std::int64_t first_ = 0;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,47 @@
+// The loops that learn with a kernel, from rows as coordinates. Compiled once for each instruction set, as row_loops.cpp
+// is.
+#include "block_loop.hpp"
+#include "covariance.hpp"
+#include "kernel.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+namespace {
+
+template <bool kNorm>
+std::int64_t learn_first_order(const KernelBatch& batch, const Task& task, Counts& counts) {
+    Coordinates coordinates(batch);
+    Model model(task.memory, kIdentity);
+    Round round(task);
+    const auto row = [&](std::int64_t i) {
+        return DenseRow<double>(coordinates.row(i), coordinates.support(), false);
+    };
+    for (std::int64_t i = 0; i < batch.rows; ++i) {
+        Look look = Identity::look(row(i), model);
+        look.variance += model.initial_variance * coordinates.left(i);
+        const Step step = round.ask(i, look, model);
+        if (!moves(step)) continue;
+        coordinates.take(i);
+        Identity::move<kNorm>(row(i), model, step, task.labels[i], look.variance);
+    }
+    counts = round.counts;
+    return coordinates.support();
+}
+
+std::int64_t learn_second_order(const KernelBatch& batch, const Task& task, Counts& counts) {
+    Coordinates coordinates(batch);
+    Model model(task.memory, kFull);
+    Round round(task);
+    Team team(task.threads);
+    KernelBlocks full(model, rows_at_once(task), batch.rows, team, coordinates);
+    learn_blocks(task, Dense<double>{task.rows}, full, model, round, [](std::int64_t) { return false; });
+    counts = round.counts;
+    return coordinates.support();
+}
+
+}  // namespace
+
+extern constinit const KernelLoops kernel_loops{&learn_first_order<false>, &learn_first_order<true>,
+                                                &learn_second_order};
+
+}  // namespace scwlearn::SCWLEARN_SET

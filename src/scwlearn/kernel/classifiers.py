@@ -1,0 +1,154 @@
+"""The scikit-learn face of a kernel learner; estimators.py makes one class of it for each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from scwlearn.classifiers import OnlineClassifier, check_flag, make_class
+from scwlearn.data.rows import Rows
+from scwlearn.kernel.functions import PARAMETERS, PRECOMPUTED, Kernel
+from scwlearn.kernel.learner import KernelLearner
+from scwlearn.rules import Rule
+from scwlearn.signatures import kernel_docstring, kernel_settings
+
+Array = NDArray[np.float64]
+
+
+class KernelClassifier(OnlineClassifier):
+    """A classifier that compares examples by a kernel."""
+
+    _with_kernel = True
+    _fixed: ClassVar[tuple[str, ...]] = (
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "budget",
+        "tolerance",
+        "max_support",
+        "fit_intercept",
+    )
+
+    kernel: str | Callable[..., Any]
+    gamma: float | str
+    degree: float
+    coef0: float
+    budget: int | None
+    tolerance: float
+    max_support: int
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        if self.kernel == PRECOMPUTED:
+            raise ValueError(
+                "partial_fit does not work with kernel='precomputed': its examples are columns of one matrix; use fit, "
+                "or pass the kernel as a function"
+            )
+        return super().partial_fit(X, y, classes)
+
+    partial_fit.__doc__ = OnlineClassifier.partial_fit.__doc__
+
+    @property
+    def n_support_(self) -> int:
+        """How many examples the support has."""
+        count: int = self._begun("n_support_").support.count
+        return count
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The examples in whose span the model lies."""
+        learner = self._begun("support_vectors_")
+        if learner.kernel.is_precomputed:
+            raise AttributeError("support_vectors_ is not known with a precomputed kernel; support_ has their columns")
+        return learner.support.examples
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """The columns of these examples in a precomputed kernel matrix."""
+        learner = self._begun("support_")
+        if not learner.kernel.is_precomputed:
+            raise AttributeError("support_ is for a precomputed kernel; support_vectors_ has the examples")
+        columns: NDArray[np.intp] = learner.support.examples
+        return columns
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The mean as a combination of the support, of shape (1, n_support)."""
+        coefficients: Array = self._begun("dual_coef_").dual_coefficients()
+        return coefficients[np.newaxis]
+
+    @property
+    def gamma_(self) -> float:
+        """What `gamma` became."""
+        parameters = self._begun("gamma_").kernel.parameters
+        if "gamma" not in parameters:
+            raise AttributeError(f"kernel {self.kernel!r} takes no gamma")
+        gamma: float = parameters["gamma"]
+        return gamma
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags
+
+    def _new_learner(self, rows: Rows) -> KernelLearner:
+        how: dict[str, Any] = {name: getattr(self, name) for name in ("initial_variance",) if self._rule.order == 2}
+        return KernelLearner(
+            self._rule,
+            kernel=Kernel(self.kernel, self._kernel_parameters(rows)),
+            intercept=check_flag("fit_intercept", self.fit_intercept),
+            budget=self.budget,
+            tolerance=self.tolerance,
+            max_support=self.max_support,
+            **how,
+            **self._own_parameters(),
+        )
+
+    def _kernel_parameters(self, rows: Rows) -> dict[str, float]:
+        known = PARAMETERS.get(self.kernel, {}) if isinstance(self.kernel, str) else {}
+        given = {"degree": self.degree, "coef0": self.coef0}
+        found = {name: _number(name, given[name]) for name in known if name in given}
+        return found | {"gamma": _gamma(self.gamma, rows)} if "gamma" in known else found
+
+
+class SecondOrderKernelClassifier(KernelClassifier):
+    """A kernel classifier that knows how sure it is of each score."""
+
+    _fixed = (*KernelClassifier._fixed, "initial_variance")
+
+    initial_variance: float
+
+    def margin_variance(self, X: Any) -> Array:
+        """x'Sigma x of each example, in the space of the kernel: how unsure its score is."""
+        check_is_fitted(self)
+        variances: Array = self._learner.margin_variances(self._rows(X, reset=False))
+        return variances
+
+
+def make_kernel_estimator(rule: Rule) -> type[OnlineClassifier]:
+    """The scikit-learn class of a rule with a kernel."""
+    base = KernelClassifier if rule.order == 1 else SecondOrderKernelClassifier
+    return make_class(rule, rule.kernel_estimator, base, kernel_settings(rule), kernel_docstring(rule))
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def _gamma(gamma: Any, rows: Rows) -> float:
+    if gamma == "auto":
+        return 1.0 / max(1, rows.width)
+    if gamma == "scale":
+        rows.check()
+        variance = rows.variance()
+        return 1.0 / (max(1, rows.width) * variance) if variance > 0 else 1.0
+    if isinstance(gamma, str) or _number("gamma", gamma) <= 0:
+        raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {gamma!r}")
+    return float(gamma)

@@ -1,0 +1,301 @@
+"""A kernel learner: a rule run over rows that are compared by a kernel. Labels are -1 and +1 from here inward."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scwlearn._native import learn_coordinates, work_entries
+from scwlearn.called import OwnRule, checked_rule, native_rule
+from scwlearn.covariance import Gaussian, Growing, Identity
+from scwlearn.covariance.gaussian import GROWTH
+from scwlearn.data.labels import check_signs
+from scwlearn.data.rows import Rows, as_rows
+from scwlearn.kernel.functions import Kernel, KernelFunction, check_symmetric
+from scwlearn.kernel.support import Support
+from scwlearn.learner import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
+from scwlearn.memory import memory_for
+from scwlearn.rules import Parameter, Rule
+from scwlearn.threads import allowed_threads, one_blas_thread
+
+Array = NDArray[np.float64]
+
+# Rows whose kernels are computed at once: enough for products of matrices, few beside the support.
+_ROWS_AT_ONCE = 128
+# Rows that are only scored can be more: nothing but memory grows with them.
+_ROWS_SCORED_AT_ONCE = 1024
+
+_ROWS_WITH_THEMSELVES = 64
+
+# What rounding does to the squared length of an example, relatively.
+_ROUNDING = 1e-15
+_TOLERANCE = Parameter("tolerance", 1e-12, "", low=0.0, high=1.0)
+
+
+class KernelLearner:
+    """An algorithm at work in the space of a kernel, on labels -1 and +1.
+
+    The Gaussian over the weights is kept exactly, in coordinates on the span of the support: the examples that moved it
+    and that were not combinations of others.
+
+    Parameters
+    ----------
+    rule : str, Rule or function
+        As for `Learner`.
+    kernel : str, function or Kernel
+        "linear", "rbf", "poly", "sigmoid", "laplacian" or "cosine", computed by scikit-learn; "precomputed" for rows
+        of a kernel matrix; or a function of two matrices that returns the kernels of their rows.
+    kernel_parameters : dict, optional
+        gamma, degree and coef0, as the kernel takes them.
+    intercept : bool
+        Whether to add 1 to the kernel, which makes it learn a constant.
+    initial_variance : float
+        The prior is N(0, initial_variance I).
+    budget : int, optional
+        How many examples the support may have. When it is full, all others are projected on their span.
+    tolerance : float
+        An example is a combination of others if less than this part of its squared length is its own.
+    max_support : int
+        Without a budget: more examples than these are refused. Memory and time grow with their square.
+    **parameters : float
+        The rule's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scwlearn.kernel import KernelLearner
+    >>> x = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> xor = KernelLearner("scw1", kernel="rbf", kernel_parameters={"gamma": 1.0}, C=1.0)
+    >>> xor.learn(x, [-1, -1, 1, 1])
+    Counts(seen=4, mistakes=3, updates=4)
+    >>> np.sign(xor.scores(x))
+    array([-1., -1.,  1.,  1.])
+    """
+
+    def __init__(
+        self,
+        rule: str | Rule | OwnRule = "scw1",
+        *,
+        kernel: str | KernelFunction | Kernel = "rbf",
+        kernel_parameters: dict[str, float] | None = None,
+        intercept: bool = False,
+        initial_variance: float = 1.0,
+        budget: int | None = None,
+        tolerance: float = 1e-12,
+        max_support: int = 20_000,
+        **parameters: float,
+    ) -> None:
+        self.rule, self.parameters = checked_rule(rule, parameters)
+        if not isinstance(intercept, bool | np.bool_):
+            raise TypeError(f"intercept must be True or False, got {intercept!r}")
+        if not isinstance(kernel, Kernel):
+            kernel = Kernel(kernel, kernel_parameters or {})
+        elif kernel_parameters:
+            raise TypeError("a Kernel has its own parameters; kernel_parameters is for names")
+        self.kernel = replace(kernel, constant=bool(intercept))
+        self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
+        self.budget = None if budget is None else _whole("budget", budget)
+        self.tolerance = _TOLERANCE.check(tolerance)
+        self.max_support = _whole("max_support", max_support)
+        self.support = Support()
+        self.gaussian = Gaussian.prior(self._covariance(), 0, self.initial_variance)
+        #: How many features the rows have, or columns the kernel matrix; None before the first.
+        self.n_features: int | None = None
+        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
+
+    @property
+    def counts(self) -> Counts:
+        """What this learner has gone through so far."""
+        return Counts(*self._tally.tolist())
+
+    def with_parameters(self, parameters: dict[str, float]) -> KernelLearner:
+        """A learner on the same model, in the same memory, with other values of the rule's parameters."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.rule, other.parameters = checked_rule(self.rule, parameters)
+        return other
+
+    def __copy__(self) -> KernelLearner:
+        # A copy that shared its memory would learn for both.
+        other = self.with_parameters(self.parameters)
+        other.gaussian, other.support = self.gaussian.copy(), self.support.copy()
+        other._tally = self._tally.copy()
+        return other
+
+    def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
+        """Learn from each row in turn, in their order or the one given; what happened on the way.
+
+        All or nothing: after an error everything is as it was.
+        """
+        return self._learn(as_rows(x), y, order, None)
+
+    def trace(self, x: Any, y: ArrayLike) -> Trace:
+        """Learn from each row in turn; what each round looked like."""
+        rows = as_rows(x)
+        lines = np.zeros((len(rows), len(Trace._fields)))
+        self._learn(rows, y, None, lines)
+        return Trace(*lines.T)
+
+    def scores(self, x: Any) -> Array:
+        """mu.x for each row."""
+        weights = self.dual_coefficients()
+
+        def of_block(block: Any) -> Array:
+            scores: Array = self._with_support(block) @ weights
+            return scores
+
+        return self._by_block(x, of_block)
+
+    def margin_variances(self, x: Any) -> Array:
+        """x'Sigma x for each row: how unsure its score is."""
+        if self.kernel.is_precomputed:
+            raise ValueError("how unsure a score is needs the kernel of an example with itself; precomputed has none")
+        unseen = self.initial_variance * self.gaussian.scalars[GROWTH]
+
+        def of_block(block: Any) -> Array:
+            inside = self.support.coordinates(self._with_support(block))
+            outside = np.maximum(self._lengths(block) - np.einsum("ij,ij->i", inside, inside), 0.0)
+            variances: Array = self.gaussian.margin_variances(self._padded(inside)) + unseen * outside
+            return variances
+
+        return self._by_block(x, of_block)
+
+    def dual_coefficients(self) -> Array:
+        """c with mu = the sum of c_p (support example p)."""
+        return self.support.coefficients(self.gaussian.weights()[: self.support.count])
+
+    def _learn(self, rows: Rows, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
+        self._check_width(rows)
+        if self.kernel.is_precomputed and rows.width != len(rows):
+            raise ValueError(f"a precomputed kernel is a square matrix, got {len(rows)} x {rows.width}")
+        labels = check_signs(y, len(rows))
+        places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
+        before, state = self.counts, (self.support, self.gaussian, self.n_features, self._tally)
+        self.gaussian, self._tally = self.gaussian.writable(), np.require(self._tally, requirements="W")
+        try:
+            threads = allowed_threads()
+            with all_or_nothing(self.gaussian, self._tally), one_blas_thread():
+                for block in rows.blocks(_ROWS_AT_ONCE, None if order is None else places):
+                    part = slice(block.start, block.start + block.count)
+                    chosen = places[part]
+                    trace = None if lines is None else lines[part]
+                    self._learn_block(block.matrix(), chosen, labels[chosen], trace, threads)
+                self.n_features = rows.width
+        except BaseException:
+            self.support, self.gaussian, self.n_features, self._tally = state
+            raise
+        return self.counts - before
+
+    def _learn_block(
+        self, x: Any, numbers: NDArray[np.intp], labels: NDArray[np.int8], lines: Array | None, threads: int
+    ) -> None:
+        count, known = len(numbers), self.support.count
+        kernels = self._with_each_other(x, numbers)
+        inside = self.support.coordinates(self._with_support(x))
+        self._make_room(known + count)
+        residuals = kernels - inside @ inside.T
+        lengths = np.maximum(kernels.diagonal(), 0.0)
+        least = self.tolerance * lengths
+        # What is left of a length is not to come out too small. Divided by too short a vector, coordinates on it become
+        # too long, and nothing can take that back; if they are too short, what is missing is left for a later one.
+        left = residuals.diagonal() + _ROUNDING * lengths
+        left[left <= least] = 0.0
+        room = self.budget or self.max_support + 1
+        if known >= room:
+            left[:] = 0.0
+        covariance, size = self.gaussian.covariance, self.gaussian.size
+        coordinates = self._padded(inside)
+        at_once = min(covariance.block(size, size), count)
+        taken = learn_coordinates(
+            native_rule(self.rule, self.parameters),
+            self.gaussian.native(self._tally),
+            coordinates,
+            residuals,
+            left,
+            least,
+            labels,
+            np.empty(work_entries(covariance.name, size, at_once)),
+            lines,
+            known,
+            room,
+            at_once,
+            threads if covariance.shares_work(size) else 1,
+        )
+        if not taken:
+            return
+        self.support = self.support.extended(
+            numbers[taken] if self.kernel.is_precomputed else x[taken], coordinates[taken, : known + len(taken)]
+        )
+        if self.budget is None and self.support.count > self.max_support:
+            raise ValueError(
+                f"the support has reached max_support={self.max_support} examples, after "
+                f"{self.counts.seen} rows; allow more, or set a budget"
+            )
+
+    def _with_support(self, x: Any) -> Array:
+        if not self.support.count:
+            return np.zeros((x.shape[0], 0))
+        if self.kernel.is_precomputed:
+            return self.kernel.checked(_columns(x, self.support.examples), (x.shape[0], self.support.count))
+        return self.kernel(x, self.support.examples)
+
+    def _with_each_other(self, x: Any, numbers: NDArray[np.intp]) -> Array:
+        if self.kernel.is_precomputed:
+            kernels = self.kernel.checked(_columns(x, numbers), (len(numbers),) * 2)
+        else:
+            kernels = self.kernel(x, x)
+        check_symmetric(kernels)
+        return np.ascontiguousarray(kernels)
+
+    def _lengths(self, x: Any) -> Array:
+        """The squared length of each row: its kernel with itself."""
+        # Pairs are all that a kernel gives; so few of them that those not asked for cost little.
+        parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
+        return np.concatenate([self.kernel(part, part).diagonal() for part in parts])
+
+    def _make_room(self, wanted: int) -> None:
+        size = self.gaussian.size
+        if wanted <= size:
+            return
+        wider = max(2 * size, -(-wanted // 16) * 16)
+        needed = 2 * 8 * (self.gaussian.covariance.entries(wider) + wider * wider)
+        instead = "set a budget, or a larger tolerance"
+        with memory_for(needed, what=f"a support of up to {wider} examples", instead=instead):
+            self.gaussian = self.gaussian.widened(size, wider - size)
+
+    def _padded(self, coordinates: Array) -> Array:
+        padded = np.zeros((len(coordinates), self.gaussian.size))
+        padded[:, : coordinates.shape[1]] = coordinates
+        return padded
+
+    def _by_block(self, x: Any, of_block: Any) -> Array:
+        rows = as_rows(x)
+        if self.n_features is None:
+            raise ValueError("this learner has not learned from any row yet")
+        self._check_width(rows)
+        parts = [of_block(block.matrix()) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _check_width(self, rows: Rows) -> None:
+        if self.n_features is not None and rows.width != self.n_features:
+            raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
+
+    def _covariance(self) -> Any:
+        first_order = isinstance(self.rule, Rule) and self.rule.order == 1
+        return Identity() if first_order else Growing()
+
+
+def _columns(x: Any, numbers: NDArray[np.intp]) -> Any:
+    chosen = x[:, numbers]
+    return chosen.toarray() if hasattr(chosen, "toarray") else chosen
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)

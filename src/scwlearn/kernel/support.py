@@ -1,0 +1,79 @@
+"""The support: the examples whose span a kernel model lives in, and coordinates in that span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import solve_triangular
+
+Array = NDArray[np.float64]
+
+# Triangular systems are solved by so many unknowns at a time: the rest is products of matrices.
+_PANEL = 256
+
+
+@dataclass
+class Support:
+    """Examples p = 0, 1, .. in the order in which they came, and L with L L' = K, their kernel matrix.
+
+    What example p adds to the span of those before it, scaled to length 1, is vector p of an orthonormal basis, and
+    L[p] are the example's coordinates on it. Those of any other x solve L t = k, k the kernel of x with the support;
+    kernels are inner products of coordinates, but for what lies outside the span.
+    """
+
+    #: Rows of the examples' features, or their numbers where the kernel matrix was computed by the user.
+    examples: Any = None
+    count: int = 0
+    _factor: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def factor(self) -> Array:
+        """L, a view."""
+        return self._factor[: self.count, : self.count]
+
+    def extended(self, examples: Any, coordinates: Array) -> Support:
+        """With more examples: their rows, and their coordinates, each one longer than that before."""
+        count = self.count + len(coordinates)
+        factor = self._factor
+        if count > len(factor):
+            factor = np.zeros((max(2 * len(factor), count),) * 2)
+            factor[: self.count, : self.count] = self.factor
+        factor[self.count : count, :count] = coordinates
+        return Support(_stacked(self.examples, examples), count, factor)
+
+    def copy(self) -> Support:
+        """The same support in memory of its own."""
+        return Support(self.examples, self.count, self._factor.copy())
+
+    def coordinates(self, kernels: Array) -> Array:
+        """Those of some examples, one a row, from their kernels with the support."""
+        found = np.empty_like(kernels)
+        for part in self._panels():
+            rest = kernels[:, part] - found[:, : part.start] @ self._factor[part, : part.start].T
+            found[:, part] = solve_triangular(self._factor[part, part], rest.T, lower=True, check_finite=False).T
+        return found
+
+    def coefficients(self, vector: Array) -> Array:
+        """c with vector = the sum of c_p (example p), for a vector of the span given by its coordinates."""
+        found = vector.copy()
+        for part in reversed(self._panels()):
+            found[part] -= self._factor[part.stop : self.count, part].T @ found[part.stop :]
+            found[part] = solve_triangular(
+                self._factor[part, part], found[part], lower=True, trans="T", check_finite=False
+            )
+        return found
+
+    def _panels(self) -> list[slice]:
+        return [slice(i, min(i + _PANEL, self.count)) for i in range(0, self.count, _PANEL)]
+
+
+def _stacked(before: Any, more: Any) -> Any:
+    if before is None:
+        return more
+    if sparse.issparse(before):
+        return sparse.vstack([before, more], format="csr")
+    return np.concatenate([before, more])

@@ -1,0 +1,389 @@
+"""Learning with kernels: Lemma 1 as corrected, the linear kernel beside the explicit learner, the budget, bad input."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from reference import FIRST_ORDER, GAUSSIAN_FORM
+from scwlearn import Learner, _native
+from scwlearn.data.synthetic import make_synthetic
+from scwlearn.kernel import Kernel, KernelLearner
+from scwlearn.rules import all_rules
+
+pytestmark = pytest.mark.native
+
+RULES = [rule.name for rule in all_rules()]
+SECOND_ORDER = [rule.name for rule in all_rules() if rule.order == 2]
+VARIANCES = [0.5, 1.0, 3.0]
+
+
+def rings(rows, seed=0, noise=0.05):
+    """Two classes that no plane separates, with some labels wrong."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1, 1], rows)
+    angle, radius = rng.uniform(0, 2 * np.pi, rows), np.where(y > 0, 1.0, 2.0) + 0.15 * rng.normal(size=rows)
+    y[rng.random(rows) < noise] *= -1
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+
+
+def rbf(x, z, gamma=1.0):
+    return pairwise_kernels(x, z, metric="rbf", gamma=gamma)
+
+
+def lemma_1(name, kernels, y, a):
+    """The recursion of the corrected lemma over a kernel matrix, as it stands in docs/kernels.md."""
+    updated, nu, pi = [], np.zeros(0), np.zeros((0, 0))
+    scores, variances = [], []
+    grown = 1.0
+    for i, label in enumerate(y):
+        k = kernels[i, updated]
+        c = pi @ k
+        unseen = a * grown
+        f, v = nu @ k, k @ c + unseen * kernels[i, i]
+        scores.append(f)
+        variances.append(v)
+        step = GAUSSIAN_FORM[name](label * f, v, i + 1)
+        if step is None:
+            continue
+        alpha, beta, _, grow = step
+        nu = np.append(nu + alpha * label * c, unseen * alpha * label)
+        pi = pi - beta * np.outer(c, c)
+        edge = -unseen * beta * c
+        pi = np.block([[pi, edge[:, None]], [edge[None, :], np.array([[-(unseen**2) * beta]])]]) * grow
+        grown *= grow
+        updated.append(i)
+    return np.array(scores), np.array(variances), updated
+
+
+@pytest.mark.parametrize("a", VARIANCES)
+@pytest.mark.parametrize("rule", sorted(set(SECOND_ORDER) - {"second_order_perceptron", "narow", "iellip"}))
+def test_a_learner_does_what_the_lemma_says(rule, a):
+    x, y = rings(300)
+    scores, variances, updated = lemma_1(rule, rbf(x, x), y, a)
+    learner = KernelLearner(rule, kernel_parameters={"gamma": 1.0}, initial_variance=a, **defaults_of(rule))
+    trace = learner.trace(x, y)
+    assert np.flatnonzero(trace.alpha).tolist() == updated
+    np.testing.assert_allclose(trace.score, scores, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(trace.variance, variances, rtol=1e-6, atol=1e-9)
+    assert learner.support.count <= len(updated)
+
+
+def defaults_of(rule):
+    """The parameters that the reference takes unless told."""
+    names = ("C", "eta", "r", "b", "c")
+    function = GAUSSIAN_FORM.get(rule) or FIRST_ORDER[rule]
+    given = function.__defaults__ or ()
+    taken = function.__code__.co_varnames[function.__code__.co_argcount - len(given) : function.__code__.co_argcount]
+    return {name: value for name, value in zip(taken, given, strict=True) if name in names}
+
+
+def assert_twins(rule, x, y, a, **parameters):
+    covariance = "full" if rule in SECOND_ORDER else "identity"
+    explicit = Learner(rule, covariance=covariance, initial_variance=a, **parameters)
+    kernel = KernelLearner(rule, kernel="linear", initial_variance=a, **parameters)
+    expected, got = explicit.trace(x, y), kernel.trace(x, y)
+    assert kernel.counts == explicit.counts
+    np.testing.assert_allclose(got.score, expected.score, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(kernel.scores(x), explicit.scores(x), rtol=0, atol=1e-8)
+    # Rounding takes some more examples for independent.
+    assert kernel.support.count <= 1.5 * x.shape[1]
+    if rule in SECOND_ORDER:
+        np.testing.assert_allclose(kernel.margin_variances(x[:50]), explicit.margin_variances(x[:50]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("a", VARIANCES)
+@pytest.mark.parametrize("rule", RULES)
+def test_the_linear_kernel_is_the_explicit_learner(rule, a):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(700, 12))
+    y = np.where(x @ rng.normal(size=12) + rng.normal(size=700) > 0, 1, -1)
+    assert_twins(rule, x, y, a)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("a", VARIANCES)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("name", "width"), [("svmguide3", 21), ("splice", 60)])
+def test_the_linear_kernel_is_the_explicit_learner_on_real_data(name, width, rule, a, load_data):
+    x, y = load_data(name, width)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert_twins(rule, x[order], y[order], a)
+
+
+@pytest.mark.parametrize("a", VARIANCES)
+@pytest.mark.parametrize("rule", RULES)
+def test_the_linear_kernel_is_the_explicit_learner_on_synthetic_data(rule, a):
+    x, y = make_synthetic(1000, label_noise=0.1)
+    assert_twins(rule, x, y, a)
+
+
+# Blocks, threads, instruction sets
+
+
+@pytest.mark.parametrize("rule", ["scw1", "cw", "iellip", "pa1"])
+def test_rows_in_any_number_of_batches_teach_the_same(rule):
+    x, y = rings(400)
+    whole = KernelLearner(rule)
+    whole.learn(x, y)
+    for size in (1, 7, 100):
+        parts = KernelLearner(rule)
+        for start in range(0, len(y), size):
+            parts.learn(x[start : start + size], y[start : start + size])
+        assert parts.counts == whole.counts
+        np.testing.assert_allclose(parts.scores(x), whole.scores(x), rtol=0, atol=1e-7)
+
+
+def test_threads_change_not_a_bit(monkeypatch):
+    x, y = rings(500)
+    states = set()
+    for threads in (1, 2, 3):
+        monkeypatch.setattr("scwlearn.kernel.learner.allowed_threads", lambda count=threads: count)
+        monkeypatch.setattr("scwlearn.covariance.growing.Growing.shares_work", lambda self, size: True)
+        learner = KernelLearner("scw1", kernel_parameters={"gamma": 4.0})
+        learner.learn(x, y)
+        states.add((learner.gaussian.memory.tobytes(), learner.counts))
+    assert len(states) == 1
+
+
+def test_every_instruction_set_does_the_same():
+    x, y = rings(300)
+    found = []
+    for name in _native.instruction_sets():
+        _native.use_instruction_set(name)
+        learner = KernelLearner("scw1")
+        learner.learn(x, y)
+        found.append((learner.counts, learner.scores(x)))
+    _native.use_instruction_set(_native.instruction_sets()[0])
+    for counts, scores in found[1:]:
+        assert counts == found[0][0]
+        np.testing.assert_allclose(scores, found[0][1], rtol=0, atol=1e-8)
+
+
+def test_the_variance_stays_positive_in_a_long_run():
+    # Thousands of updates, most of them at points where there were many before.
+    x, y = rings(6000, noise=0.2)
+    for rule in ("cw", "scw1", "arow", "nherd"):
+        learner = KernelLearner(rule, kernel_parameters={"gamma": 0.5})
+        trace = learner.trace(x, y)
+        assert learner.counts.updates > 2000
+        assert trace.variance.min() > 0
+        assert np.isfinite(trace.score).all()
+        eigenvalues = np.linalg.eigvalsh(learner.gaussian.matrix())
+        assert eigenvalues.min() > -1e-12
+
+
+# Kinds of kernels and rows
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"])
+def test_a_kernel_by_name_is_that_function_and_that_matrix(kernel):
+    x, y = rings(200)
+    parameters = {name: 0.7 for name in ("gamma",) if name in Kernel(kernel).parameters}
+    given = Kernel(kernel).parameters | parameters
+
+    def function(a, b):
+        return pairwise_kernels(a, b, metric=kernel, **given)
+
+    named = KernelLearner("scw1", kernel=kernel, kernel_parameters=parameters)
+    own = KernelLearner("scw1", kernel=function)
+    computed = KernelLearner("scw1", kernel="precomputed")
+    counts = {named.learn(x, y), own.learn(x, y), computed.learn(function(x, x), y)}
+    assert len(counts) == 1
+    np.testing.assert_allclose(own.scores(x), named.scores(x), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(computed.scores(function(x, x)), named.scores(x), rtol=0, atol=1e-12)
+    assert np.array_equal(
+        computed.support.examples, [np.flatnonzero((x == s).all(axis=1))[0] for s in named.support.examples]
+    )
+
+
+def test_sparse_rows_are_dense_rows():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 30)) * (rng.random((300, 30)) < 0.2)
+    y = np.where(x[:, 0] * x[:, 1] + x[:, 2] > 0, 1, -1)
+    dense, thin = KernelLearner("scw1"), KernelLearner("scw1")
+    assert dense.learn(x, y) == thin.learn(sparse.csr_array(x), y)
+    np.testing.assert_allclose(thin.scores(sparse.csr_array(x)), dense.scores(x), rtol=0, atol=1e-9)
+    assert sparse.issparse(thin.support.examples)
+
+
+def test_an_intercept_adds_one_to_the_kernel():
+    x, y = rings(200)
+    with_constant = KernelLearner("scw1", intercept=True)
+    by_hand = KernelLearner("scw1", kernel=lambda a, b: rbf(a, b) + 1.0)
+    assert with_constant.learn(x, y) == by_hand.learn(x, y)
+    assert np.array_equal(with_constant.scores(x), by_hand.scores(x))
+
+
+def test_an_order_is_that_of_the_rows():
+    x, y = rings(300)
+    order = np.random.default_rng(3).permutation(300)
+    ordered, plain = KernelLearner("scw1"), KernelLearner("scw1")
+    assert ordered.learn(x, y, order=order) == plain.learn(x[order], y[order])
+    assert np.array_equal(ordered.scores(x), plain.scores(x))
+
+
+def test_a_copy_and_a_pickle_go_on_alone():
+    x, y = rings(400)
+    learner = KernelLearner("scw1")
+    learner.learn(x[:200], y[:200])
+    others = [copy.copy(learner), pickle.loads(pickle.dumps(learner))]
+    before = learner.scores(x)
+    for other in others:
+        other.learn(x[200:], y[200:])
+    assert np.array_equal(learner.scores(x), before)
+    learner.learn(x[200:], y[200:])
+    for other in others:
+        assert np.array_equal(other.scores(x), learner.scores(x))
+
+
+# The budget
+
+
+def test_a_full_support_projects_what_comes_on_its_span():
+    x, y = rings(600)
+    learner = KernelLearner("scw1", budget=25)
+    learner.learn(x, y)
+    assert learner.support.count == 25
+    # From there on it is the explicit learner on the coordinates in that span.
+    size = learner.gaussian.size
+    first = KernelLearner("scw1", budget=25)
+    begun = next(n for n in range(25, 600) if _support_after(x[:n], y[:n]) == 25)
+    first.learn(x[:begun], y[:begun])
+    explicit = Learner("scw1", covariance="full")
+    explicit.learn(np.zeros((1, 25)), [1])
+    explicit.gaussian = first.gaussian.copy()
+    coordinates = np.zeros((600 - begun, size))
+    coordinates[:, :25] = first.support.coordinates(rbf(x[begun:], first.support.examples))
+    explicit.gaussian = explicit.gaussian.widened(explicit.gaussian.size, size - explicit.gaussian.size)
+    trace = explicit.trace(coordinates, y[begun:])
+    assert np.array_equal(trace.alpha != 0, first.trace(x[begun:], y[begun:]).alpha != 0)
+
+
+def _support_after(x, y):
+    learner = KernelLearner("scw1", budget=25)
+    learner.learn(x, y)
+    return learner.support.count
+
+
+def test_a_larger_tolerance_keeps_fewer_examples():
+    x, y = rings(600)
+    kept = []
+    for tolerance in (1e-12, 1e-3, 0.1, 0.5):
+        learner = KernelLearner("scw1", tolerance=tolerance)
+        learner.learn(x, y)
+        kept.append(learner.support.count)
+        assert (learner.scores(x) > 0).mean() > 0
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] > 2 * kept[-1]
+
+
+# Bad input
+
+
+def test_what_is_refused_changes_nothing():
+    x, y = rings(400)
+    learner = KernelLearner("scw1", max_support=80)
+    learner.learn(x[:100], y[:100])
+    before = pickle.dumps(learner)
+    calls = []
+
+    def spoiled(a, b):
+        calls.append(a)
+        kernels = rbf(a, b)
+        if len(calls) > 3:
+            kernels[0, 0] = np.nan
+        return kernels
+
+    bad = x.copy()
+    bad[350, 1] = np.nan
+    for rows, labels, message in (
+        (x, y, "max_support=80"),
+        (bad, y, "NaN"),
+        (x[:, :1], y, "1 features"),
+        (x, y[:-1], "labels|length|400"),
+        (x, np.full(400, 3), "-1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learner.learn(rows, labels)
+        assert pickle.dumps(learner) == before
+    own = KernelLearner("scw1", kernel=spoiled)
+    with pytest.raises(ValueError, match=r"nan .*must be finite"):
+        own.learn(x, y)
+    assert own.counts.seen == 0
+    assert own.support.count == 0
+    assert own.n_features is None
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"kernel": "gauss"}, ValueError, "one of linear"),
+        ({"kernel": 3}, TypeError, "name or a function"),
+        ({"kernel_parameters": {"degree": 2}}, TypeError, "takes gamma"),
+        ({"kernel": "linear", "kernel_parameters": {"gamma": 2}}, TypeError, "no parameters"),
+        ({"budget": 0}, ValueError, "at least 1"),
+        ({"budget": 2.5}, TypeError, "whole number"),
+        ({"tolerance": 2.0}, ValueError, "between 0 and 1"),
+        ({"max_support": -1}, ValueError, "at least 1"),
+        ({"intercept": 1}, TypeError, "True or False"),
+        ({"initial_variance": 0.0}, ValueError, "initial_variance"),
+        ({"C": -1.0}, ValueError, "C must"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(how, error, message):
+    with pytest.raises(error, match=message):
+        KernelLearner("scw1", **how)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda a, b: np.zeros(3), r"shape \(3,\)"),
+        (lambda a, b: np.random.default_rng(0).normal(size=(len(a), len(b))), "not symmetric"),
+        (lambda a, b: np.full((len(a), len(b)), np.inf), "inf"),
+    ],
+)
+def test_a_function_that_is_no_kernel_is_refused(kernel, message):
+    x, y = rings(50)
+    with pytest.raises(ValueError, match=message):
+        KernelLearner("scw1", kernel=kernel).learn(x, y)
+
+
+def test_a_precomputed_kernel_is_square():
+    x, y = rings(50)
+    with pytest.raises(ValueError, match="square"):
+        KernelLearner("scw1", kernel="precomputed").learn(rbf(x, x)[:, :40], y)
+    learner = KernelLearner("scw1", kernel="precomputed")
+    learner.learn(rbf(x, x), y)
+    with pytest.raises(ValueError, match="itself"):
+        learner.margin_variances(rbf(x, x))
+
+
+def test_nothing_is_said_before_anything_is_learned():
+    with pytest.raises(ValueError, match="not learned"):
+        KernelLearner("scw1").scores([[1.0]])
+
+
+def test_native_calls_refuse_what_does_not_fit():
+    learner = KernelLearner("scw1")
+    x, y = rings(20)
+    learner.learn(x, y)
+    rule = _native.Rule("arow", [1.0])
+    model, size = learner.gaussian.native(learner._tally), learner.gaussian.size
+
+    def call(rows=2, width=size, residuals=4, support=0, room=9, work=10**6, block=2, threads=1):
+        _native.learn_coordinates(
+            rule, model, np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2),
+            np.ones(2, dtype=np.int8), np.empty(work), None, support, room, block, threads,
+        )  # fmt: skip
+
+    for bad in (
+        {"rows": 3}, {"width": size - 1}, {"residuals": 3}, {"support": size - 1}, {"support": -1}, {"room": -1},
+        {"work": 3}, {"block": 0}, {"threads": 0},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"\w"):
+            call(**bad)

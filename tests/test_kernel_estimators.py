@@ -1,0 +1,145 @@
+"""The scikit-learn classes with a kernel."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import scwlearn
+from helpers import state
+from scwlearn import KernelLearner, KernelPA1, KernelPerceptron, KernelSCW1
+from scwlearn.rules import all_rules
+
+EVERY = [getattr(scwlearn, rule.kernel_estimator) for rule in all_rules()]
+every_estimator = pytest.mark.parametrize("Estimator", EVERY, ids=lambda e: e.__name__)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(300, noise=0.15, random_state=0)
+
+
+@every_estimator
+def test_a_fitted_estimator_shows_its_model(Estimator, moons):
+    x, y = moons
+    model = Estimator(gamma=2.0).fit(x, y)
+    assert model.score(x, y) > 0.85
+    assert model.n_seen_ == 300
+    assert 0 < model.n_support_ <= model.n_updates_ <= 300
+    assert model.support_vectors_.shape == (model.n_support_, 2)
+    assert model.dual_coef_.shape == (1, model.n_support_)
+    assert model.gamma_ == 2.0
+    scores = (rbf_kernel(x, model.support_vectors_, gamma=2.0) + 1.0) @ model.dual_coef_[0]
+    np.testing.assert_allclose(model.decision_function(x), scores, rtol=0, atol=1e-8)
+    assert hasattr(model, "margin_variance") == (model._rule.order == 2)
+
+
+@every_estimator
+def test_a_copy_of_any_kind_says_the_same_and_learns_alone(Estimator, moons):
+    x, y = moons
+    model = Estimator(gamma=2.0).fit(x[:200], y[:200])
+    before = model.decision_function(x)
+    for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.decision_function(x), before)
+        other.partial_fit(x[200:], y[200:])
+        assert np.array_equal(model.decision_function(x), before)
+    assert not clone(model).__sklearn_is_fitted__()
+
+
+def test_partial_fit_goes_on_as_fit_does(moons):
+    x, y = moons
+    whole = KernelSCW1(gamma=2.0).fit(x, y)
+    parts = KernelSCW1(gamma=2.0)
+    for start in range(0, 300, 100):
+        parts.partial_fit(x[start : start + 100], y[start : start + 100], classes=[0, 1])
+    assert parts.n_updates_ == whole.n_updates_
+    np.testing.assert_allclose(parts.decision_function(x), whole.decision_function(x), rtol=0, atol=1e-9)
+
+
+def test_gamma_is_what_svc_makes_of_it(moons):
+    x, y = moons
+    assert KernelSCW1().fit(x, y).gamma_ == pytest.approx(1 / (2 * x.var()))
+    assert KernelSCW1(gamma="auto").fit(x, y).gamma_ == 0.5
+    thin = sparse.csr_array(np.where(np.abs(x) > 0.5, x, 0.0))
+    assert KernelSCW1().fit(thin, y).gamma_ == pytest.approx(1 / (2 * thin.toarray().var()))
+    with pytest.raises(AttributeError, match="no gamma"):
+        _ = KernelSCW1(kernel="linear").fit(x, y).gamma_
+
+
+def test_it_is_surer_near_the_data_than_away_from_it(moons):
+    x, y = moons
+    model = KernelSCW1(gamma=2.0).fit(x, y)
+    near, away = model.margin_variance(x), model.margin_variance(x + 20.0)
+    assert near.max() < away.min()
+    np.testing.assert_allclose(away, 2.0 * model.initial_variance, rtol=0.6)
+
+
+def test_a_precomputed_kernel_is_the_kernel(moons):
+    x, y = moons
+    kernels = rbf_kernel(x, gamma=2.0)
+    model = KernelSCW1(gamma=2.0, n_epochs=2).fit(x[:200], y[:200])
+    computed = KernelSCW1(kernel="precomputed", n_epochs=2).fit(kernels[:200, :200], y[:200])
+    np.testing.assert_allclose(computed.decision_function(kernels[:, :200]), model.decision_function(x), atol=1e-9)
+    assert np.array_equal(x[:200][computed.support_], model.support_vectors_)
+    with pytest.raises(AttributeError, match="support_ has"):
+        _ = computed.support_vectors_
+    with pytest.raises(AttributeError, match="support_vectors_ has"):
+        _ = model.support_
+
+
+def test_what_is_refused_leaves_the_model_as_it_was(moons):
+    x, y = moons
+    model = KernelSCW1(gamma=2.0).fit(x, y)
+    computed = KernelSCW1(kernel="precomputed").fit(rbf_kernel(x), y)
+    spoiled = x.copy()
+    spoiled[7, 1] = np.inf
+    refused = [
+        (model, lambda m: m.partial_fit(spoiled, y), "infinity"),
+        (model, lambda m: m.fit(x, np.arange(300) % 3), "classes"),
+        (model, lambda m: m.set_params(budget=5).partial_fit(x, y), "budget cannot change"),
+        (model, lambda m: m.set_params(gamma=-1.0).fit(x, y), "positive"),
+        (model, lambda m: m.set_params(gamma="wide").fit(x, y), "'scale' or 'auto'"),
+        (model, lambda m: m.set_params(kernel="poly", degree=np.nan).fit(x, y), "degree"),
+        (computed, lambda m: m.partial_fit(rbf_kernel(x), y), "precomputed"),
+        (computed, lambda m: m.fit(rbf_kernel(x)[:, :-1], y), "square"),
+        (computed, lambda m: m.decision_function(rbf_kernel(x)[:, :-1]), "299 features"),
+    ]
+    for estimator, call, message in refused:
+        settings, before = estimator.get_params(), state(estimator)
+        with pytest.raises(ValueError, match=message):
+            call(estimator)
+        estimator.set_params(**settings)
+        assert state(estimator) == before
+
+
+def test_it_works_in_a_pipeline_a_search_and_one_against_the_rest(moons):
+    x, y = moons
+    search = GridSearchCV(make_pipeline(StandardScaler(), KernelSCW1()), {"kernelscw1__gamma": [0.01, 1.0, 4.0]}, cv=3)
+    assert search.fit(x, y).best_params_["kernelscw1__gamma"] > 0.01
+    digits, labels = load_digits(return_X_y=True)
+    many = OneVsRestClassifier(KernelSCW1()).fit(digits[:1000], labels[:1000])
+    assert many.score(digits[1000:], labels[1000:]) > 0.93
+
+
+def test_the_learner_and_the_estimator_are_one(moons):
+    x, y = moons
+    learner = KernelLearner("pa1", kernel_parameters={"gamma": 2.0}, C=1.0)
+    learner.learn(x, 2 * y - 1)
+    model = KernelPA1(gamma=2.0, C=1.0, fit_intercept=False).fit(x, y)
+    assert np.array_equal(model.decision_function(x), learner.scores(x))
+
+
+def test_a_kernel_helps_where_a_plane_cannot(moons):
+    x, y = moons
+    assert KernelPerceptron(gamma=2.0, n_epochs=5).fit(x, y).score(x, y) > scwlearn.Perceptron(n_epochs=5).fit(
+        x, y
+    ).score(x, y)

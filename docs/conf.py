@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 import scwlearn
-from scwlearn.rules import Rule, all_rules
+from scwlearn.rules import Rule, all_rules, estimator_names
 
 mpl.use("agg")
 
@@ -58,6 +58,9 @@ What all have in common:
    :members: fit, partial_fit, decision_function, predict
 
 .. autoclass:: scwlearn.classifiers.SecondOrderClassifier
+   :members: margin_variance
+
+.. autoclass:: scwlearn.kernel.classifiers.SecondOrderKernelClassifier
    :members: margin_variance
 """
 
@@ -135,7 +138,7 @@ A rule sees the margin `m` and the variance `v` of an example and answers with a
 follows is the code that runs: the build spells it in C++.
 {"".join(map(section, all_rules()))}"""
     (GENERATED / "algorithms.md").write_text(page)
-    classes = "\n".join(f".. autoclass:: scwlearn.estimators.{rule.estimator}\n" for rule in all_rules())
+    classes = "\n".join(f".. autoclass:: scwlearn.estimators.{name}\n" for name in estimator_names())
     (GENERATED / "estimators.rst").write_text(f"{ESTIMATORS}\n{classes}")
 
 

@@ -387,3 +387,81 @@ def test_native_calls_refuse_what_does_not_fit():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w"):
             call(**bad)
+
+
+# The promises that every learner keeps
+
+
+@pytest.fixture(params=RULES)
+def new(request):
+    """A maker of new learners with an rbf kernel, for every rule."""
+    return lambda **how: KernelLearner(request.param, kernel_parameters={"gamma": 1.0}, **how)
+
+
+def taught(learner, x, y):
+    learner.learn(x, y)
+    return learner
+
+
+def assert_alike(one, other, x):
+    assert one.counts == other.counts
+    size = max(1.0, np.abs(other.scores(x)).max())
+    np.testing.assert_allclose(one.scores(x), other.scores(x), rtol=0, atol=1e-7 * size)
+
+
+def test_the_same_rows_in_another_form_teach_the_same(new):
+    x, y = rings(150, noise=0.2)
+    x = np.where(np.abs(x) < 0.3, 0.0, x)
+    expected = taught(new(), x, y)
+    for rows in (np.asfortranarray(x), sparse.csr_array(x), sparse.coo_array(x), x.tolist()):
+        assert_alike(taught(new(), rows, y), expected, x)
+    single = x.astype(np.float32)
+    assert_alike(taught(new(), single, y), taught(new(), single.astype(np.float64), y), x)
+
+
+def test_the_order_of_features_does_not_matter_to_rbf(new):
+    x, y = rings(150, noise=0.2)
+    expected = taught(new(), x, y)
+    turned = taught(new(), x[:, ::-1], y)
+    assert turned.counts == expected.counts
+    np.testing.assert_allclose(turned.scores(x[:, ::-1]), expected.scores(x), rtol=0, atol=1e-6)
+
+
+def test_the_same_input_gives_the_same_bits_and_is_left_alone(new):
+    x, y = rings(150, noise=0.2)
+    before = x.copy(), y.copy()
+    one, other = taught(new(), x, y), taught(new(), x, y)
+    assert one.gaussian.memory.tobytes() == other.gaussian.memory.tobytes()
+    assert np.array_equal(x, before[0])
+    assert np.array_equal(y, before[1])
+
+
+def test_predicting_changes_nothing(new):
+    x, y = rings(150, noise=0.2)
+    learner = taught(new(), x, y)
+    before = pickle.dumps(learner)
+    learner.scores(x)
+    learner.margin_variances(x)
+    learner.dual_coefficients()
+    assert pickle.dumps(learner) == before
+
+
+def test_a_model_in_read_only_memory_goes_on_as_if_never_stopped(new):
+    x, y = rings(150, noise=0.2)
+    learner, whole = taught(new(), x[:100], y[:100]), taught(new(), x[:100], y[:100])
+    for array in (learner.gaussian.memory, learner.gaussian.scalars, learner._tally):
+        array.flags.writeable = False
+    learner.learn(x[100:], y[100:])
+    whole.learn(x[100:], y[100:])
+    assert np.array_equal(learner.scores(x), whole.scores(x))
+
+
+def test_empty_rows_and_batches_change_nothing_but_the_counts():
+    x, y = rings(100)
+    learner = taught(KernelLearner("scw1", kernel="linear"), x, y)
+    before = learner.scores(x)
+    learner.learn(np.zeros((3, 2)), [1, -1, 1])
+    learner.learn(np.zeros((0, 2)), [])
+    assert learner.counts.seen == 103
+    assert np.array_equal(learner.scores(x), before)
+    assert learner.scores(np.zeros((0, 2))).shape == (0,)

@@ -50,6 +50,12 @@ def digits() -> Rows:
 
 
 @cache
+def scanned_digits() -> Rows:
+    """usps: digits of 16 x 16 pixels, zeros against the others."""
+    return _real("usps") or correlated(7291, 256)
+
+
+@cache
 def web_pages() -> Rows:
     """w7a: binary, 12 features of 300 a row."""
     real = _real("w7a")

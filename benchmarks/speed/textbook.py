@@ -1,4 +1,4 @@
-"""SCW-I with a full covariance as one writes it from the paper: a loop over the rows in NumPy."""
+"""SCW-I as one writes it from the paper, with a full covariance and with a kernel: a loop over the rows in NumPy."""
 
 from __future__ import annotations
 
@@ -29,5 +29,31 @@ def scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float) -
         beta = alpha * phi / (root + v * alpha * phi)
         mu += alpha * label * s
         Sigma -= beta * np.outer(s, s)
+        updates += 1
+    return mistakes, updates
+
+
+def kernel_scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float, gamma: float) -> tuple[int, int]:
+    """One pass with the kernel exp(-gamma |x - z|^2); the mistakes and updates. Lemma 1 as corrected."""
+    phi = NormalDist().inv_cdf(eta)
+    psi, zeta = 1 + phi**2 / 2, 1 + phi**2
+    support, nu, pi = np.empty((0, x.shape[1])), np.empty(0), np.empty((0, 0))
+    mistakes = updates = 0
+    for row, label in zip(x, y.tolist(), strict=True):
+        k = np.exp(-gamma * np.square(support - row).sum(axis=1))
+        c = pi @ k
+        score, v = float(nu @ k), float(k @ c) + 1.0
+        mistakes += (1 if score >= 0 else -1) != label
+        m = label * score
+        if m >= phi * sqrt(v):
+            continue
+        alpha = min(C, max(0.0, (-m * psi + sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)))
+        root = (-alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+        beta = alpha * phi / (root + v * alpha * phi)
+        support = np.vstack([support, row])
+        nu = np.append(nu + alpha * label * c, alpha * label)
+        pi = np.pad(pi - beta * np.outer(c, c), (0, 1))
+        pi[-1, :-1] = pi[:-1, -1] = -beta * c
+        pi[-1, -1] = -beta
         updates += 1
     return mistakes, updates

@@ -60,9 +60,10 @@ _KERNEL = (
     ),
     Setting(
         "tolerance",
-        "float",
-        1e-12,
-        "An example is a combination of others if less than this part of its squared length is its own.",
+        "float | None",
+        None,
+        "An example is a combination of others if less than this part of its squared length is its own. None: 1e-12, "
+        "or 0.01 with a budget.",
     ),
     Setting(
         "max_support", "int", 20_000, "Without a budget, a larger support is refused: memory grows with its square."

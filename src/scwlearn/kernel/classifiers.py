@@ -40,7 +40,7 @@ class KernelClassifier(OnlineClassifier):
     degree: float
     coef0: float
     budget: int | None
-    tolerance: float
+    tolerance: float | None
     max_support: int
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

@@ -63,9 +63,12 @@ class Kernel:
         if callable(self.of):
             kernels = self.of(x, z)
         else:
+            from sklearn import config_context
             from sklearn.metrics.pairwise import pairwise_kernels
 
-            kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
+            # The rows have been looked at, and what comes out will be.
+            with config_context(assume_finite=True, skip_parameter_validation=True):
+                kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
         return self.checked(kernels, (x.shape[0], z.shape[0]))
 
     def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:

@@ -13,7 +13,7 @@ from scwlearn.called import OwnRule, checked_rule, native_rule
 from scwlearn.covariance import Gaussian, Growing, Identity
 from scwlearn.covariance.gaussian import GROWTH
 from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.kernel.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernel.support import Support
 from scwlearn.learner import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
@@ -32,7 +32,8 @@ _ROWS_WITH_THEMSELVES = 64
 
 # What rounding does to the squared length of an example, relatively.
 _ROUNDING = 1e-15
-_TOLERANCE = Parameter("tolerance", 1e-12, "", low=0.0, high=1.0)
+_EXACT, _WITH_BUDGET = 1e-12, 0.01
+_TOLERANCE = Parameter("tolerance", _EXACT, "", low=0.0, high=1.0)
 
 
 class KernelLearner:
@@ -56,8 +57,9 @@ class KernelLearner:
         The prior is N(0, initial_variance I).
     budget : int, optional
         How many examples the support may have. When it is full, all others are projected on their span.
-    tolerance : float
-        An example is a combination of others if less than this part of its squared length is its own.
+    tolerance : float, optional
+        An example is a combination of others if less than this part of its squared length is its own. If nothing is
+        said: 1e-12, which is rounding, or with a budget 0.01, which leaves room for examples that differ.
     max_support : int
         Without a budget: more examples than these are refused. Memory and time grow with their square.
     **parameters : float
@@ -84,7 +86,7 @@ class KernelLearner:
         intercept: bool = False,
         initial_variance: float = 1.0,
         budget: int | None = None,
-        tolerance: float = 1e-12,
+        tolerance: float | None = None,
         max_support: int = 20_000,
         **parameters: float,
     ) -> None:
@@ -98,6 +100,8 @@ class KernelLearner:
         self.kernel = replace(kernel, constant=bool(intercept))
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.budget = None if budget is None else _whole("budget", budget)
+        if tolerance is None:
+            tolerance = _EXACT if budget is None else _WITH_BUDGET
         self.tolerance = _TOLERANCE.check(tolerance)
         self.max_support = _whole("max_support", max_support)
         self.support = Support()
@@ -182,7 +186,7 @@ class KernelLearner:
                     part = slice(block.start, block.start + block.count)
                     chosen = places[part]
                     trace = None if lines is None else lines[part]
-                    self._learn_block(block.matrix(), chosen, labels[chosen], trace, threads)
+                    self._learn_block(_doubles(block), chosen, labels[chosen], trace, threads)
                 self.n_features = rows.width
         except BaseException:
             self.support, self.gaussian, self.n_features, self._tally = state
@@ -276,7 +280,7 @@ class KernelLearner:
         if self.n_features is None:
             raise ValueError("this learner has not learned from any row yet")
         self._check_width(rows)
-        parts = [of_block(block.matrix()) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
+        parts = [of_block(_doubles(block)) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _check_width(self, rows: Rows) -> None:
@@ -286,6 +290,11 @@ class KernelLearner:
     def _covariance(self) -> Any:
         first_order = isinstance(self.rule, Rule) and self.rule.order == 1
         return Identity() if first_order else Growing()
+
+
+def _doubles(block: Block) -> Any:
+    # In single precision a kernel would be, too, and its rounding would look like something new in every example.
+    return block.matrix().astype(np.float64, copy=False)
 
 
 def _columns(x: Any, numbers: NDArray[np.intp]) -> Any:

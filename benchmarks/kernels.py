@@ -1,0 +1,154 @@
+"""What kernels bring, what a budget costs, and that it keeps time and memory flat: the figures of docs/kernels.md."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import matplotlib.pyplot as plt
+import numpy as np
+from data_sets import argument_parser, load
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from scwlearn import SCW1, KernelAROW, KernelPA1, KernelPerceptron, KernelSCW1, Learner
+from scwlearn.data.libsvm import load_libsvm
+from scwlearn.kernel import KernelLearner
+
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budget.png"
+BUDGETS = (100, 250, 500, 1000)
+ROWS = 20_000
+STREAM, STEP = 50_000, 1000
+#: Where time and memory grow without end, this is enough to see it.
+STREAM_WITHOUT_BUDGET = 15_000
+
+Array = NDArray[np.float64]
+
+
+def checkerboard(rows: int, *, fields: int, extra: int, noise: float = 0.05) -> tuple[Array, NDArray[np.int8]]:
+    """Points on a board, some of them of the wrong colour, with some features more that say nothing."""
+    random = np.random.default_rng(0)
+    x = random.uniform(0, fields, (rows, 2))
+    y = np.where(np.floor(x).sum(axis=1) % 2 > 0, 1, -1)
+    y[random.random(rows) < noise] *= -1
+    return np.hstack([x, random.normal(0, 0.5, (rows, extra))]), y.astype(np.int8)
+
+
+def digits(directory: Path) -> None:
+    """One pass over the training part of usps, ten classes, then its test part."""
+    parts = []
+    for part in ("usps", "usps.t"):
+        with lzma.open(directory / "usps" / f"{part}.libsvm.xz") as file:
+            x, y = load_libsvm(cast(BinaryIO, file), n_features=256)
+        parts += [x.toarray(), y]
+    x, y, x_test, y_test = parts
+    models: dict[str, Any] = {
+        "SCW1, linear": SCW1(),
+        "KernelPerceptron": KernelPerceptron(),
+        "KernelPA1": KernelPA1(),
+        "KernelAROW": KernelAROW(),
+        "KernelSCW1": KernelSCW1(),
+        "KernelSCW1, gamma 0.02": KernelSCW1(gamma=0.02),
+        "KernelSCW1, budget 500": KernelSCW1(budget=500),
+        "500 Nystroem features, SCW1": make_pipeline(Nystroem(n_components=500, gamma=0.0066, random_state=0), SCW1()),
+        "500 Fourier features, SCW1": make_pipeline(RBFSampler(n_components=500, gamma=0.0066, random_state=0), SCW1()),
+    }
+    print("| one pass, one class against the rest | test error | seconds |\n|---|---|---|")
+    for name, model in models.items():
+        began = time.perf_counter()
+        many = OneVsRestClassifier(model).fit(x, y)
+        print(f"| {name} | {1 - many.score(x_test, y_test):.4f} | {time.perf_counter() - began:.1f} |", flush=True)
+    began = time.perf_counter()
+    svc = SVC(C=10).fit(x, y)
+    print(f"| SVC(C=10), in batch | {1 - svc.score(x_test, y_test):.4f} | {time.perf_counter() - began:.1f} |\n")
+
+
+def mistake_rate(learner: Any, x: Any, y: NDArray[np.int8]) -> float:
+    """Of one pass."""
+    counts = learner.learn(x, y)
+    return float(counts.mistakes / counts.seen)
+
+
+def budgets(directory: Path) -> None:
+    """Mistakes of one pass with a budget, beside those without, and beside as many explicit features."""
+    sets: dict[str, tuple[Array, NDArray[np.int8], float]] = {
+        "checkerboard": (*checkerboard(ROWS, fields=4, extra=0), 8.0)
+    }
+    for name, gamma in (("ijcnn1", 2.0), ("usps", 0.01)):
+        found = load(name, directory)
+        dense = found.x.toarray() if hasattr(found.x, "toarray") else found.x
+        sets[name] = (dense[:ROWS], found.y[:ROWS], gamma)
+    print("| set | kernel | " + " | ".join(str(b) for b in BUDGETS) + " | no budget |")
+    print("|---|---|" + "---|" * (len(BUDGETS) + 1))
+    for name, (x, y, gamma) in sets.items():
+        how: dict[str, Any] = {"kernel_parameters": {"gamma": gamma}, "intercept": True, "C": 1.0, "eta": 0.75}
+        whole = KernelLearner("scw1", **how)
+        free = f"{mistake_rate(whole, x, y):.4f} ({whole.support.count} examples)"
+        rows: dict[str, Callable[[int], float]] = {
+            "budget": lambda b: mistake_rate(KernelLearner("scw1", budget=b, **how), x, y),  # noqa: B023
+            "the first examples": lambda b: mistake_rate(KernelLearner("scw1", budget=b, tolerance=1e-12, **how), x, y),  # noqa: B023
+            "Nystroem": lambda b: explicit(Nystroem(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
+            "Fourier": lambda b: explicit(RBFSampler(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
+        }
+        for kind, rate in rows.items():
+            cells = " | ".join(f"{rate(budget):.4f}" for budget in BUDGETS)
+            print(f"| {name} | {kind} | {cells} | {free if kind == 'budget' else ''} |", flush=True)
+    print()
+
+
+def explicit(features: Any, x: Array, y: NDArray[np.int8]) -> float:
+    """The linear learner on features that approximate the kernel, made from the first thousand rows."""
+    made = features.fit(x[:1000]).transform(x)
+    return mistake_rate(Learner("scw1", covariance="full", intercept=True, C=1.0, eta=0.75), made, y)
+
+
+def memory() -> float:
+    """Megabytes that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def stream() -> None:
+    """Time and memory along a stream, with a budget and without."""
+    x, y = checkerboard(STREAM, fields=2, extra=3)
+    figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    for budget, rows, colour in ((500, STREAM, "#0b5fa5"), (None, STREAM_WITHOUT_BUDGET, "#c0571b")):
+        learner = KernelLearner("scw1", kernel_parameters={"gamma": 1.0}, intercept=True, budget=budget)
+        label = "no budget" if budget is None else f"budget {budget}"
+        seen, spent, held, support = [], [], [], []
+        before = memory()
+        for start in range(0, rows, STEP):
+            began = time.perf_counter()
+            learner.learn(x[start : start + STEP], y[start : start + STEP])
+            spent.append((time.perf_counter() - began) / STEP * 1e6)
+            seen.append(start + STEP)
+            held.append(memory() - before)
+            support.append(learner.support.count)
+        for panel, values in zip(panels, (spent, held, support), strict=True):
+            panel.plot(seen, values, color=colour, label=label)
+        print(
+            f"{label}: {np.median(spent[1:10]):.0f} us an example up to 10,000, {np.median(spent[-10:]):.0f} us in the "
+            f"last 10,000; {held[9]:.0f} MB after 10,000, {held[-1]:.0f} MB at the end; {support[-1]} examples; "
+            f"mistake rate {learner.counts.mistakes / learner.counts.seen:.4f} of {learner.counts.seen}"
+        )
+    for panel, title, unit in zip(
+        panels, ("time", "memory", "support"), ("µs an example", "MB more than before", "examples"), strict=True
+    ):
+        panel.set(title=title, xlabel="examples seen", ylabel=unit, ylim=(0, None))
+        panel.grid(alpha=0.3)
+    panels[0].legend(frameon=False)
+    figure.savefig(PICTURE, dpi=100)
+
+
+if __name__ == "__main__":
+    directory = argument_parser(__doc__, ["ijcnn1", "usps"]).parse_args().data_dir
+    stream()
+    budgets(directory)
+    digits(directory)

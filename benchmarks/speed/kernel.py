@@ -1,0 +1,41 @@
+"""Kernel learners: against the recursion of Lemma 1 as one writes it."""
+
+from __future__ import annotations
+
+from scwlearn.kernel import KernelLearner
+from speed import data, textbook
+from speed.harness import Race, Scale, Side, comparison, times_faster
+
+WORK = "SCW-I with an rbf kernel, dense"
+AGAINST = "textbook NumPy recursion"
+C, ETA = 1.0, 0.9
+
+
+def race(scale: Scale, gamma: float) -> Race:
+    """One pass each, which has to make the same mistakes and updates."""
+    rows = data.scanned_digits().first(scale.of(7291, 1000))
+
+    def learn() -> KernelLearner:
+        learner = KernelLearner("scw1", kernel_parameters={"gamma": gamma}, C=C, eta=ETA)
+        learner.learn(rows.x, rows.y)
+        return learner
+
+    ours = Side("scwlearn", learn, lambda made: {"mistakes": made.counts.mistakes, "updates": made.counts.updates})
+    peer = Side(
+        AGAINST,
+        lambda: textbook.kernel_scw1(rows.x, rows.y, C=C, eta=ETA, gamma=gamma),
+        lambda counts: dict(zip(("mistakes", "updates"), counts, strict=True)),
+    )
+    return Race(f"{rows}, gamma {gamma}", ours, peer)
+
+
+@comparison(WORK, against=AGAINST, target=times_faster(10))
+def kernel_textbook(scale: Scale) -> Race:
+    """The width that gives the fewest errors on the test part (docs/kernels.md): a third of the rows make an update."""
+    return race(scale, 0.02)
+
+
+@comparison(WORK, against=AGAINST)
+def kernel_textbook_few_updates(scale: Scale) -> Race:
+    """A wider kernel: one row in nine makes an update, so that the kernels themselves count for more."""
+    return race(scale, 0.005)

@@ -136,8 +136,9 @@ using RowLoops = std::array<LoopsOverRows, kFull>;
 struct KernelBatch {
     double* coordinates;      // row by row; zero behind the support
     const double* residuals;  // what the rows have outside the span: inner products, rows x rows
-    double* left;             // the squared length of it for each row, 0 where it is not to be used
-    const double* least;      // what is not more than this is none
+    double* left;             // the squared length of it for each row
+    const double* rounding;   // what is not more than this is none
+    const double* least;      // what is not more than this is not worth a place in the support
     std::int64_t* taken;      // room for the rows that become support
     std::int64_t rows;
     std::int64_t stride;   // from one row of coordinates to the next: the size of the model

@@ -21,12 +21,12 @@ public:
     const double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * stride_; }
     std::int64_t support() const noexcept { return support_; }
 
-    // The squared length of what a row has outside the span; 0 where it is too little to tell from rounding.
+    // The squared length of what a row has outside the span; 0 where it cannot be told from rounding.
     double left(std::int64_t i) const noexcept { return batch_.left[i]; }
 
-    // Takes a row into the support, if it has something outside the span and there is room.
+    // Takes a row into the support, if it has enough outside the span and there is room.
     bool take(std::int64_t i) noexcept {
-        if (batch_.left[i] == 0.0) return false;
+        if (batch_.left[i] <= batch_.least[i] || support_ == batch_.room) return false;
         const double root = std::sqrt(batch_.left[i]);
         const double* const residuals = batch_.residuals + i * batch_.rows;
         double* const own = batch_.coordinates + i * stride_;
@@ -38,11 +38,10 @@ public:
             for (std::int64_t p = batch_.support; p < support_; ++p) rest -= own[p] * other[p];
             other[support_] = rest / root;
             const double left = batch_.left[j] - other[support_] * other[support_];
-            batch_.left[j] = left > batch_.least[j] ? left : 0.0;
+            batch_.left[j] = left > batch_.rounding[j] ? left : 0.0;
         }
         batch_.taken[support_ - batch_.support] = i;
         ++support_;
-        if (support_ == batch_.room) std::fill(batch_.left + i, batch_.left + batch_.rows, 0.0);
         return true;
     }
 
@@ -71,10 +70,14 @@ public:
         return look;
     }
 
+    // A row that does not become support moves the model as its projection on the span would.
     void move(std::int64_t row, const Step& step, double y, double v) noexcept {
         const std::int64_t feature = coordinates_.support();
-        if (coordinates_.take(first_ + row)) add_coordinate(row, feature);
-        FullBlocks::move(row, step, y, v);
+        if (coordinates_.take(first_ + row))
+            add_coordinate(row, feature);
+        else
+            v = FullBlocks::operator[](row).variance;
+        if (v > 0.0) FullBlocks::move(row, step, y, v);
     }
 
 private:

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import functools
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from scwlearn._native import MOST_THREADS
 
+_lock = Lock()
+# What was allowed before BLAS was kept to one thread, and the limits that keep it so.
+_allowed: list[int] = []
+_limits: list[Any] = []
+
 
 def allowed_threads() -> int:
     """What threadpoolctl's limits and the environment leave to linear algebra in this process."""
+    if _allowed:
+        return _allowed[0]
     limits = [library["num_threads"] for library in _blas().info()]
     return min(MOST_THREADS, max(limits, default=_processors()))
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keeps BLAS to the calling thread: its threads stay awake after a call, and would be in the way of our own."""
-    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
-    return limits
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keeps BLAS to the calling thread: its threads stay awake after a call, and would be in the way of our own.
+
+    The limit is that of the process: who comes first sets it, who leaves last lifts it.
+    """
+    with _lock:
+        if not _limits:
+            _allowed.append(allowed_threads())
+        _limits.append(_blas().limit(limits=1))
+    try:
+        yield
+    finally:
+        with _lock:
+            # The first one knows what there was before.
+            _limits.pop().restore_original_limits()
+            if not _limits:
+                _allowed.pop()
 
 
 @functools.cache

@@ -116,6 +116,10 @@ class Rows:
         part.count = part._x.shape[0]
         return part
 
+    def columns(self, numbers: NDArray[np.intp]) -> Any:
+        """Some columns of all rows."""
+        return self._x[:, numbers]
+
     def widened(self, width: int) -> Rows:
         """Sparse rows with more features, all of them zero."""
         wider = copy(self)

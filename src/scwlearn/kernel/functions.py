@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Array = NDArray[np.float64]
 #: The kernels of all pairs of rows of two matrices.
@@ -73,7 +74,10 @@ class Kernel:
 
     def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:
         """What a kernel returned, with 1 added where there is a constant."""
-        matrix = np.asarray(kernels, dtype=np.float64)
+        dense = np.asarray(kernels.toarray() if sparse.issparse(kernels) else kernels)
+        if dense.dtype.kind not in "biuf":
+            raise TypeError(f"the kernel must return real numbers, got {dense.dtype}")
+        matrix = dense.astype(np.float64, copy=False)
         if matrix.shape != shape:
             raise ValueError(f"the kernel of {shape[0]} with {shape[1]} examples has shape {matrix.shape}, not {shape}")
         if not np.isfinite(matrix).all():
@@ -85,11 +89,9 @@ class Kernel:
         return matrix + 1.0 if self.constant else matrix
 
 
-def check_symmetric(kernels: Array) -> None:
-    """A ValueError for the kernels of some examples with themselves that cannot be inner products."""
-    apart = np.abs(kernels - kernels.T)
-    if (apart > _SYMMETRIC * max(1.0, float(np.abs(kernels).max(initial=0.0)))).any():
-        row, column = np.unravel_index(apart.argmax(), apart.shape)
-        raise ValueError(
-            f"the kernel is not symmetric: k(x, z) = {kernels[row, column]}, k(z, x) = {kernels[column, row]}"
-        )
+def check_symmetric(kernels: Array, mirrored: Array) -> None:
+    """A ValueError where the kernels of some examples with others are not those of the others with them."""
+    apart = np.abs(kernels - mirrored)
+    if (apart > _SYMMETRIC * np.abs(kernels).max(initial=0.0)).any():
+        place = np.unravel_index(apart.argmax(), apart.shape)
+        raise ValueError(f"the kernel is not symmetric: k(x, z) = {kernels[place]}, k(z, x) = {mirrored[place]}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from scwlearn._native import learn_coordinates, work_entries
 from scwlearn.called import OwnRule, checked_rule, native_rule
@@ -34,6 +37,35 @@ _ROWS_WITH_THEMSELVES = 64
 _ROUNDING = 1e-15
 _EXACT, _WITH_BUDGET = 1e-12, 0.01
 _TOLERANCE = Parameter("tolerance", _EXACT, "", low=0.0, high=1.0)
+
+
+@dataclass
+class KernelModel:
+    """All that a kernel learner has learned."""
+
+    support: Support
+    #: Over the coordinates in the span of the support, with room for some more.
+    gaussian: Gaussian
+    #: Rows, mistakes and updates.
+    tally: NDArray[np.int64]
+    #: How many features the rows have, or columns the kernel matrix; None before the first.
+    n_features: int | None = None
+
+    def copy(self) -> KernelModel:
+        """The same model in memory of its own."""
+        return KernelModel(self.support.copy(), self.gaussian.copy(), self.tally.copy(), self.n_features)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Make what is written to writable, and put everything back as it was when anything is raised."""
+        before = dict(self.__dict__)
+        self.gaussian, self.tally = self.gaussian.writable(), np.require(self.tally, requirements="W")
+        try:
+            with all_or_nothing(self.gaussian, self.tally):
+                yield
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
 
 class KernelLearner:
@@ -104,19 +136,27 @@ class KernelLearner:
             tolerance = _EXACT if budget is None else _WITH_BUDGET
         self.tolerance = _TOLERANCE.check(tolerance)
         self.max_support = _whole("max_support", max_support)
-        self.support = Support()
-        self.gaussian = Gaussian.prior(self._covariance(), 0, self.initial_variance)
-        #: How many features the rows have, or columns the kernel matrix; None before the first.
-        self.n_features: int | None = None
-        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
+        first_order = isinstance(self.rule, Rule) and self.rule.order == 1
+        gaussian = Gaussian.prior(Identity() if first_order else Growing(), 0, self.initial_variance)
+        self.model = KernelModel(Support(), gaussian, np.zeros(len(fields(Counts)), dtype=np.int64))
+
+    @property
+    def support(self) -> Support:
+        """The examples in whose span the model lies."""
+        return self.model.support
+
+    @property
+    def gaussian(self) -> Gaussian:
+        """mu and Sigma over the coordinates in that span."""
+        return self.model.gaussian
 
     @property
     def counts(self) -> Counts:
         """What this learner has gone through so far."""
-        return Counts(*self._tally.tolist())
+        return Counts(*self.model.tally.tolist())
 
     def with_parameters(self, parameters: dict[str, float]) -> KernelLearner:
-        """A learner on the same model, in the same memory, with other values of the rule's parameters."""
+        """A learner on the same model, with other values of the rule's parameters; what one learns the other knows."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.rule, other.parameters = checked_rule(self.rule, parameters)
@@ -125,8 +165,7 @@ class KernelLearner:
     def __copy__(self) -> KernelLearner:
         # A copy that shared its memory would learn for both.
         other = self.with_parameters(self.parameters)
-        other.gaussian, other.support = self.gaussian.copy(), self.support.copy()
-        other._tally = self._tally.copy()
+        other.model = self.model.copy()
         return other
 
     def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
@@ -177,49 +216,46 @@ class KernelLearner:
             raise ValueError(f"a precomputed kernel is a square matrix, got {len(rows)} x {rows.width}")
         labels = check_signs(y, len(rows))
         places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
-        before, state = self.counts, (self.support, self.gaussian, self.n_features, self._tally)
-        self.gaussian, self._tally = self.gaussian.writable(), np.require(self._tally, requirements="W")
-        try:
-            threads = allowed_threads()
-            with all_or_nothing(self.gaussian, self._tally), one_blas_thread():
-                for block in rows.blocks(_ROWS_AT_ONCE, None if order is None else places):
-                    part = slice(block.start, block.start + block.count)
-                    chosen = places[part]
-                    trace = None if lines is None else lines[part]
-                    self._learn_block(_doubles(block), chosen, labels[chosen], trace, threads)
-                self.n_features = rows.width
-        except BaseException:
-            self.support, self.gaussian, self.n_features, self._tally = state
-            raise
+        before, threads = self.counts, allowed_threads()
+        with self.model.all_or_nothing(), one_blas_thread():
+            for block in rows.blocks(_ROWS_AT_ONCE, None if order is None else places):
+                part = slice(block.start, block.start + block.count)
+                chosen = places[part]
+                x = _doubles(block)
+                if self.kernel.is_precomputed:
+                    check_symmetric(_dense(x), _dense(rows.columns(chosen)).T)
+                self._learn_block(x, chosen, labels[chosen], None if lines is None else lines[part], threads)
+            self.model.n_features = rows.width
         return self.counts - before
 
     def _learn_block(
         self, x: Any, numbers: NDArray[np.intp], labels: NDArray[np.int8], lines: Array | None, threads: int
     ) -> None:
-        count, known = len(numbers), self.support.count
+        model, known = self.model, self.support.count
+        x = model.support.like(x)
         kernels = self._with_each_other(x, numbers)
-        inside = self.support.coordinates(self._with_support(x))
-        self._make_room(known + count)
+        inside = model.support.coordinates(self._with_support(x))
         residuals = kernels - inside @ inside.T
         lengths = np.maximum(kernels.diagonal(), 0.0)
-        least = self.tolerance * lengths
         # What is left of a length is not to come out too small. Divided by too short a vector, coordinates on it become
         # too long, and nothing can take that back; if they are too short, what is missing is left for a later one.
         left = residuals.diagonal() + _ROUNDING * lengths
-        left[left <= least] = 0.0
+        rounding = min(self.tolerance, _EXACT) * lengths
+        left[left <= rounding] = 0.0
+        # One more than allowed shows that there are too many.
         room = self.budget or self.max_support + 1
-        if known >= room:
-            left[:] = 0.0
-        covariance, size = self.gaussian.covariance, self.gaussian.size
+        self._make_room(min(known + len(numbers), max(known, room)))
+        covariance, size = model.gaussian.covariance, model.gaussian.size
         coordinates = self._padded(inside)
-        at_once = min(covariance.block(size, size), count)
+        at_once = min(covariance.block(size, size), len(numbers))
         taken = learn_coordinates(
             native_rule(self.rule, self.parameters),
-            self.gaussian.native(self._tally),
+            model.gaussian.native(model.tally),
             coordinates,
             residuals,
             left,
-            least,
+            rounding,
+            self.tolerance * lengths,
             labels,
             np.empty(work_entries(covariance.name, size, at_once)),
             lines,
@@ -230,9 +266,8 @@ class KernelLearner:
         )
         if not taken:
             return
-        self.support = self.support.extended(
-            numbers[taken] if self.kernel.is_precomputed else x[taken], coordinates[taken, : known + len(taken)]
-        )
+        examples = numbers[taken] if self.kernel.is_precomputed else x[taken]
+        model.support = model.support.extended(examples, coordinates[taken, : known + len(taken)])
         if self.budget is None and self.support.count > self.max_support:
             raise ValueError(
                 f"the support has reached max_support={self.max_support} examples, after "
@@ -243,15 +278,15 @@ class KernelLearner:
         if not self.support.count:
             return np.zeros((x.shape[0], 0))
         if self.kernel.is_precomputed:
-            return self.kernel.checked(_columns(x, self.support.examples), (x.shape[0], self.support.count))
-        return self.kernel(x, self.support.examples)
+            return self.kernel.checked(x[:, self.support.examples], (x.shape[0], self.support.count))
+        return self.kernel(self.support.like(x), self.support.examples)
 
     def _with_each_other(self, x: Any, numbers: NDArray[np.intp]) -> Array:
         if self.kernel.is_precomputed:
-            kernels = self.kernel.checked(_columns(x, numbers), (len(numbers),) * 2)
+            kernels = self.kernel.checked(x[:, numbers], (len(numbers),) * 2)
         else:
             kernels = self.kernel(x, x)
-        check_symmetric(kernels)
+        check_symmetric(kernels, kernels.T)
         return np.ascontiguousarray(kernels)
 
     def _lengths(self, x: Any) -> Array:
@@ -268,7 +303,7 @@ class KernelLearner:
         needed = 2 * 8 * (self.gaussian.covariance.entries(wider) + wider * wider)
         instead = "set a budget, or a larger tolerance"
         with memory_for(needed, what=f"a support of up to {wider} examples", instead=instead):
-            self.gaussian = self.gaussian.widened(size, wider - size)
+            self.model.gaussian = self.gaussian.widened(size, wider - size)
 
     def _padded(self, coordinates: Array) -> Array:
         padded = np.zeros((len(coordinates), self.gaussian.size))
@@ -277,29 +312,31 @@ class KernelLearner:
 
     def _by_block(self, x: Any, of_block: Any) -> Array:
         rows = as_rows(x)
-        if self.n_features is None:
+        if self.model.n_features is None:
             raise ValueError("this learner has not learned from any row yet")
         self._check_width(rows)
         parts = [of_block(_doubles(block)) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _check_width(self, rows: Rows) -> None:
-        if self.n_features is not None and rows.width != self.n_features:
-            raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
-
-    def _covariance(self) -> Any:
-        first_order = isinstance(self.rule, Rule) and self.rule.order == 1
-        return Identity() if first_order else Growing()
+        known = self.model.n_features
+        if known is not None and rows.width != known:
+            raise ValueError(f"X has {rows.width} features, but this learner has learned from {known}")
 
 
 def _doubles(block: Block) -> Any:
     # In single precision a kernel would be, too, and its rounding would look like something new in every example.
-    return block.matrix().astype(np.float64, copy=False)
+    x = block.matrix().astype(np.float64, copy=False)
+    if not sparse.issparse(x):
+        # It may be the caller's memory, which is not to be written to by the caller's function.
+        x = x.view()
+        x.flags.writeable = False
+    return x
 
 
-def _columns(x: Any, numbers: NDArray[np.intp]) -> Any:
-    chosen = x[:, numbers]
-    return chosen.toarray() if hasattr(chosen, "toarray") else chosen
+def _dense(x: Any) -> Array:
+    dense: Array = x.toarray() if sparse.issparse(x) else x
+    return dense
 
 
 def _whole(name: str, value: Any) -> int:

@@ -47,7 +47,17 @@ class Support:
 
     def copy(self) -> Support:
         """The same support in memory of its own."""
-        return Support(self.examples, self.count, self._factor.copy())
+        return Support(self.examples, self.count, self.factor.copy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the room for examples to come.
+        return self.__dict__ | {"_factor": self.factor.copy()}
+
+    def like(self, x: Any) -> Any:
+        """Rows in the form that the examples have, dense or sparse."""
+        if self.examples is None or sparse.issparse(x) == sparse.issparse(self.examples):
+            return x
+        return x.toarray() if sparse.issparse(x) else sparse.csr_array(x)
 
     def coordinates(self, kernels: Array) -> Array:
         """Those of some examples, one a row, from their kernels with the support."""

@@ -111,25 +111,10 @@ void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
                 Numbers work, const std::optional<Numbers>& trace, std::int64_t block, int threads) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     require(model.size == rows.width + (intercept ? 1 : 0), "the model is for rows of another width");
-    require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
-    require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
-            "trace has the wrong size");
-    require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
-    require(threads >= 1 && threads <= kMostThreads, "the threads are from 1 to 256");
-    require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size, block),
-            "work is too short");
-    const Task task{rows,  labels.data(),
-                    model.memory(work.data()), rule.rule(),
-                    trace ? trace->data() : nullptr, block,
-                    threads};
+    const Task task = task_of(rule, model, rows, labels, work, trace, block, threads);
     const Loop learn = loop_for(model.kind, rows.kind);
     Counts counts;
-    if (rule.is_spelled()) {
-        nb::gil_scoped_release nobody_waits;
-        counts = learn(task);
-    } else {
-        counts = learn(task);
-    }
+    run(rule, [&] { counts = learn(task); });
     model.count(rows.count, counts);
 }
 
@@ -230,6 +215,18 @@ void HeldModel::count(std::int64_t rows, const Counts& counts) const {
     tally.data()[0] += rows;
     tally.data()[1] += counts.mistakes;
     tally.data()[2] += counts.updates;
+}
+
+Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels, const Numbers& work,
+             const std::optional<Numbers>& trace, std::int64_t block, int threads) {
+    require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
+    require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
+            "trace has the wrong size");
+    require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
+    require(threads >= 1 && threads <= kMostThreads, "the threads are from 1 to 256");
+    require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size, block),
+            "work is too short");
+    return {rows, labels.data(), model.memory(work.data()), rule.rule(), trace ? trace->data() : nullptr, block, threads};
 }
 
 CovarianceKind covariance_kind(const std::string& name) {

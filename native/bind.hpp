@@ -60,6 +60,21 @@ struct HeldModel {
 
 CovarianceKind covariance_kind(const std::string& name);
 
+// What a loop that learns is to do, once it is clear that everything fits.
+Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels, const Numbers& work,
+             const std::optional<Numbers>& trace, std::int64_t block, int threads);
+
+// Runs a loop, which needs the GIL only if the rule is a Python function.
+template <class Learn>
+void run(const HeldRule& rule, const Learn& learn) {
+    if (rule.is_spelled()) {
+        const nb::gil_scoped_release nobody_waits;
+        learn();
+    } else {
+        learn();
+    }
+}
+
 // Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
 Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
              std::int64_t width, bool intercept);

@@ -15,10 +15,9 @@ namespace scwlearn::SCWLEARN_SET {
 // becomes support, it and those behind it get one coordinate more.
 class Coordinates {
 public:
-    explicit Coordinates(const KernelBatch& batch) noexcept
-        : batch_(batch), support_(batch.support), stride_(batch.stride) {}
+    explicit Coordinates(const KernelBatch& batch) noexcept : batch_(batch), support_(batch.support) {}
 
-    const double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * stride_; }
+    double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * batch_.stride; }
     std::int64_t support() const noexcept { return support_; }
 
     // The squared length of what a row has outside the span; 0 where it cannot be told from rounding.
@@ -29,11 +28,11 @@ public:
         if (batch_.left[i] <= batch_.least[i] || support_ == batch_.room) return false;
         const double root = std::sqrt(batch_.left[i]);
         const double* const residuals = batch_.residuals + i * batch_.rows;
-        double* const own = batch_.coordinates + i * stride_;
+        double* const own = row(i);
         own[support_] = root;
         batch_.left[i] = 0.0;
         for (std::int64_t j = i + 1; j < batch_.rows; ++j) {
-            double* const other = batch_.coordinates + j * stride_;
+            double* const other = row(j);
             double rest = residuals[j];
             for (std::int64_t p = batch_.support; p < support_; ++p) rest -= own[p] * other[p];
             other[support_] = rest / root;
@@ -48,7 +47,6 @@ public:
 private:
     const KernelBatch& batch_;
     std::int64_t support_;
-    std::int64_t stride_;
 };
 
 // Sigma in full over the coordinates, in blocks. The first example of the support has the last place in U: what there

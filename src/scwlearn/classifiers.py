@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from numbers import Integral
 from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from scwlearn.checks import flag, whole_number
 from scwlearn.covariance import Gaussian
 from scwlearn.data.labels import as_signs, binary_classes, label_kind
 from scwlearn.data.rows import Rows
-from scwlearn.learner import Counts, Learner
+from scwlearn.learner import Learner
+from scwlearn.rounds import Counts
 from scwlearn.rules import Rule
 from scwlearn.signatures import Setting, docstring, settings, signature
 
@@ -29,7 +31,7 @@ Array = NDArray[np.float64]
 ESTIMATORS = "scwlearn.estimators"
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What the classifiers of all rules share: fit, partial_fit and predict on top of a learner."""
 
     _rule: ClassVar[Rule]
@@ -61,13 +63,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         with _attributes_kept(self):
-            epochs = _count("n_epochs", self.n_epochs)
+            epochs = whole_number("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
             learner = self._begin(rows)
             self.classes_ = binary_classes(labels)
             signs = as_signs(labels, self.classes_)
             random = _random(self.random_state)
-            shuffle = check_flag("shuffle", self.shuffle)
+            shuffle = flag("shuffle", self.shuffle)
             for _ in range(epochs):
                 learner.learn(rows, signs, order=random.permutation(len(rows)) if shuffle else None)
             self._learner = learner
@@ -158,9 +160,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    @abstractmethod
     def _new_learner(self, rows: Rows) -> Any:
         """A learner with the parameters as they are now, about to begin with some rows."""
-        raise NotImplementedError
 
     def _begin(self, rows: Rows) -> Any:
         self._began = {name: getattr(self, name) for name in self._fixed}
@@ -222,9 +224,7 @@ class LinearClassifier(OnlineClassifier):
     def _new_learner(self, rows: Rows) -> Learner:
         names = ("covariance", "initial_variance") if self._rule.order == 2 else ()
         how: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return Learner(
-            self._rule, intercept=check_flag("fit_intercept", self.fit_intercept), **how, **self._own_parameters()
-        )
+        return Learner(self._rule, intercept=flag("fit_intercept", self.fit_intercept), **how, **self._own_parameters())
 
     def _gaussian(self, name: str) -> Gaussian:
         gaussian: Gaussian | None = self._begun(name).gaussian
@@ -316,18 +316,3 @@ def _random(seed: Any) -> np.random.RandomState:
     except ValueError as error:
         raise ValueError(f"random_state must be None, a whole number or a RandomState: {error}") from None
     return random
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def check_flag(name: str, value: object) -> bool:
-    """A setting that is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-    return bool(value)

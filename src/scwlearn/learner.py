@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,20 +14,19 @@ from scipy import sparse
 from scwlearn import _native
 from scwlearn._native import learn_rows, score_rows, work_entries
 from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
+from scwlearn.checks import flag
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, UnsortedError, as_rows
 from scwlearn.memory import memory_for
-from scwlearn.rules import Parameter, Rule
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
+from scwlearn.rules import Rule
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
 
 #: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
 AUTO_FULL_LIMIT = 500
-
-#: Products of these with any value that a row may hold stay finite.
-INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100)
 
 #: A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 #: Ctrl-C is answered at once.
@@ -45,31 +44,6 @@ _ROOM_FOR_NAMES = 16
 # What a learner holds ready for single examples, and what that is made from.
 _NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
 _HELD_FROM = frozenset({"rule", "parameters", "intercept", "gaussian", "names", "_tally"})
-
-
-class Trace(NamedTuple):
-    """What happened in each round, before the model moved: for bounds, curves and calibration."""
-
-    score: Array
-    variance: Array
-    #: alpha and precision of the step taken; both 0 where the model stayed as it was.
-    alpha: Array
-    precision: Array
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What a learner has gone through: rows seen, mistakes made before learning from them, updates."""
-
-    seen: int = 0
-    mistakes: int = 0
-    updates: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.seen + other.seen, self.mistakes + other.mistakes, self.updates + other.updates)
-
-    def __sub__(self, other: Counts) -> Counts:
-        return Counts(self.seen - other.seen, self.mistakes - other.mistakes, self.updates - other.updates)
 
 
 class Learner:
@@ -118,9 +92,7 @@ class Learner:
         if not isinstance(covariance, str) or covariance not in ("auto", *COVARIANCES):
             raise ValueError(f"covariance must be one of auto, {', '.join(COVARIANCES)}, got {covariance!r}")
         self.covariance = covariance
-        if not isinstance(intercept, bool | np.bool_):
-            raise TypeError(f"intercept must be True or False, got {intercept!r}")
-        self.intercept = bool(intercept)
+        self.intercept = flag("intercept", intercept)
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.gaussian: Gaussian | None = None
         #: The features by name, to be read only; None for a learner that does not learn from dicts.
@@ -428,20 +400,6 @@ class Learner:
         return sparse.hstack([x, ones], format="csr")
 
 
-@contextmanager
-def all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
-    """Put the model, if one is given, and the counts back as they were when anything is raised (an error, Ctrl-C)."""
-    kept = None if gaussian is None else gaussian.copy()
-    counts = tally.copy()
-    try:
-        yield
-    except BaseException:
-        if gaussian is not None and kept is not None:
-            gaussian.become(kept)
-        np.copyto(tally, counts)
-        raise
-
-
 def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:
     return memory_for(
         # While it learns there may be a copy, to go back to.
@@ -455,13 +413,3 @@ def _as_vector(x: ArrayLike) -> NDArray[np.float64]:
     if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.c_contiguous and x.flags.aligned:
         return x
     return np.require(x, np.float64, ["C", "A"])
-
-
-def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
-    """An order of so many rows, checked."""
-    places = np.asarray(order)
-    if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
-        raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")
-    if count and not 0 <= places.min() <= places.max() < count:
-        raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {places.min()} to {places.max()}")
-    return places.astype(np.intp)

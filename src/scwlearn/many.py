@@ -16,8 +16,9 @@ from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.covariance.base import zeros
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
-from scwlearn.learner import WORK_OF_A_BLOCK, Counts, Learner, row_numbers
+from scwlearn.learner import WORK_OF_A_BLOCK, Learner
 from scwlearn.memory import memory_for
+from scwlearn.rounds import Counts, row_numbers
 from scwlearn.rules import Rule
 from scwlearn.threads import allowed_threads
 

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Rows, as_rows
-from scwlearn.learner import Counts, Learner
+from scwlearn.learner import Learner
+from scwlearn.rounds import Counts
 
 
 @dataclass(frozen=True)

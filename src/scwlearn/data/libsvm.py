@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
+from scwlearn.checks import flag, whole_number
 from scwlearn.data.chunks import LongLineError, Source, check_source, name_of, whole_lines, work_ahead
 from scwlearn.data.rows import Rows
 from scwlearn.threads import allowed_threads
@@ -83,16 +84,14 @@ def read_libsvm(
     2 3 [ 1. -1.]
     """
     check_source(source)
-    if not isinstance(zero_based, bool | np.bool_):
-        raise TypeError(f"zero_based must be True or False, got {zero_based!r}")
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise TypeError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
     options = _Options(
-        zero_based=bool(zero_based),
-        n_features=None if n_features is None else _whole("n_features", n_features),
+        zero_based=flag("zero_based", zero_based),
+        n_features=None if n_features is None else whole_number("n_features", n_features, most=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
-        chunk_bytes=_whole("chunk_bytes", chunk_bytes),
-        max_line_bytes=_whole("max_line_bytes", max_line_bytes),
+        chunk_bytes=whole_number("chunk_bytes", chunk_bytes, most=_LARGEST_WIDTH),
+        max_line_bytes=whole_number("max_line_bytes", max_line_bytes, most=_LARGEST_WIDTH),
     )
     return _batches(source, options, min(allowed_threads(), _MOST_THREADS) if read_ahead else 0)
 
@@ -157,14 +156,6 @@ class _Options:
             "value": f"a value is {number.format(largest)}, right behind the colon",
             "twice": "a line has each index once",
         }[fault]
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if not 1 <= value <= _LARGEST_WIDTH:
-        raise ValueError(f"{name} must be a whole number from 1 to {_LARGEST_WIDTH}, got {value!r}")
-    return int(value)
 
 
 def _batches(source: Source, options: _Options, threads: int) -> Generator[Batch, None, None]:

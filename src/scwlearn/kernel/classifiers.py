@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from scwlearn.classifiers import OnlineClassifier, check_flag, make_class
+from scwlearn.checks import flag
+from scwlearn.classifiers import OnlineClassifier, make_class
 from scwlearn.data.rows import Rows
 from scwlearn.kernel.functions import PARAMETERS, PRECOMPUTED, Kernel
 from scwlearn.kernel.learner import KernelLearner
@@ -101,7 +102,7 @@ class KernelClassifier(OnlineClassifier):
         return KernelLearner(
             self._rule,
             kernel=Kernel(self.kernel, self._kernel_parameters(rows)),
-            intercept=check_flag("fit_intercept", self.fit_intercept),
+            intercept=flag("fit_intercept", self.fit_intercept),
             budget=self.budget,
             tolerance=self.tolerance,
             max_support=self.max_support,

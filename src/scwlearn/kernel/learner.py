@@ -13,14 +13,15 @@ from scipy import sparse
 
 from scwlearn._native import learn_coordinates, work_entries
 from scwlearn.called import OwnRule, checked_rule, native_rule
+from scwlearn.checks import flag, whole_number
 from scwlearn.covariance import Gaussian, Growing, Identity
 from scwlearn.covariance.gaussian import GROWTH
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.kernel.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernel.support import Support
-from scwlearn.learner import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
 from scwlearn.memory import memory_for
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
 from scwlearn.rules import Parameter, Rule
 from scwlearn.threads import allowed_threads, one_blas_thread
 
@@ -31,6 +32,7 @@ _ROWS_AT_ONCE = 128
 # Rows that are only scored can be more: nothing but memory grows with them.
 _ROWS_SCORED_AT_ONCE = 1024
 
+# Of so many rows all pairs are computed to get the kernel of each with itself.
 _ROWS_WITH_THEMSELVES = 64
 
 # What rounding does to the squared length of an example, relatively.
@@ -123,19 +125,17 @@ class KernelLearner:
         **parameters: float,
     ) -> None:
         self.rule, self.parameters = checked_rule(rule, parameters)
-        if not isinstance(intercept, bool | np.bool_):
-            raise TypeError(f"intercept must be True or False, got {intercept!r}")
         if not isinstance(kernel, Kernel):
             kernel = Kernel(kernel, kernel_parameters or {})
         elif kernel_parameters:
             raise TypeError("a Kernel has its own parameters; kernel_parameters is for names")
-        self.kernel = replace(kernel, constant=bool(intercept))
+        self.kernel = replace(kernel, constant=flag("intercept", intercept))
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
-        self.budget = None if budget is None else _whole("budget", budget)
+        self.budget = None if budget is None else whole_number("budget", budget)
         if tolerance is None:
             tolerance = _EXACT if budget is None else _WITH_BUDGET
         self.tolerance = _TOLERANCE.check(tolerance)
-        self.max_support = _whole("max_support", max_support)
+        self.max_support = whole_number("max_support", max_support)
         first_order = isinstance(self.rule, Rule) and self.rule.order == 1
         gaussian = Gaussian.prior(Identity() if first_order else Growing(), 0, self.initial_variance)
         self.model = KernelModel(Support(), gaussian, np.zeros(len(fields(Counts)), dtype=np.int64))
@@ -291,7 +291,6 @@ class KernelLearner:
 
     def _lengths(self, x: Any) -> Array:
         """The squared length of each row: its kernel with itself."""
-        # Pairs are all that a kernel gives; so few of them that those not asked for cost little.
         parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
         return np.concatenate([self.kernel(part, part).diagonal() for part in parts])
 
@@ -337,11 +336,3 @@ def _doubles(block: Block) -> Any:
 def _dense(x: Any) -> Array:
     dense: Array = x.toarray() if sparse.issparse(x) else x
     return dense
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)

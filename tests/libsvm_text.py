@@ -1,0 +1,31 @@
+"""What the tests of LIBSVM text share."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from scwlearn.data.libsvm import load_libsvm
+
+native = pytest.mark.native
+many = settings(max_examples=500, derandomize=True, deadline=None, database=None)
+LARGEST = 1e150
+PADDING = b"\n" * 30
+VALID = b"1 1:0.5 3:2 10:1e-3\r\n-1 qid:7 2:1 # words: 1:2\n\n# more\n+1\t4:1\t\t2:.25 3:5. \n2.5\n"
+
+
+def loaded(text, **options):
+    return load_libsvm(io.BytesIO(text), **options)
+
+
+def same(one, other):
+    """Whether two loaded files are the same, bit for bit and in the order of what is stored."""
+    (x, y), (x2, y2) = one, other
+    numbers = zip((y, x.data), (y2, x2.data), strict=True)
+    places = zip((x.indices, x.indptr), (x2.indices, x2.indptr), strict=True)
+    return (
+        x.shape == x2.shape
+        and all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in numbers)
+        and all(np.array_equal(a, b) for a, b in places)
+    )

@@ -1,4 +1,4 @@
-# make demo    every algorithm on embedded data: a table and a picture
+# make demo    the paper's comparison on embedded data: tables, pictures and a report
 # make test    linters, types, import layers and the whole test suite
 # make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
 # The first two set up everything they need in .venv. Also: make lint, sanitize, docs, wheel, lock, clean.
@@ -21,7 +21,7 @@ BENCH ?=
 .PHONY: demo test lint sanitize bench docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
-	$(BIN)/python -m scwlearn.experiments.demo
+	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
 
 test: lint
 	$(BIN)/python -m pytest

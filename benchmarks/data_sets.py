@@ -1,20 +1,21 @@
-"""The data sets of the benchmarks as two-class problems, read from a data directory of LIBSVM files packed with xz."""
+"""The data sets of the benchmarks: scwlearn's, some of them in forms or with fewer rows of the benchmarks' own."""
 
 from __future__ import annotations
 
 import argparse
-import lzma
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import normalize, scale
+
+from scwlearn.datasets import DataSet as DataSet
+from scwlearn.datasets import NamedSet, find_set
+from scwlearn.datasets.load import prepared, read_files
+from scwlearn.datasets.prepare import as_distributed
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Which rows of a large set are used, and every order of rows, follow from this.
@@ -23,80 +24,49 @@ SEED = 20120626
 
 @dataclass(frozen=True)
 class Source:
-    """Where a set lies and how it becomes two classes."""
+    """A set, perhaps changed, and how much of it is used."""
 
-    files: tuple[str, ...]
-    #: Which of the file's labels are +1.
-    positive: Callable[[NDArray[np.float64]], NDArray[np.bool_]] = lambda label: label > 0
-    #: Dense sets are kept as a matrix of float64; sparse ones stay CSR.
-    dense: bool = False
-    prepare: Callable[[Any], Any] = lambda x: x
-    #: A stream that drifts keeps its order.
-    shuffle: bool = True
+    named: NamedSet
     #: No more rows than this, chosen at random: for sets too large for a benchmark of minutes.
     rows: int | None = None
 
 
-class DataSet(NamedTuple):
-    """A two-class problem: rows, labels -1 and +1, and whether its order may be shuffled."""
-
-    name: str
-    x: Any
-    y: NDArray[np.int8]
-    shuffle: bool
+def _changed(name: str, **changes: Any) -> Source:
+    return Source(replace(find_set(name), **changes))
 
 
-def equalised(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each image histogram-equalised: the rank of the pixel within its image/number of pixels."""
-    ranks: NDArray[np.float64] = rankdata(x, axis=1) / x.shape[1]
-    return ranks
-
-
-def min_max(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column scaled to [0, 1]."""
-    low, high = x.min(axis=0), x.max(axis=0)
-    scaled: NDArray[np.float64] = (x - low) / np.where(high > low, high - low, 1.0)
-    return scaled
-
+# Two classes of ten groups each: alt, comp, misc, rec.autos to rec.sport.baseball against the rest.
+_NEWS: dict[str, Any] = {"positive": tuple(map(float, range(1, 11))), "negative": None}
 
 SOURCES: dict[str, Source] = {
-    "svmguide3": Source(("svmguide3/svmguide3.libsvm.xz",), dense=True),
-    "splice": Source(("splice/splice.libsvm.xz",), dense=True),
-    "mushrooms": Source(("mushrooms/mushrooms.libsvm.xz",), positive=lambda label: label == 1),
-    "mitface": Source(("mitface/mitface.libsvm.xz",), dense=True, prepare=equalised),
-    # The file's labels are the digits: 0 here is label 1 of LIBSVM's own file.
-    "usps": Source(("usps/usps.libsvm.xz",), positive=lambda label: label == 0, dense=True),
-    "mnist1vs2": Source(("mnist/mnist1vs2.libsvm.xz",)),
-    "mnist1vs2-scaled": Source(("mnist/mnist1vs2.libsvm.xz",), prepare=lambda x: x / 255),
-    "w7a": Source(("w7a/w7a.libsvm.xz",)),
-    "a9a": Source(("a9a/a9a.libsvm.xz",)),
-    "cod-rna": Source(("cod-rna/cod-rna.libsvm.xz",), dense=True),
-    "cod-rna-scaled": Source(("cod-rna/cod-rna.libsvm.xz",), dense=True, prepare=scale),
-    "ijcnn1": Source(("ijcnn1/ijcnn1.libsvm.xz", "ijcnn1/ijcnn1.t.libsvm.xz")),
-    "covtype": Source(("covtype/covtype.multi.libsvm.xz",), positive=lambda label: label == 2, dense=True, rows=50_000),
-    "covtype-scaled": Source(
-        ("covtype/covtype.multi.libsvm.xz",),
-        positive=lambda label: label == 2,
-        dense=True,
-        prepare=min_max,
-        rows=50_000,
-    ),
-    # Two classes of ten or so groups each: alt, comp, misc, rec.autos to rec.sport.baseball against the rest.
-    "20news": Source(("20news/20news.train.libsvm.xz",), positive=lambda label: label <= 10),
-    "20news-unit": Source(("20news/20news.train.libsvm.xz",), positive=lambda label: label <= 10, prepare=normalize),
-    "elec2": Source(("elec2/elec2.libsvm.xz",), dense=True, shuffle=False),
+    "svmguide3": Source(find_set("svmguide3")),
+    "splice": Source(find_set("splice")),
+    "mushrooms": Source(find_set("mushrooms")),
+    "mitface": Source(find_set("mitface")),
+    "usps": Source(find_set("usps1vsall")),
+    "mnist1vs2": Source(find_set("mnist1vs2")),
+    "mnist1vs2-scaled": _changed("mnist1vs2", prepare=lambda x: x / 255),
+    "w7a": Source(find_set("w7a")),
+    "a9a": Source(find_set("a9a")),
+    "cod-rna": Source(find_set("codrna")),
+    "cod-rna-scaled": _changed("codrna", prepare=scale),
+    "ijcnn1": _changed("ijcnn1", dense=False),
+    "covtype": Source(find_set("covtype"), rows=50_000),
+    "covtype-scaled": Source(find_set("covtype-scaled"), rows=50_000),
+    "20news": _changed("news-pc-mac", prepare=as_distributed, **_NEWS),
+    "20news-unit": _changed("news-pc-mac", prepare=normalize, **_NEWS),
+    "elec2": Source(find_set("elec2")),
 }
 
 
 def load(name: str, directory: Path) -> DataSet:
     """The set of that name, at most `rows` of it."""
     source = SOURCES[name]
-    x, label = _read(directory, source.files)
+    x, label = read_files(source.named, directory)
     if source.rows is not None and source.rows < len(label):
         chosen = np.random.default_rng(SEED).choice(len(label), source.rows, replace=False)
         x, label = x[chosen], label[chosen]
-    x = source.prepare(x.toarray() if source.dense else x)
-    return DataSet(name, x, np.where(source.positive(label), 1, -1).astype(np.int8), source.shuffle)
+    return DataSet(name, name, *prepared(source.named, x, label), source.named.shuffle)
 
 
 def orders(data: DataSet, count: int) -> list[NDArray[np.intp]]:
@@ -118,16 +88,3 @@ def argument_parser(description: str | None, default_sets: list[str]) -> argpars
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
     parser.add_argument("--sets", nargs="+", default=default_sets, choices=list(SOURCES), metavar="SET")
     return parser
-
-
-def _read(directory: Path, files: tuple[str, ...]) -> tuple[Any, NDArray[np.float64]]:
-    from scipy import sparse
-
-    parts = []
-    for name in files:
-        with lzma.open(directory / name) as file:
-            parts.append(load_svmlight_file(file, zero_based=False))
-    width = max(x.shape[1] for x, _ in parts)
-    for x, _ in parts:
-        x.resize(x.shape[0], width)
-    return sparse.vstack([x for x, _ in parts], format="csr"), np.concatenate([y for _, y in parts])

@@ -284,11 +284,11 @@ def write(path: Path, text: str) -> None:
 def main(source: Path, output: Path) -> None:
     """Spell all rules."""
     sys.path.insert(0, str(source / "src"))
-    from scwlearn.rules import LOOKS, all_rules
+    from scwlearn.rules import LOOKS, all_rules, all_variants
     from scwlearn.signatures import stub
 
     output.mkdir(parents=True, exist_ok=True)
-    rules = all_rules()
+    rules = all_rules() + all_variants()
     write(output / "spelled_rules.hpp", spell_list([r.name for r in rules]))
     write(output / "estimators.pyi", stub())
     for rule in rules:

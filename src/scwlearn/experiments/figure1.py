@@ -2,91 +2,191 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+from scipy.stats import rankdata
 
 from scwlearn.experiments.online_runs import OnlineRuns
-from scwlearn.rules import Rule, all_rules
+from scwlearn.experiments.style import house, look_of, save
 
-_FIRST_ORDER = ("#9aa5b1", "#c9a66b", "#8fb58a", "#b79ac4", "#7fb3bd", "#c48f8f", "#a3a380")
-_SECOND_ORDER = ("#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#17becf", "#8c564b", "#7f6000", "#bc5090")
-_ALL_PROPERTIES = ("#d62728", "#111111", "#e377c2")
-_MARKERS = "osv^D<>Ph"
+Array = NDArray[np.float64]
 
-
-def figure1(blocks: Sequence[Sequence[OnlineRuns]], path: Path) -> Path:
-    """Draw one row of three panels for each data set, and write the picture to `path`."""
-    figure = Figure(figsize=(16, 3.9 * len(blocks) + 1.1), layout="constrained")
-    panels = figure.subplots(len(blocks), 3, squeeze=False)
-    for row, runs in zip(panels, blocks, strict=True):
-        _curves(row[0], runs, [r.mistake_rate for r in runs], "mistake rate", log=True)
-        _curves(row[1], runs, [r.updates for r in runs], "updates")
-        _curves(row[2], runs, [1000 * _typical_time(r.seconds) for r in runs], "time (ms)")
-        row[1].set_title(runs[0].data, fontsize=14, fontweight="bold")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=7, fontsize=12, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
-    return path
+#: The places of a panel and of the names beside it, in inches: each panel is as wide as the page leaves it.
+_PAGE, _LEFT, _NAMES, _ABOVE, _BELOW = 13.0, 0.52, 1.57, 0.72, 0.5
+#: The height of a line of names.
+_LINE = 0.18
+_QUIET = {"color": "#666666"}
 
 
-def _curves(
-    axes: Axes, runs: Sequence[OnlineRuns], values: list[NDArray[np.float64]], what: str, *, log: bool = False
-) -> None:
-    """The mean of each algorithm over the permutations, and a band of one standard deviation for SCW."""
-    for run, each in zip(runs, values, strict=True):
-        mean, spread = each.mean(axis=0), each.std(axis=0)
-        style = _style(run.rule)
-        axes.plot(run.seen, mean, label=run.rule.title, **style)
-        if _has_all_properties(run.rule):
-            axes.fill_between(run.seen, mean - spread, mean + spread, color=style["color"], alpha=0.12, linewidth=0)
-    axes.set_xlabel("examples seen")
-    axes.set_ylabel(what)
-    axes.set_xlim(left=0)
-    if log:
-        axes.set_yscale("log")
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
-        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-        axes.yaxis.set_minor_formatter(FormatStrFormatter("%g"))
+class _Curve(NamedTuple):
+    run: OnlineRuns
+    centre: Array
+    low: Array
+    high: Array
+
+
+def figure1(runs: Sequence[OnlineRuns], path: Path) -> list[Path]:
+    """One data set in three panels, each curve named at its end; written as `path`.svg and `path`.png."""
+    with house():
+        height = max(5.0, _ABOVE + _BELOW + _LINE * (len(runs) + 1))
+        figure = Figure(figsize=(_PAGE, height))
+        panels = [figure.add_axes(_place(column, height)) for column in range(3)]
+        unit, scale = _unit_of_time(runs)
+        _mistakes(panels[0], runs)
+        _linear(panels[1], [_around_mean(r, r.updates) for r in runs])
+        _times(panels[2], [_around_median(r, scale * r.seconds) for r in runs])
+        for axes, what in zip(panels, ("mistake rate", "updates", f"time ({unit})"), strict=True):
+            axes.set_title(what + (", log scale" if axes.get_yscale() == "log" else ""), loc="left")
+            axes.set_xlabel("examples seen")
+            _name_curves(figure, axes, runs)
+        panels[1].yaxis.set_major_formatter(EngFormatter(sep=""))
+        about = f"{len(runs[0].mistake_rate)} permutations: mean and standard deviation; of time median, 16 to 84 %"
+        for x, text, how in ((0.01, runs[0].data, {"fontsize": 13, "fontweight": "bold"}), (0.99, about, _QUIET)):
+            figure.text(x, 1 - 0.25 / height, text, ha="left" if x < 0.5 else "right", **how)
+        return save(figure, path)
+
+
+def _place(column: int, height: float) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a panel, as shares of the page."""
+    left = column / 3 + _LEFT / _PAGE
+    return left, _BELOW / height, 1 / 3 - (_LEFT + _NAMES) / _PAGE, 1 - (_ABOVE + _BELOW) / height
+
+
+def figure1_overview(blocks: Sequence[Sequence[OnlineRuns]], path: Path) -> list[Path]:
+    """The mistake rate on every data set, a panel each, with one legend below: the best on average first."""
+    with house():
+        columns = min(3, math.ceil(math.sqrt(len(blocks))))
+        rows = math.ceil(len(blocks) / columns)
+        figure = Figure(figsize=(12, 2.7 * rows + 1.2), layout=ConstrainedLayoutEngine(h_pad=0.09))
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, runs in zip(panels, blocks, strict=False):
+            _mistakes(axes, runs)
+            axes.set_title(runs[0].data, loc="left", fontweight="bold")
+        for axes in panels[len(blocks) :]:
+            axes.set_axis_off()
+        for place, axes in enumerate(panels[: len(blocks)]):
+            axes.set_ylabel("mistake rate" if place % columns == 0 else "")
+            axes.set_xlabel("examples seen" if place + columns >= len(blocks) else "")
+        lines = {line.get_label(): line for axes in panels for line in axes.lines}
+        handles = _by_rows([lines[title] for title in _best_first(blocks)], columns=6)
+        how = {"title": "the best on average first", "ncols": 6, "frameon": False, "handlelength": 3.6}
+        figure.legend(handles=handles, loc="outside lower center", **how)
+        return save(figure, path)
+
+
+def _mistakes(axes: Axes, runs: Sequence[OnlineRuns]) -> None:
+    """Mistake rates on a logarithmic axis, cut where an algorithm only guesses."""
+    curves = [_around_mean(r, r.mistake_rate) for r in runs]
+    _logarithmic(axes, curves, [c for c in curves if c.centre[-1] <= 0.5] or curves)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, min(high, max(0.55, 1.2 * low)))
+
+
+def _times(axes: Axes, curves: list[_Curve]) -> None:
+    # Where a covariance costs far more than the rest, a linear axis would show the first-order algorithms as one line.
+    ends = [c.centre[-1] for c in curves]
+    if min(ends) > 0 and max(ends) > 20 * min(ends):
+        _logarithmic(axes, curves, curves)
     else:
-        axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25, which="both")
+        _linear(axes, curves)
 
 
-def _typical_time(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of the median time of each stretch: a pause of the machine in one run does not show."""
-    stretches = np.diff(seconds, axis=1, prepend=0.0)
-    typical: NDArray[np.float64] = np.cumsum(np.median(stretches, axis=0, keepdims=True), axis=1)
-    return typical
+def _linear(axes: Axes, curves: list[_Curve]) -> None:
+    _draw(axes, curves)
+    axes.set_ylim(0, 1.03 * max(c.centre[-1] for c in curves))
 
 
-def _has_all_properties(rule: Rule) -> bool:
-    return rule.large_margin and rule.confidence and rule.non_separable and rule.adaptive_margin
+def _logarithmic(axes: Axes, curves: list[_Curve], to_show: list[_Curve]) -> None:
+    _draw(axes, curves)
+    # What comes before a tenth of the examples is the noise of a beginning.
+    settled = np.concatenate([c.centre[c.run.seen >= 0.1 * c.run.seen[-1]] for c in to_show])
+    low = settled.min(where=settled > 0, initial=settled.max() or 0.1)
+    high = max(settled.max(), 1.2 * low)
+    axes.set_yscale("log")
+    axes.set_ylim(0.9 * low, 1.05 * high)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 4 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _style(rule: Rule) -> dict[str, Any]:
-    """First-order rules thin and dashed, second-order ones solid, those with all properties of Table 1 thick."""
-    groups = [
-        [r.name for r in all_rules() if _has_all_properties(r)],
-        [r.name for r in all_rules() if r.order == 2 and not _has_all_properties(r)],
-        [r.name for r in all_rules() if r.order == 1],
-    ]
-    group = next(i for i, names in enumerate(groups) if rule.name in names)
-    place = groups[group].index(rule.name)
-    colours = (_ALL_PROPERTIES, _SECOND_ORDER, _FIRST_ORDER)[group]
-    return {
-        "color": colours[place % len(colours)],
-        "linestyle": "--" if rule.order == 1 else "-",
-        "marker": _MARKERS[place % len(_MARKERS)],
-        "markevery": (place % 4, 4),
-        "markersize": 5,
-        "linewidth": (2.8, 1.5, 1.5)[group],
-        "zorder": (4, 3, 2)[group],
-    }
+def _draw(axes: Axes, curves: list[_Curve]) -> None:
+    for place, (run, centre, low, high) in enumerate(curves):
+        look = look_of(run.rule)
+        # A few markers each, at different checkpoints, so that they do not lie upon one another.
+        every = max(1, len(run.seen) // 4)
+        axes.plot(run.seen, centre, label=run.rule.title, markevery=(place % every, every), **look.line())
+        axes.fill_between(run.seen, low, high, color=look.colour, alpha=look.band, linewidth=0, zorder=look.layer - 2)
+    axes.set_xlim(0, max(c.run.seen[-1] for c in curves))
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.grid()
+
+
+def _around_mean(run: OnlineRuns, values: Array) -> _Curve:
+    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
+    # Without a floor a band that reaches zero would have no end on a logarithmic axis.
+    return _Curve(run, mean, np.maximum(mean - spread, 1e-9), mean + spread)
+
+
+def _around_median(run: OnlineRuns, values: Array) -> _Curve:
+    """For times: a pause of the machine in one run moves a mean, but not these."""
+    low, median, high = np.percentile(values, (16, 50, 84), axis=0)
+    return _Curve(run, median, low, high)
+
+
+def _unit_of_time(runs: Sequence[OnlineRuns]) -> tuple[str, float]:
+    longest = max(r.typical_seconds for r in runs)
+    return ("s", 1.0) if longest >= 1 else ("ms", 1e3)
+
+
+def _name_curves(figure: Figure, axes: Axes, runs: Sequence[OnlineRuns]) -> None:
+    """Write the algorithms beside the axes, in the order of the curves' ends, each with a line to its end."""
+    width, height = axes.bbox.width / figure.dpi, axes.bbox.height / figure.dpi
+    last = np.array([np.asarray(line.get_xydata())[-1] for line in axes.lines])
+    ends = (axes.transData + axes.transAxes.inverted()).transform(last)[:, 1]
+    lead, sample, text = 1 + np.array([0.13, 0.43, 0.48]) / width
+    beside: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+    for run, end, seat in zip(runs, ends, _seats(np.clip(ends, 0, 1), _LINE / height), strict=True):
+        look = look_of(run.rule)
+        axes.add_line(Line2D([1, lead], [np.clip(end, 0, 1), seat], color=look.colour, linewidth=0.8, **beside))
+        middle = (lead + sample) / 2
+        axes.add_line(Line2D([lead, middle, sample], [seat] * 3, markevery=[1], **(look.line() | beside)))
+        title = run.rule.title + (" ↑" if end > 1 else " ↓" if end < 0 else "")
+        weight = "bold" if look.stands_out else "normal"
+        axes.text(text, seat, title, fontweight=weight, va="center_baseline", **beside)
+
+
+def _seats(wanted: Array, gap: float) -> Array:
+    """Where to write labels, at least `gap` apart within 0 and 1, in the order of what is wanted and near it."""
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    # With the gaps taken out, labels that may not overtake one another are an isotonic regression.
+    near: Array = isotonic_regression(wanted[order] - steps).x
+    seats = np.empty_like(near)
+    seats[order] = np.clip(near, 0, max(0, 1 - steps[-1])) + steps
+    return seats
+
+
+def _best_first(blocks: Sequence[Sequence[OnlineRuns]]) -> list[str]:
+    """Titles by the mean rank of the final mistake rate."""
+    ranks: dict[str, list[float]] = {}
+    for runs in blocks:
+        for run, rank in zip(runs, rankdata([r.final_rates.mean() for r in runs]), strict=True):
+            ranks.setdefault(run.rule.title, []).append(rank)
+    return sorted(ranks, key=lambda title: float(np.mean(ranks[title])))
+
+
+def _by_rows(handles: list[Line2D], columns: int) -> list[Line2D]:
+    """The order in which a legend, which fills its columns one after the other, is read by rows."""
+    return [handles[i] for column in range(columns) for i in range(column, len(handles), columns)]

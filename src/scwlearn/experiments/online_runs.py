@@ -1,74 +1,73 @@
-"""The runs behind Table 3 and Figure 1: every algorithm, tuned, over random permutations of a data set."""
+"""What an algorithm did on a data set, over all permutations: what the tables and figures are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.learner import Learner
-from scwlearn.progress import progressive_validation
+from scwlearn.experiments.jobs import Outcome
 from scwlearn.rules import Rule
-from scwlearn.tune import tune
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """Examples with labels -1 and +1, under the name they have in the tables."""
+class Cell:
+    """A point of the grid, and what came of it where the parameters were chosen."""
 
-    name: str
-    x: Any
-    y: NDArray[Any]
+    parameters: dict[str, float]
+    #: Of the rows judged: all of the tuning order, or of all folds together.
+    mistake_rate: float
+    updates: float
 
 
 @dataclass(frozen=True)
 class OnlineRuns:
-    """What an algorithm did on a data set: arrays of shape (permutations, checkpoints)."""
+    """An algorithm on a data set: arrays of shape (permutations, checkpoints)."""
 
+    #: The title of the set, and its name.
     data: str
+    name: str
     rule: Rule
+    covariance: str
     parameters: dict[str, float]
+    cells: tuple[Cell, ...]
+    #: Rows without any feature: they are classified, and teach nothing.
+    empty_rows: int
     seen: NDArray[np.intp]
     mistake_rate: Array
     updates: Array
     seconds: Array
 
+    @property
+    def final_rates(self) -> Array:
+        return self.mistake_rate[:, -1]
 
-def online_runs(
-    data: DataSet,
-    rule: Rule,
-    *,
-    permutations: int = 20,
-    checkpoints: int = 20,
-    seed: int = 0,
-    done: Callable[[], None] = lambda: None,
-) -> OnlineRuns:
-    """Tune on one permutation by online mistakes, then run over others; `done` is called after each.
+    @property
+    def final_updates(self) -> Array:
+        return self.updates[:, -1]
 
-    As in the paper: no intercept, a full covariance for second-order rules, one pass.
-    """
-    random = np.random.default_rng(seed)
-    how: dict[str, Any] = {"covariance": "full" if rule.order == 2 else "identity"}
-    order = random.permutation(len(data.y))
-    parameters = tune(rule, data.x[order], data.y[order], **how)
-    done()
-    runs = []
-    for _ in range(permutations):
-        order = random.permutation(len(data.y))
-        learner = Learner(rule, **(how | parameters))
-        runs.append(list(progressive_validation(learner, data.x[order], data.y[order], checkpoints=checkpoints)))
-        done()
-    return OnlineRuns(
-        data=data.name,
-        rule=rule,
-        parameters=parameters,
-        seen=np.array([p.counts.seen for p in runs[0]]),
-        mistake_rate=np.array([[p.mistake_rate for p in run] for run in runs]),
-        updates=np.array([[p.counts.updates for p in run] for run in runs], dtype=float),
-        seconds=np.array([[p.seconds for p in run] for run in runs]),
-    )
+    @property
+    def typical_seconds(self) -> float:
+        """The median, which a pause of the machine in one of the runs does not move."""
+        return float(np.median(self.seconds[:, -1]))
+
+
+def spread(values: Array) -> float:
+    """The standard deviation over permutations as the paper has it (n - 1); 0 of one alone."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def curves(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The arrays of OnlineRuns from the outcomes of one run for each permutation."""
+    seen = np.array(outcomes[0].seen)
+    return {
+        "seen": seen,
+        "mistake_rate": np.array([o.mistakes for o in outcomes]) / seen,
+        "updates": np.array([o.updates for o in outcomes], dtype=float),
+        "seconds": np.array([o.seconds for o in outcomes]),
+    }

@@ -96,11 +96,16 @@ class Rule:
     cite: str
     #: The covariance that "auto" takes for data with many features (docs/covariances.md has the measurements).
     diagonal: str = "diagonal"
+    #: The rule in whose place published code computes this one. Such a variant explains results of others; it is no
+    #: algorithm of its own, and has no estimator.
+    variant_of: str = ""
     arguments: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.islower()):
             raise ValueError(f"a rule's name is a lower-case identifier, got {self.name!r}")
+        if bool(self.variant_of) == bool(self.estimator):
+            raise ValueError(f"{self.name}: an algorithm has an estimator, a variant of another has none")
         if self.order not in (1, 2):
             raise ValueError(f"{self.name}: order must be 1 or 2, got {self.order!r}")
         arguments = tuple(inspect.signature(self.function).parameters)
@@ -168,7 +173,7 @@ _declared: dict[str, Rule] = {}
 def rule(
     *,
     title: str,
-    estimator: str,
+    estimator: str = "",
     order: int,
     parameters: tuple[Parameter, ...] = (),
     large_margin: bool,
@@ -176,6 +181,7 @@ def rule(
     adaptive_margin: bool = False,
     cite: str,
     diagonal: str = "diagonal",
+    variant_of: str = "",
 ) -> Callable[[Callable[..., Step]], Rule]:
     """Declare the decorated function an algorithm under its own name.
 
@@ -194,6 +200,7 @@ def rule(
         "adaptive_margin": adaptive_margin,
         "cite": cite,
         "diagonal": diagonal,
+        "variant_of": variant_of,
     }
     return lambda function: _declare(function, declaration)
 
@@ -214,7 +221,7 @@ def _declare(function: Callable[..., Step], declaration: dict[str, Any]) -> Rule
 
 
 def _names(rule: Rule) -> set[str]:
-    return {rule.name, rule.estimator, rule.kernel_estimator}
+    return {rule.name} if rule.variant_of else {rule.name, rule.estimator, rule.kernel_estimator}
 
 
 def _rule_of_module(module: str, name: str) -> Rule:
@@ -224,7 +231,12 @@ def _rule_of_module(module: str, name: str) -> Rule:
 
 def all_rules() -> list[Rule]:
     """Every algorithm declared so far, in the order of the tables: first order, then second, each by year."""
-    return sorted(_declared.values(), key=lambda r: (r.order, r.year))
+    return sorted((r for r in _declared.values() if not r.variant_of), key=lambda r: (r.order, r.year))
+
+
+def all_variants() -> list[Rule]:
+    """What published code computes in the place of some of the rules."""
+    return [r for r in _declared.values() if r.variant_of]
 
 
 def estimator_names() -> list[str]:
@@ -235,5 +247,6 @@ def estimator_names() -> list[str]:
 def find_rule(name: str) -> Rule:
     """The algorithm of that name, or an error that lists the names."""
     if name not in _declared:
-        raise ValueError(f"there is no algorithm {name!r}; there are {', '.join(r.name for r in all_rules())}")
+        names = ", ".join(r.name for r in all_rules() + all_variants())
+        raise ValueError(f"there is no algorithm {name!r}; there are {names}")
     return _declared[name]

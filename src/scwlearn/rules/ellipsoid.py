@@ -20,7 +20,7 @@ from scwlearn.rules.declare import HOLD, Parameter, Step, rule
         Parameter("c", 0.1, "The share of the ellipsoid cut off in the first round.", high=1.0),
     ),
     large_margin=False,
-    non_separable=True,
+    non_separable=False,
     cite="Yang, Jin and Ye 2009. Online learning by ellipsoid method. ICML",
 )
 def iellip(m: float, v: float, t: float, b: float, c: float) -> Step:

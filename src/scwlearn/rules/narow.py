@@ -12,6 +12,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     parameters=(Parameter("b", 1.0, "No seen direction keeps a variance above 1/b.", grid=POWERS_OF_TWO),),
     large_margin=True,
     non_separable=True,
+    adaptive_margin=True,
     cite="Orabona and Crammer 2010. New adaptive algorithms for online classification. NIPS",
 )
 def narow(m: float, v: float, b: float) -> Step:

@@ -1,0 +1,55 @@
+"""The progress bar on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from scwlearn.cli.console import Pace
+
+
+class _PaceColumn(ProgressColumn):
+    """Percent, elapsed and remaining time. Rich's own speed would count what an earlier run did."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self._pace = pace
+
+    def render(self, task: Task) -> Text:
+        return Text(str(self._pace))
+
+
+class Bar:
+    """A bar with what is at hand before it, and notes above it."""
+
+    def __init__(self, what: str, pace: Pace, display: Progress) -> None:
+        self._what, self._pace, self._display = what, pace, display
+        self._task = display.add_task(what, total=1.0)
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Move the bar."""
+        self._pace.now += amount
+        description = f"{self._what}: {note}" if note else self._what
+        self._display.update(self._task, completed=self._pace.share, description=description)
+
+    def done_before(self, amount: float) -> None:
+        """Move the bar, not the speed."""
+        self._pace.before += amount
+        self._display.update(self._task, completed=self._pace.share)
+
+    def note(self, text: str) -> None:
+        """A line above the bar."""
+        self._display.console.print(text, soft_wrap=True)
+
+
+@contextmanager
+def bar(what: str, pace: Pace) -> Iterator[Bar]:
+    """The bar while the block runs."""
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), _PaceColumn(pace))
+    with Progress(*columns, console=console) as display:
+        yield Bar(what, pace, display)

@@ -1,0 +1,53 @@
+"""What LIBOL, the toolbox of the paper's authors, computes in the place of two rules: to explain its numbers."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from scwlearn.rules.confidence_weighted import C, eta, towards_confidence
+from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
+
+CITE = "Hoi, Wang and Zhao 2014. LIBOL: a library for online learning algorithms. JMLR"
+
+# LIBOL counts a round with a loss as an update even if nothing moves. This changes the variance by so little that
+# nothing else shows it, and is counted.
+COUNTED = 2e-12
+
+
+@rule(
+    title="NAROW (LIBOL)",
+    variant_of="narow",
+    order=2,
+    parameters=(Parameter("b", 1.0, "Where the variance is below 1/b, nothing is learned.", grid=POWERS_OF_TWO),),
+    large_margin=True,
+    non_separable=True,
+    cite=CITE,
+)
+def narow_libol(m: float, v: float, b: float) -> Step:
+    """AROW's step with NAROW's r = v/(b v - 1): where that is infinite the mean stays, too."""
+    if m >= 1:
+        return HOLD
+    k = max(b - 1 / v, 0.0)
+    return Step(alpha=(1 - m) * k / (1 + k * v), precision=max(k, COUNTED / v))
+
+
+@rule(
+    title="SCW-II (LIBOL)",
+    variant_of="scw2",
+    order=2,
+    parameters=(C, eta(0.90)),
+    large_margin=True,
+    non_separable=True,
+    adaptive_margin=True,
+    cite=CITE,
+)
+def scw2_libol(m: float, v: float, C: float, phi: float) -> Step:
+    """Proposition 2 with 2 v for v^2 and 2 phi for phi^2 under the root."""
+    if m >= phi * sqrt(v):
+        return HOLD
+    n = v + 0.5 / C
+    root = phi * sqrt(phi * phi * m * m * 2 * v + 4 * n * v * (n + v * 2 * phi))
+    alpha = (root - (2 * m * n + phi * phi * m * v)) / (2 * (n * n + n * v * phi * phi))
+    if alpha <= 0:
+        return Step(alpha=0.0, precision=COUNTED / v)
+    return towards_confidence(alpha, v, phi)

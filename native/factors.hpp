@@ -1,6 +1,7 @@
 // Sigma in full, in factors: what the updates by the rows of a block do to them, and to the rows behind.
 #pragma once
 
+#include <limits>
 #include <utility>
 
 #include "model.hpp"
@@ -66,6 +67,7 @@ public:
             places_[i] = place >= 0.0 && place <= last ? static_cast<std::int64_t>(place) : 0;
             in_order_ &= places_[i] == i;
             mean_[places_[i]] = model.entries[i];
+            smallest_d_ = std::min(smallest_d_, d_[i]);
         }
     }
 
@@ -222,7 +224,6 @@ private:
         double* __restrict scaled = row_;
         double* __restrict g = g_;
         double* __restrict change = change_;
-        double* __restrict before = before_;
         double* __restrict d = d_;
         const double unit = 1.0 / length;
         for (std::int64_t j = from_; j < n_; ++j) scaled[j] = f[j * stride] * unit;
@@ -230,8 +231,30 @@ private:
         std::int64_t& first = made_.firsts[made_.count / kGroup];
         if (made_.count % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled + from_, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
-        // a_(j-1) of all j first: then the divisions go through vector registers. Four terms of the sum at a time, so
-        // that they do not all wait for each other.
+        if (sum_up(scaled, g, kv) * kSmallestVariance > smallest_d_) {
+            kv = within_floor(scaled, kv);
+            sum_up(scaled, g, kv);
+        }
+        const double* __restrict before = before_;
+        double smallest = smallest_d_;
+        for (std::int64_t j = from_; j < n_; ++j) {
+            const double left = d[j] * (before[j] / before[j + 1]);
+            d[j] = left > kSmallestVariance ? left : kSmallestVariance;
+            smallest = left < smallest ? left : smallest;
+            change[j] = -kv * scaled[j] / before[j];
+        }
+        smallest_d_ = smallest;
+        double* coefficients = coefficients_of(made_, made_.count) + made_.count % kGroup;
+        for (std::int64_t j = from_; j < n_; ++j) {
+            coefficients[2 * kGroup * j] = change[j];
+            coefficients[2 * kGroup * j + kGroup] = g[j];
+        }
+    }
+
+    // a_(j-1) of all j, before the divisions by them: those then go through vector registers. The last is the largest.
+    double sum_up(const double* __restrict scaled, const double* __restrict g, double kv) noexcept {
+        double* __restrict before = before_;
+        // Four terms of the sum at a time, so that they do not all wait for each other.
         double sum = 0.0;
         std::int64_t i = from_;
         for (; i + 4 <= n_; i += 4) {
@@ -249,17 +272,15 @@ private:
             before[i] = 1.0 + kv * sum;
             sum += scaled[i] * g[i];
         }
-        before[n_] = 1.0 + kv * sum;
-        for (std::int64_t j = from_; j < n_; ++j) {
-            const double left = d[j] * (before[j] / before[j + 1]);
-            d[j] = left > kSmallestVariance ? left : kSmallestVariance;
-            change[j] = -kv * scaled[j] / before[j];
-        }
-        double* coefficients = coefficients_of(made_, made_.count) + made_.count % kGroup;
-        for (std::int64_t j = from_; j < n_; ++j) {
-            coefficients[2 * kGroup * j] = change[j];
-            coefficients[2 * kGroup * j + kGroup] = g[j];
-        }
+        return before[n_] = 1.0 + kv * sum;
+    }
+
+    // As much of kv as takes no D below its floor. To lift D there again would be to lift it times the square of its
+    // column of U, which may be as large as D is small: Sigma would grow.
+    double within_floor(const double* scaled, double kv) const noexcept {
+        for (std::int64_t j = from_; j < n_; ++j)
+            if (scaled[j] != 0.0) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);
+        return std::max(kv, 0.0);
     }
 
     // Works the update just prepared into so many strips: their f, scores and variances.
@@ -317,6 +338,7 @@ private:
     double* g_;
     double* change_;
     double* before_;
+    double smallest_d_ = std::numeric_limits<double>::infinity();
     SweepPanel sweep_panel_{*this};
     Updates made_;     // by the rows of this block so far
     Updates pending_;  // by those of the block before: waiting, or being worked into U and the mean

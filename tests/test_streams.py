@@ -194,3 +194,25 @@ def test_learning_goes_on_to_the_end_of_a_long_noisy_stream(name, covariance, sc
     assert counts[-1].mistakes < 0.45 * 5000
     assert np.isfinite(learner.gaussian.weights()).all()
     assert (learner.gaussian.variances() > 0).all()
+
+
+@pytest.mark.parametrize("block", [1, 500])
+def test_sigma_does_not_grow_where_cw_takes_it_to_its_floor(block):
+    """CW shrinks a variance by the square of how wrong it was: wrong labels take it to its floor within some rows.
+
+    Features of many sizes make columns of U as large as their D is small; lifting D to the floor would lift Sigma.
+    """
+    random = np.random.default_rng(0)
+    rows = 1000 if block == 1 else 20_000
+    numeric = random.normal(size=(rows, 6)) * 10.0 ** np.arange(-1, 5) + [0, 0, 0, 0, 3000, 3000]
+    x = np.hstack([numeric, np.eye(8)[random.integers(0, 8, rows)]])
+    y = np.where((numeric[:, 0] > 0) != (random.random(rows) < 0.3), 1, -1)
+    learner = Learner("cw", covariance="full", eta=0.9)
+    before = np.ones(x.shape[1])
+    for start in range(0, rows, block):
+        learner.learn(x[start : start + block], y[start : start + block])
+        variances = learner.gaussian.variances()
+        assert np.all(variances <= before * (1 + 1e-9))
+        before = variances
+    assert learner.counts.mistakes < 0.5 * rows
+    assert block == 1 or before.min() < 1e-190

@@ -115,7 +115,10 @@ def _logarithmic(axes: Axes, curves: list[_Curve], to_show: list[_Curve]) -> Non
     high = max(settled.max(), 1.2 * low)
     axes.set_yscale("log")
     axes.set_ylim(0.9 * low, 1.05 * high)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 4 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)))
+    # Within a factor of 2 there may be none of the numbers that a logarithmic axis likes.
+    near = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+    log = LogLocator(subs=(1, 2, 5) if high > 4 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
+    axes.yaxis.set_major_locator(log if high > 2 * low else near)
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 

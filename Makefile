@@ -1,7 +1,7 @@
 # make demo    the paper's comparison on embedded data: tables, pictures and a report
 # make test    linters, types, import layers and the whole test suite
 # make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
-# The first two set up everything they need in .venv. Also: make lint, sanitize, docs, wheel, lock, clean.
+# The first two set up everything they need in .venv. Also: make lint, sanitize, evaluation, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +18,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test lint sanitize bench docs wheel lock clean
+.PHONY: demo test lint sanitize bench evaluation docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -45,6 +45,21 @@ sanitize: $(VENV)/test.stamp
 
 bench: $(BENCH_VENV)/package.stamp
 	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m speed.run $(BENCH)
+
+# The whole evaluation, on data in DATA, and its pages in the documentation: a quarter of an hour.
+DATA ?= ../shared/data
+EVALUATION := build/evaluation
+REPRODUCE = $(BIN)/scwlearn reproduce --data-dir $(DATA) --output $(EVALUATION)
+evaluation: $(VENV)/demo.stamp $(VENV)/package.stamp
+	$(REPRODUCE)/paper
+	mkdir -p $(EVALUATION)/full && cp $(EVALUATION)/paper/results.jsonl $(EVALUATION)/full
+	$(REPRODUCE)/full --datasets all
+	$(REPRODUCE)/diagonal --datasets all --covariance diagonal
+	$(BIN)/python benchmarks/publish_evaluation.py "The full run on the paper's data" $(EVALUATION)/paper paper
+	$(BIN)/python benchmarks/publish_evaluation.py "All data sets, full covariance" $(EVALUATION)/full full \
+	  --pictures ranks tradeoff figure1-a9a figure1-elec2
+	$(BIN)/python benchmarks/publish_evaluation.py "All data sets, diagonal covariance" $(EVALUATION)/diagonal diagonal \
+	  --pictures ranks tradeoff figure1
 
 docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build

@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 def run(form: Form, rule: Rule, x: Array, y: NDArray[np.int8]) -> Run:
     """Learn the stream with one form, row by row."""
-    constants = rule.constants({})
+    constants = rule.constants({"C": 1.0, "eta": 0.75} if rule.name == "scw1" else {})
     mean = np.zeros(x.shape[1], x.dtype)
     mistakes = refusals = 0
     indefinite = refused = None

@@ -99,9 +99,9 @@ def print_sizes() -> None:
         generator = np.random.default_rng(size)
         x = generator.standard_normal((rows, size))
         y = np.where(x @ generator.standard_normal(size) > 0, 1, -1) * generator.choice([1, -1], rows, p=[0.9, 0.1])
-        updates = Learner("scw1", covariance="full").learn(x, y).updates / rows
+        updates = Learner("scw1", covariance="full", C=1.0).learn(x, y).updates / rows
         full, diagonal = (
-            10_000 / rows * min(learn(find_rule("scw1"), way, {}, x, y)[1] for _ in range(3))
+            10_000 / rows * min(learn(find_rule("scw1"), way, {"C": 1.0}, x, y)[1] for _ in range(3))
             for way in ("full", "diagonal")
         )
         cells = [str(size), f"{updates:.2f}", f"{full:.3f}", f"{diagonal:.4f}", f"{full / diagonal:.0f}"]

@@ -232,7 +232,7 @@ private:
         if (made_.count % kGroup == 0) first = n_;
         first = std::min(first, std::find_if(scaled + from_, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
         if (sum_up(scaled, g, kv) * kSmallestVariance > smallest_d_) {
-            kv = within_floor(scaled, kv);
+            kv = within_floor(kv);
             sum_up(scaled, g, kv);
         }
         const double* __restrict before = before_;
@@ -276,10 +276,11 @@ private:
     }
 
     // As much of kv as takes no D below its floor. To lift D there again would be to lift it times the square of its
-    // column of U, which may be as large as D is small: Sigma would grow.
-    double within_floor(const double* scaled, double kv) const noexcept {
+    // column of U, which may be as large as D is small: Sigma would grow. A column whose a_j is that before it has no
+    // share in the row, and its D stays.
+    double within_floor(double kv) const noexcept {
         for (std::int64_t j = from_; j < n_; ++j)
-            if (scaled[j] != 0.0) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);
+            if (before_[j + 1] > before_[j]) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);
         return std::max(kv, 0.0);
     }
 

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from reference import FIRST_ORDER, GAUSSIAN_FORM
 from scwlearn.rules import all_rules
 
 RULES = [rule.name for rule in all_rules()]
@@ -22,15 +21,6 @@ def rings(rows, seed=0, noise=0.05):
 
 def rbf(x, z, gamma=1.0):
     return pairwise_kernels(x, z, metric="rbf", gamma=gamma)
-
-
-def defaults_of(rule):
-    """The parameters that the reference takes unless told."""
-    names = ("C", "eta", "r", "b", "c")
-    function = GAUSSIAN_FORM.get(rule) or FIRST_ORDER[rule]
-    given = function.__defaults__ or ()
-    taken = function.__code__.co_varnames[function.__code__.co_argcount - len(given) : function.__code__.co_argcount]
-    return {name: value for name, value in zip(taken, given, strict=True) if name in names}
 
 
 def taught(learner, x, y):

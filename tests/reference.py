@@ -228,3 +228,12 @@ def run(name, X, y, covariance, initial_variance=1.0, intercept=False, **paramet
     happened = [model.learn_one(scale * x, label) for x, label in zip(X, y, strict=True)]
     mistakes, updates = np.sum(happened, axis=0)
     return scale * model.mu, initial_variance * model.S, int(mistakes), int(updates)
+
+
+def defaults_of(rule):
+    """The parameters that this reference takes unless told: with them rounding does not decide for a long time."""
+    names = ("C", "eta", "r", "b", "c")
+    function = GAUSSIAN_FORM.get(rule) or FIRST_ORDER[rule]
+    given = function.__defaults__ or ()
+    taken = function.__code__.co_varnames[function.__code__.co_argcount - len(given) : function.__code__.co_argcount]
+    return {name: value for name, value in zip(taken, given, strict=True) if name in names}

@@ -163,8 +163,8 @@ def test_a_given_comparison_gives_the_formula_of_the_theorem() -> None:
     x, y = separable(rng, 40, 3)
     sigma = 1e-3 * np.diag([1.0, 2.0, 3.0])
     mu, a = np.array([5.0, -1.0, 2.0]), 3.0
-    run = loss_bound(x, y, mu=mu, sigma=sigma, initial_variance=a)
-    learner = Learner("scw1", covariance="full", initial_variance=a)
+    run = loss_bound(x, y, mu=mu, sigma=sigma, initial_variance=a, C=1.0, eta=0.75)
+    learner = Learner("scw1", covariance="full", initial_variance=a, C=1.0, eta=0.75)
     learner.learn(x, y)
     expected = np.trace(sigma) / a - np.log(np.linalg.det(sigma / a)) - 3
     expected += mu @ np.linalg.inv(learner.gaussian.matrix()) @ mu

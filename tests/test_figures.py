@@ -37,6 +37,7 @@ def some_runs(data="a set", rules=EVERY, seed=0):
             parameters={},
             cells=(),
             empty_rows=0,
+            keeps_order=False,
             seen=seen,
             mistake_rate=noisy(random.uniform(0.05, 0.2) + 10 / seen),
             updates=noisy(random.uniform(0.1, 0.9) * seen),

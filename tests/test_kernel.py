@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kernel_examples import RULES, SECOND_ORDER, VARIANCES, defaults_of, rbf, rings
-from reference import GAUSSIAN_FORM
+from kernel_examples import RULES, SECOND_ORDER, VARIANCES, rbf, rings
+from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
 from scwlearn.data.synthetic import make_synthetic
 from scwlearn.kernel import KernelLearner
@@ -52,6 +52,7 @@ def test_a_learner_does_what_the_lemma_says(rule, a):
 
 def assert_twins(rule, x, y, a, **parameters):
     covariance = "full" if rule in SECOND_ORDER else "identity"
+    parameters = defaults_of(rule) | parameters
     explicit = Learner(rule, covariance=covariance, initial_variance=a, **parameters)
     kernel = KernelLearner(rule, kernel="linear", initial_variance=a, **parameters)
     expected, got = explicit.trace(x, y), kernel.trace(x, y)

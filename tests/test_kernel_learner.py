@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from kernel_examples import RULES, assert_alike, defaults_of, rbf, rings, taught
-from reference import GAUSSIAN_FORM
+from kernel_examples import RULES, assert_alike, rbf, rings, taught
+from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import threads
 from scwlearn.kernel import Kernel, KernelLearner
 from scwlearn.threads import allowed_threads

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from reference import NAMES, run
+from reference import NAMES, defaults_of, run
 from scwlearn import Learner, rules
 from scwlearn.covariance import COVARIANCES
 from scwlearn.rules import HOLD, Parameter, Step, all_rules
@@ -83,7 +83,8 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, intercept, init
     weights, sigma, mistakes, updates = textbook(name, covariance, intercept, initial_variance)
     assert updates > 30
     for kind, make in ROW_KINDS.items():
-        learner = Learner(name, covariance=covariance, intercept=intercept, initial_variance=initial_variance)
+        how = {"intercept": intercept, "initial_variance": initial_variance}
+        learner = Learner(name, covariance=covariance, **how, **defaults_of(name))
         counts = learner.learn(make(x), y)
         assert (counts.seen, counts.mistakes, counts.updates) == (ROWS, mistakes, updates), kind
         assert_close(learner.gaussian.weights(), weights)

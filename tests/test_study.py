@@ -130,13 +130,21 @@ def test_a_line_that_is_no_result_is_named(tmp_path):
         Results(path)
 
 
-def test_other_data_another_seed_and_another_rule_are_other_runs(tmp_path, registry):
+def test_other_data_and_another_seed_are_other_runs(tmp_path):
     path = tmp_path / "r.jsonl"
     _, first = study(path)
     other = replace(DATA, x=DATA.x * 2)
     assert study(path, data=other)[1].runs == first.runs
     assert study(path, settings=replace(SMALL, seed=1))[1].runs == first.runs
     assert study(path)[1].runs == 0
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with Results(path), pytest.raises(ValueError, match=r"r\.jsonl: another run is writing to it"):
+        Results(path)
+    with Results(path) as again:
+        assert len(again) == 0
 
 
 def test_a_larger_study_goes_on_from_a_smaller_one(tmp_path):

@@ -95,6 +95,10 @@ def scwlearn() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 0 good, 1 error, 2 wrong usage, 130 interrupted. A bug shows its traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that does not know a letter shows another one; what was computed is not lost for it.
+            stream.reconfigure(errors="replace")
     try:
         code = scwlearn.main(arguments, prog_name="scwlearn", standalone_mode=False)
         sys.stdout.flush()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from scwlearn.cli.console import output, progress
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
 if TYPE_CHECKING:
-    from scwlearn.datasets import DataSet
+    from scwlearn.datasets import DataSet, NamedSet
     from scwlearn.experiments.tables import Table
 
 _EMBEDDED = ("synthetic", "synthetic-noise", "embedded")
@@ -54,7 +55,8 @@ def _words(ctx: click.Context, parameter: click.Parameter, given: str | None) ->
     "own",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A Python file that declares rules of your own with @rule; they take part. Several may be given.",
+    help="A Python file that declares rules of your own with @rule; they take part. Several may be given. When the "
+    "file changes its runs are made again; what it imports is not watched.",
 )
 @click.option("--permutations", type=click.IntRange(min=1), help="Random orders of each set. Default: 20.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="What all orders follow from.")
@@ -108,9 +110,7 @@ def command(
     from scwlearn.experiments.study import Settings, cost_of_set, run_set
     from scwlearn.threads import allowed_threads
 
-    for path in own:
-        _declare_rules(path)
-    rules = _chosen_rules(algorithms)
+    rules = _chosen_rules(algorithms, [rule for path in own for rule in _declared_in(path)])
     how = _QUICK if quick else {}
     if permutations is not None:
         how = how | {"permutations": permutations}
@@ -139,23 +139,35 @@ def command(
     _show(directory, page, blocks)
 
 
-def _declare_rules(path: Path) -> None:
-    """Import a file of rules under the name that it has."""
+def _declared_in(path: Path) -> list[Rule]:
+    """Import a file of rules under the name that it has; the rules that it declares."""
     name = path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise CommandError(f"{path} is not a Python file: its name must end in .py")
     if name in sys.modules:
         raise CommandError(f"{path}: there is a module {name} already; give the file another name")
+    before = {rule.name for rule in all_rules()}
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from error
+    return [rule for rule in all_rules() if rule.name not in before]
 
 
-def _chosen_rules(names: Sequence[str] | None) -> list[Rule]:
+def _chosen_rules(names: Sequence[str] | None, own: Sequence[Rule]) -> list[Rule]:
+    """Those named, and those of one's own in any case."""
     if names is None or names == ["all"]:
         return all_rules() + all_variants()
-    return [find_rule(name) for name in dict.fromkeys(names)]
+    try:
+        chosen = [find_rule(name) for name in names]
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--algorithms") from None
+    if not chosen:
+        raise click.BadParameter("no algorithm is named", param_hint="--algorithms")
+    return list({rule.name: rule for rule in [*chosen, *own]}.values())
 
 
 def _load(
@@ -166,44 +178,51 @@ def _load(
 
     directory = data_directory(given)
     remarks: list[str] = []
+    none_there = False
     if names is None:
         of_paper = select_sets(["paper"])
         none_there = not any(named.parts and is_there(named, directory) for named in of_paper)
         names = _EMBEDDED if none_there else ("paper",)
         if none_there:
-            missing = [named.name for named in of_paper if named.parts]
-            remarks.append(_how_to_get(missing, directory))
+            remarks.append(_how_to_get([named for named in of_paper if named.parts], directory))
+    known = {named.name for named in all_sets()}
+    own = [_own_set(Path(name), known, widest) for name in names if name not in known and Path(name).is_file()]
+    try:
+        chosen = select_sets([name for name in names if name in known or not Path(name).is_file()])
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--datasets") from None
+    missing = [named for named in chosen if not is_there(named, directory)]
+    if named_and_missing := [named for named in missing if named.name in names]:
+        raise CommandError(_how_to_get(named_and_missing, directory))
+    if missing and not none_there:
+        remarks.append(_how_to_get(missing, directory))
     loaded = []
-    for name in names:
-        if name not in {named.name for named in all_sets()} and Path(name).is_file():
-            loaded.append(_own_set(Path(name)))
-            continue
-        chosen = select_sets([name])
-        missing = [named.name for named in chosen if not is_there(named, directory)]
-        if missing and len(chosen) == 1:
-            raise CommandError(_how_to_get(missing, directory))
-        if missing:
-            remarks.append(_how_to_get(missing, directory))
-        for named in chosen:
-            if widest is not None and named.features > widest:
-                remarks.append(f"{named.name} has {named.features} features, too many for a full covariance: left out.")
-            elif named.name not in missing:
-                told.print(f"loading {named.name}")
-                loaded.append(load_set(named, directory))
-    if not loaded:
-        raise CommandError("no data set is left to run on")
-    return list({data.name: data for data in loaded}.values()), remarks
+    for named in chosen:
+        if widest is not None and named.features > widest:
+            remarks.append(f"{named.name} has {named.features} features, too many for a full covariance: left out.")
+        elif named not in missing:
+            told.print(f"loading {named.name}")
+            loaded.append(load_set(named, directory))
+    sets = {data.name: data for data in [*loaded, *own]}
+    if len(sets) < len(loaded) + len(own):
+        raise CommandError("two of the files have the same name; give one of them another")
+    if not sets:
+        raise CommandError(" ".join(["no data set is left to run on.", *remarks]))
+    return list(sets.values()), remarks
 
 
-def _how_to_get(missing: Iterable[str], directory: Path) -> str:
-    names = " ".join(missing)
-    return (
-        f"not in {directory}: {names.replace(' ', ', ')}. Get them with `scwlearn datasets fetch {names}`, or say "
-        "where they are with --data-dir."
-    )
+def _how_to_get(missing: Sequence[NamedSet], directory: Path) -> str:
+    by_hand = [named.name for named in missing if any(part.by_hand for part in named.parts)]
+    to_fetch = [named.name for named in missing if named.name not in by_hand]
+    text = f"not in {directory}: {', '.join(named.name for named in missing)}."
+    if to_fetch:
+        text += f" Get them with `scwlearn datasets fetch {' '.join(to_fetch)}`, or say where they are with --data-dir."
+    for name in by_hand:
+        text += f" `scwlearn datasets show {name}` says where to get it by hand."
+    return text
 
 
-def _own_set(path: Path) -> DataSet:
+def _own_set(path: Path, taken: Container[str], widest: int | None) -> DataSet:
     """A LIBSVM file of the user's: two labels, of which the larger is +1."""
     import numpy as np
 
@@ -214,7 +233,15 @@ def _own_set(path: Path) -> DataSet:
     values = np.unique(labels)
     if len(values) != 2:
         raise CommandError(f"{path} has {len(values)} different labels; a set for this comparison has two")
-    return DataSet(path.stem, path.stem, rows, np.where(labels == values[1], 1, -1).astype(np.int8))
+    if widest is not None and rows.shape[1] > widest:
+        raise CommandError(
+            f"{path} has {rows.shape[1]} features, too many for a full covariance: --covariance diagonal"
+        )
+    # The name of figures' files.
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", path.stem)
+    if name in taken:
+        raise CommandError(f"{path}: {name} is the name of a data set that is known; give the file another")
+    return DataSet(name, name, rows, np.where(labels == values[1], 1, -1).astype(np.int8))
 
 
 def _show(directory: Path, page: Path, blocks: Sequence[Sequence[Any]]) -> None:

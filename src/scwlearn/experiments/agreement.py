@@ -70,7 +70,7 @@ class Comparison:
 def comparisons(blocks: Sequence[Sequence[OnlineRuns]]) -> list[Comparison]:
     """Every run that the paper prints numbers for, variants of its rules included."""
     runs = [run for block in blocks for run in block]
-    printed = [(run, paper.printed(run.name, run.rule)) for run in runs]
+    printed = [(run, paper.printed(run)) for run in runs]
     return [Comparison(run, cell) for run, cell in printed if cell is not None]
 
 
@@ -86,7 +86,8 @@ def agreement(blocks: Sequence[Sequence[OnlineRuns]]) -> Table:
         ("**all, NAROW and SCW-II as in LIBOL**", ("narow", "scw2")),
     ):
         chosen = [c for own in by_rule.values() for c in own if _stands_for_its_row(c.run.rule, instead)]
-        rows.append((what, *_counts(chosen)))
+        if all(any(c.run.rule.variant_of == name for c in chosen) for name in instead):
+            rows.append((what, *_counts(chosen)))
     return Table(
         "How many of the paper's numbers come out again",
         ("algorithm", "mistake rates", "updates, at our parameters", "updates, there or at a tied point"),
@@ -143,7 +144,7 @@ def differences(blocks: Sequence[Sequence[OnlineRuns]]) -> Table:
             )
         )
     columns = (
-        *("data set", "algorithm", "mistake rate", "paper's", "in its std", "updates", "paper's", "ratio"),
+        *("data set", "algorithm", "mistake rate", "paper's", "in its std", "updates", "paper's updates", "ratio"),
         *("parameters", "tied point: updates"),
     )
     return Table(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scwlearn import __version__
+from scwlearn import __version__, _native
 from scwlearn.datasets import DataSet
 from scwlearn.learner import Learner
 from scwlearn.progress import progressive_validation
@@ -28,6 +30,11 @@ TUNING_ORDER = 0
 
 # Runs go side by side: the time of the processor does not count how long one waits for another.
 _CLOCK = time.thread_time
+
+
+@functools.cache
+def _version() -> str:
+    return f"{__version__}-{hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,8 @@ class Job:
     #: Which part of the order is left out and then scored (from 1); 0 where each row is classified, then learned from.
     fold: int = 0
     checkpoints: int = 1
-    version: str = __version__
+    #: Of the library, with a checksum of its native loops.
+    version: str = field(default_factory=_version)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ def to_line(job: Job, outcome: Outcome) -> dict[str, Any]:
 def from_line(line: dict[str, Any]) -> tuple[Job, Outcome]:
     """The way back; KeyError or TypeError where something is missing or of another kind."""
     outcome = Outcome(*(tuple(line[name]) for name in ("seen", "mistakes", "updates", "seconds")))
+    if not len(outcome.seen) == len(outcome.mistakes) == len(outcome.updates) == len(outcome.seconds) > 0:
+        raise ValueError("its lists are not of one length")
     fields = {name: line[name] for name in Job.__dataclass_fields__}
     return Job(**{**fields, "parameters": tuple(line["parameters"].items())}), outcome
 
@@ -126,7 +136,7 @@ def data_id(data: DataSet) -> str:
 
 
 def rule_id(rule: Rule) -> str:
-    """A checksum of the file that declares a rule, with the functions that it calls; in a notebook, of the function."""
+    """A checksum of the file that declares a rule; in a notebook, of the function. What it imports is not looked at."""
     module = sys.modules.get(rule.function.__module__)
     try:
         source = inspect.getsource(

@@ -38,6 +38,8 @@ class OnlineRuns:
     cells: tuple[Cell, ...]
     #: Rows without any feature: they are classified, and teach nothing.
     empty_rows: int
+    #: Whether the rows come in the order of the set, which then is also that of tuning.
+    keeps_order: bool
     seen: NDArray[np.intp]
     mistake_rate: Array
     updates: Array

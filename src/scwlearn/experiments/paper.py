@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scwlearn.rules import Rule
+from scwlearn.experiments.online_runs import OnlineRuns
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,13 @@ def _read(lines: str) -> dict[tuple[str, str], Published]:
 TABLE3 = _read(_TABLE3)
 
 
-def printed(data: str, rule: Rule) -> Published | None:
-    """What the paper prints for a set and a rule, or the rule that it is a variant of."""
-    return TABLE3.get((data, rule.variant_of or rule.name))
+def printed(run: OnlineRuns) -> Published | None:
+    """What the paper prints for a run like this: over all rows of its set, with a full covariance.
+
+    A variant stands beside the numbers of the rule in whose place it is computed.
+    """
+    whole = run.name in TABLE2 and run.seen[-1] == TABLE2[run.name][0] and run.covariance == "full"
+    return TABLE3.get((run.name, run.rule.variant_of or run.rule.name)) if whole else None
 
 
 #: A deviation that is printed as 0.000 may be half a unit of its last place.

@@ -30,7 +30,10 @@ def average_ranks(values: Values) -> dict[str, float]:
 
 def friedman_p(values: Values) -> float:
     """How likely ranks at least so different are if the algorithms, three or more, do not differ."""
-    return float(stats.friedmanchisquare(*_table(values)).pvalue)
+    table = _table(values)
+    if np.all(table == table[:1]):  # every rank is tied, and the statistic is 0/0
+        return 1.0
+    return float(stats.friedmanchisquare(*table).pvalue)
 
 
 def critical_difference(algorithms: int, data_sets: int, *, confidence: float = 0.95) -> float:

@@ -24,19 +24,33 @@ class Results:
         self.path = path
         self._known: dict[Job, Outcome] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        end = 0
-        if path.exists():
-            with path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
-                    if not line.endswith(b"\n"):
-                        break
-                    self._read(number, line)
-                    end += len(line)
         self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
-        self._file.truncate(end)
-        self._file.seek(end)
-        if end == 0:
-            self._write(_FIRST)
+        try:
+            self._lock()
+            end = 0
+            for number, line in enumerate(self._file, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                self._read(number, line)
+                end += len(line)
+            self._file.truncate(end)
+            self._file.seek(end)
+            if end == 0:
+                self._write(_FIRST)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        """Two that write to one file would write over each other."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"{self.path}: another run is writing to it; wait, or choose another --output") from None
 
     def _read(self, number: int, line: bytes) -> None:
         try:
@@ -50,12 +64,15 @@ class Results:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{self.path}, line {number}: this is no result of a run ({error}); "
-                "choose another --output, or move the file away"
+                "delete that line, or choose another --output"
             ) from None
 
     def _write(self, entry: dict[str, object]) -> None:
-        self._file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def __contains__(self, job: object) -> bool:
         return job in self._known

@@ -97,7 +97,8 @@ def run_set(
 
     On Ctrl-C, or any error, the runs under way stop soon, and what was done is among the results.
     """
-    plans = [_Plan(data, rule, settings, data_id(data)) for rule in rules]
+    fingerprint = data_id(data)
+    plans = [_Plan(data, rule, settings, fingerprint) for rule in rules]
     ready = deque((plan, job) for plan in plans for job in plan.first_jobs())
     started: dict[Future[Outcome], tuple[_Plan, Job]] = {}
     stop = Event()
@@ -119,7 +120,7 @@ def run_set(
                         started[pool.submit(execute, job, plan.rule, data, stop)] = plan, job
                 for future in wait(started, return_when=FIRST_COMPLETED).done if started else ():
                     plan, job = started.pop(future)
-                    results.add(job, future.result())
+                    results.add(job, _result(future, plan))
                     report.advance(plan.cost(job), f"{data.title}: {plan.rule.title}")
                     done(plan, job)
         except BaseException:
@@ -134,6 +135,13 @@ def run_set(
 def cost_of_set(data: DataSet, rules: Sequence[Rule], settings: Settings) -> float:
     """About how many seconds on a core `run_set` takes."""
     return sum(_Plan(data, rule, settings, "").cost_of_all() for rule in rules)
+
+
+def _result(future: Future[Outcome], plan: _Plan) -> Outcome:
+    try:
+        return future.result()
+    except ValueError as error:
+        raise ValueError(f"{plan.rule.name} on {plan.data.name}: {error}") from error
 
 
 def _outcome(future: Future[Outcome]) -> Outcome | BaseException:
@@ -195,7 +203,10 @@ class _Plan:
             outcomes = [results[job] for job in self._tuning_jobs(parameters)]
             rows = sum(o.seen[-1] for o in outcomes)
             rate = sum(o.mistakes[-1] for o in outcomes) / rows
-            judged.append(Cell(dict(parameters), rate, sum(o.updates[-1] for o in outcomes) / len(outcomes)))
+            # A fold learns from the others: so many updates over all rows.
+            share = FOLDS / (FOLDS - 1) if self.settings.tuning == "cv" else 1.0
+            updates = share * sum(o.updates[-1] for o in outcomes) / len(outcomes)
+            judged.append(Cell(dict(parameters), rate, updates))
         return judged
 
     def _best(self, results: Results) -> tuple[tuple[str, float], ...]:
@@ -212,6 +223,7 @@ class _Plan:
             parameters=dict(best),
             cells=tuple(self._judged(results)),
             empty_rows=_empty_rows(self.data),
+            keeps_order=not self.data.shuffle,
             **curves([results[job] for job in self._runs_of(best)]),
         )
 

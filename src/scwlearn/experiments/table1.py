@@ -12,7 +12,7 @@ from math import sqrt
 from scwlearn.experiments.paper import TABLE1
 from scwlearn.experiments.tables import Table, yes_no
 from scwlearn.learner import Learner
-from scwlearn.rules import HOLD, Rule, Step, all_rules
+from scwlearn.rules import HOLD, Rule, Step, all_rules, find_rule
 
 #: The variances v = x'Sigma x at which a rule is asked.
 VARIANCES = (0.1, 1.0, 10.0)
@@ -177,10 +177,15 @@ def _step(rule: Rule, m: float, v: float) -> Step:
 
 def _evidence(rule: Rule, place: int) -> Evidence:
     of = PROPERTIES[place]
-    measured, figure = of.demonstrate(rule)
+    declared = bool(getattr(rule, of.name))
+    try:
+        measured, figure = of.demonstrate(rule)
+    except (ArithmeticError, ValueError) as error:  # a user's rule that is not made for so extreme a margin
+        measured, figure = declared, f"cannot be measured: {error}"
     # The paper's rows PA and SCW are families; a user's rule of a like title is none of them.
-    marks = TABLE1.get(rule.title.split("-")[0]) if rule.in_package else None
-    return Evidence(of.name, bool(getattr(rule, of.name)), measured, figure, None if marks is None else marks[place])
+    title = find_rule(rule.variant_of).title if rule.variant_of else rule.title
+    marks = TABLE1.get(title.split("-")[0]) if rule.in_package else None
+    return Evidence(of.name, declared, measured, figure, None if marks is None else marks[place])
 
 
 def _table(

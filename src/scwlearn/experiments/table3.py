@@ -20,12 +20,19 @@ COLUMNS = (
     "updates",
     "paper's updates",
     "time (ms)",
-    "paper's time (s)",
+    "paper's time (ms)",
     "parameters",
 )
-NOTE = (
-    "Mean ± standard deviation over {permutations}. **Bold**: the best, and what a paired t-test at 95 % cannot tell "
-    "from it. Time: the median of the processor's, one thread."
+_TIME = "Time: the median of the processor's, one thread."
+_MANY = (
+    "Mean ± standard deviation over {count} permutations. **Bold**: the best, and what a paired t-test at 95 % cannot "
+    f"tell from it. {_TIME}"
+)
+_ONE = f"One order, on which nothing can be tested. **Bold**: the best. {_TIME}"
+_KEPT = "The order of this stream is kept: the parameters were chosen on the run that is shown."
+_EMPTY = (
+    "{count} rows have no feature: nothing is learned from them. The paper counts them as updates where the loss is a "
+    "hinge loss."
 )
 
 
@@ -36,27 +43,31 @@ def table3(runs: Sequence[OnlineRuns]) -> Table:
     rows = []
     for run, rate, update in zip(runs, rates, updates, strict=True):
         printed = ("", "", "", "")
-        if (cell := paper.printed(run.name, run.rule)) is not None:
+        if (cell := paper.printed(run)) is not None:
             apart = (run.final_rates.mean() - cell.mistake_rate) / max(cell.rate_std, paper.ROUNDED_STD)
             printed = (
                 f"{cell.mistake_rate:.3f} ± {cell.rate_std:.3f}",
                 f"{apart:+.1f}",
                 f"{cell.updates:.1f} ± {cell.updates_std:.1f}",
-                f"{cell.seconds:.3f}",
+                f"{1000 * cell.seconds:.0f}",
             )
         time = f"{1000 * run.typical_seconds:.2f}"
         parameters = settings(run.parameters)
         rows.append((run.rule.title, rate, *printed[:2], update, printed[2], time, printed[3], parameters))
     count = len(runs[0].mistake_rate)
-    permutations = f"{count} permutations" if count > 1 else "the one order that the stream has"
+    notes = [_MANY.format(count=count) if count > 1 else _ONE]
+    if runs[0].keeps_order:
+        notes.append(_KEPT)
+    if runs[0].empty_rows:
+        notes.append(_EMPTY.format(count=runs[0].empty_rows))
     title = f"{runs[0].data} ({runs[0].seen[-1]} examples)"
     words = frozenset({"parameters"})
-    if all(paper.printed(run.name, run.rule) is None for run in runs):
+    if all(paper.printed(run) is None for run in runs):
         kept = [i for i, column in enumerate(COLUMNS) if "paper" not in column and "difference" not in column]
         rows = [tuple(row[i] for i in kept) for row in rows]  # type: ignore[misc]
         columns = tuple(COLUMNS[i] for i in kept)
-        return Table(title, columns, rows, (NOTE.format(permutations=permutations),), words)
-    return Table(title, COLUMNS, rows, (NOTE.format(permutations=permutations),), words)
+        return Table(title, columns, rows, notes, words)
+    return Table(title, COLUMNS, rows, notes, words)
 
 
 def long_table(blocks: Sequence[Sequence[OnlineRuns]]) -> Table:

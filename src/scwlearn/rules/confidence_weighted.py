@@ -33,7 +33,9 @@ def eta(default: float) -> Parameter:
     )
 
 
-C = Parameter("C", 1.0, "Aggressiveness: the price of a unit of confidence loss.", grid=POWERS_OF_TWO)
+def C(default: float) -> Parameter:
+    """The parameter C of both soft forms."""
+    return Parameter("C", default, "Aggressiveness: the price of a unit of confidence loss.", grid=POWERS_OF_TWO)
 
 
 def larger_root(z: float, phi: float, r: float) -> float:
@@ -61,7 +63,7 @@ def towards_confidence(alpha: float, v: float, phi: float) -> Step:
     title="CW",
     estimator="CW",
     order=2,
-    parameters=(eta(0.70),),
+    parameters=(eta(0.95),),
     large_margin=True,
     non_separable=False,
     adaptive_margin=True,
@@ -81,7 +83,7 @@ def cw(m: float, v: float, phi: float) -> Step:
     title="SCW-I",
     estimator="SCW1",
     order=2,
-    parameters=(C, eta(0.75)),
+    parameters=(C(0.5), eta(0.75)),
     large_margin=True,
     non_separable=True,
     adaptive_margin=True,
@@ -99,7 +101,7 @@ def scw1(m: float, v: float, C: float, phi: float) -> Step:
     title="SCW-II",
     estimator="SCW2",
     order=2,
-    parameters=(C, eta(0.90)),
+    parameters=(C(0.25), eta(0.75)),
     large_margin=True,
     non_separable=True,
     adaptive_margin=True,

@@ -216,6 +216,8 @@ def _declare(function: Callable[..., Step], declaration: dict[str, Any]) -> Rule
         if not again and _names(other) & _names(declared):
             where = other.function.__module__
             raise ValueError(f"the name {declared.name} ({declared.estimator}) is taken by {where}")
+        if not again and other.title == declared.title:
+            raise ValueError(f"the title {declared.title!r} is taken by {other.name}; tables need another one")
     _declared[declared.name] = declared
     return declared
 

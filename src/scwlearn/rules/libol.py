@@ -35,7 +35,7 @@ def narow_libol(m: float, v: float, b: float) -> Step:
     title="SCW-II (LIBOL)",
     variant_of="scw2",
     order=2,
-    parameters=(C, eta(0.90)),
+    parameters=(C(1.0), eta(0.90)),
     large_margin=True,
     non_separable=True,
     adaptive_margin=True,

@@ -9,7 +9,9 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     title="NHERD",
     estimator="NHERD",
     order=2,
-    parameters=(Parameter("C", 1.0, "Aggressiveness: the price of a unit of squared hinge loss.", grid=POWERS_OF_TWO),),
+    parameters=(
+        Parameter("C", 0.25, "Aggressiveness: the price of a unit of squared hinge loss.", grid=POWERS_OF_TWO),
+    ),
     large_margin=True,
     non_separable=True,
     cite="Crammer and Lee 2010. Learning via Gaussian herding. NIPS",

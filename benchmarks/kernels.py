@@ -55,8 +55,8 @@ def digits(directory: Path) -> None:
         "KernelPA1": KernelPA1(),
         "KernelAROW": KernelAROW(),
         "KernelSCW1": KernelSCW1(C=1.0),
-        "KernelSCW1, gamma 0.02": KernelSCW1(gamma=0.02),
-        "KernelSCW1, budget 500": KernelSCW1(budget=500),
+        "KernelSCW1, gamma 0.02": KernelSCW1(C=1.0, gamma=0.02),
+        "KernelSCW1, budget 500": KernelSCW1(C=1.0, budget=500),
         "500 Nystroem features, SCW1": make_pipeline(
             Nystroem(n_components=500, gamma=0.0066, random_state=0), SCW1(C=1.0)
         ),
@@ -93,13 +93,11 @@ def budgets(directory: Path) -> None:
     print("|---|---|" + "---|" * (len(BUDGETS) + 1))
     for name, (x, y, gamma) in sets.items():
         how: dict[str, Any] = {"kernel_parameters": {"gamma": gamma}, "intercept": True, "C": 1.0, "eta": 0.75}
-        whole = KernelLearner("scw1", C=1.0, **how)
+        whole = KernelLearner("scw1", **how)
         free = f"{mistake_rate(whole, x, y):.4f} ({whole.support.count} examples)"
         rows: dict[str, Callable[[int], float]] = {
-            "budget": lambda b: mistake_rate(KernelLearner("scw1", C=1.0, budget=b, **how), x, y),  # noqa: B023
-            "the first examples": lambda b: mistake_rate(
-                KernelLearner("scw1", C=1.0, budget=b, tolerance=1e-12, **how), x, y
-            ),  # noqa: B023
+            "budget": lambda b: mistake_rate(KernelLearner("scw1", budget=b, **how), x, y),  # noqa: B023
+            "the first examples": lambda b: mistake_rate(KernelLearner("scw1", budget=b, tolerance=1e-12, **how), x, y),  # noqa: B023
             "Nystroem": lambda b: explicit(Nystroem(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
             "Fourier": lambda b: explicit(RBFSampler(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
         }
@@ -126,7 +124,7 @@ def stream() -> None:
     x, y = checkerboard(STREAM, fields=2, extra=3)
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
     for budget, rows, colour in ((500, STREAM, "#0b5fa5"), (None, STREAM_WITHOUT_BUDGET, "#c0571b")):
-        learner = KernelLearner("scw1", C=1.0, kernel_parameters={"gamma": 1.0}, intercept=True, budget=budget)
+        learner = KernelLearner("scw1", kernel_parameters={"gamma": 1.0}, intercept=True, budget=budget, C=1.0)
         label = "no budget" if budget is None else f"budget {budget}"
         seen, spent, held, support = [], [], [], []
         before = memory()

@@ -40,7 +40,7 @@ class Comparison:
 
     @property
     def stds_apart(self) -> float:
-        return (self.rate - self.printed.mistake_rate) / max(self.printed.rate_std, paper.ROUNDED_STD)
+        return self.printed.stds_to(self.rate)
 
     @property
     def rate_agrees(self) -> bool:

@@ -51,7 +51,8 @@ def figure1(runs: Sequence[OnlineRuns], path: Path) -> list[Path]:
             axes.set_xlabel("examples seen")
             _name_curves(figure, axes, runs)
         panels[1].yaxis.set_major_formatter(EngFormatter(sep=""))
-        about = f"{len(runs[0].mistake_rate)} permutations: mean and standard deviation; of time median, 16 to 84 %"
+        count = len(runs[0].mistake_rate)
+        about = f"{count} permutations: mean and standard deviation; of time median, 16 to 84 %" if count > 1 else ""
         for x, text, how in ((0.01, runs[0].data, {"fontsize": 13, "fontweight": "bold"}), (0.99, about, _QUIET)):
             figure.text(x, 1 - 0.25 / height, text, ha="left" if x < 0.5 else "right", **how)
         return save(figure, path)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from scwlearn.experiments.online_runs import OnlineRuns
 
+# A deviation that is printed as 0.000 may be half a unit of its last place.
+_ROUNDED_STD = 0.0005
+
 
 @dataclass(frozen=True)
 class Published:
@@ -16,6 +19,10 @@ class Published:
     updates: float
     updates_std: float
     seconds: float
+
+    def stds_to(self, mistake_rate: float) -> float:
+        """How far another mistake rate is from this one, in its standard deviations."""
+        return (mistake_rate - self.mistake_rate) / max(self.rate_std, _ROUNDED_STD)
 
 
 #: Table 1: large margin, confidence, non-separable, adaptive margin. PA stands for its family, SCW for both forms.
@@ -152,7 +159,3 @@ def printed(run: OnlineRuns) -> Published | None:
     """
     whole = run.name in TABLE2 and run.seen[-1] == TABLE2[run.name][0] and run.covariance == "full"
     return TABLE3.get((run.name, run.rule.variant_of or run.rule.name)) if whole else None
-
-
-#: A deviation that is printed as 0.000 may be half a unit of its last place.
-ROUNDED_STD = 0.0005

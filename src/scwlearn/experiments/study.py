@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import product
 from threading import Event
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, Job, Outcome, Stopped
 from scwlearn.experiments.online_runs import Cell, OnlineRuns, curves
 from scwlearn.experiments.results import Results
 from scwlearn.rules import Rule
+from scwlearn.tune import grid
 
 #: How parameters are chosen: the authors' toolbox counts online mistakes over one permutation, the paper speaks of
 #: cross-validation.
@@ -80,14 +80,17 @@ class Settings:
 
     def cells(self, rule: Rule) -> list[tuple[tuple[str, float], ...]]:
         """The points of the grid, from the largest values to the smallest: of equal ones the first is taken."""
-        axes = []
-        for parameter in rule.parameters:
-            grid = parameter.grid or (parameter.default,)
-            if self.values is not None and len(grid) > self.values:
-                step = len(grid) / self.values
-                grid = tuple(grid[int((k + 0.5) * step)] for k in range(self.values))
-            axes.append([(parameter.name, value) for value in grid])
-        return list(product(*axes))[::-1]
+        kept = {p.name: _spread_out(p.grid or (p.default,), self.values) for p in rule.parameters}
+        points = [tuple(point.items()) for point in grid(rule)]
+        return [point for point in reversed(points) if all(value in kept[name] for name, value in point)]
+
+
+def _spread_out(values: tuple[float, ...], count: int | None) -> tuple[float, ...]:
+    """So many of the values, evenly."""
+    if count is None or len(values) <= count:
+        return values
+    step = len(values) / count
+    return tuple(values[int((k + 0.5) * step)] for k in range(count))
 
 
 def run_set(

@@ -44,10 +44,9 @@ def table3(runs: Sequence[OnlineRuns]) -> Table:
     for run, rate, update in zip(runs, rates, updates, strict=True):
         printed = ("", "", "", "")
         if (cell := paper.printed(run)) is not None:
-            apart = (run.final_rates.mean() - cell.mistake_rate) / max(cell.rate_std, paper.ROUNDED_STD)
             printed = (
                 f"{cell.mistake_rate:.3f} ± {cell.rate_std:.3f}",
-                f"{apart:+.1f}",
+                f"{cell.stds_to(float(run.final_rates.mean())):+.1f}",
                 f"{cell.updates:.1f} ± {cell.updates_std:.1f}",
                 f"{1000 * cell.seconds:.0f}",
             )

@@ -52,7 +52,7 @@ EVALUATION := build/evaluation
 REPRODUCE = $(BIN)/scwlearn reproduce --data-dir $(DATA) --output $(EVALUATION)
 evaluation: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(REPRODUCE)/paper
-	mkdir -p $(EVALUATION)/full && cp $(EVALUATION)/paper/results.jsonl $(EVALUATION)/full
+	mkdir -p $(EVALUATION)/full && cp -n $(EVALUATION)/paper/results.jsonl $(EVALUATION)/full
 	$(REPRODUCE)/full --datasets all
 	$(REPRODUCE)/diagonal --datasets all --covariance diagonal
 	$(BIN)/python benchmarks/publish_evaluation.py "The full run on the paper's data" $(EVALUATION)/paper paper

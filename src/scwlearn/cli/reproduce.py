@@ -135,8 +135,8 @@ def command(
                 f"stopped: {made} runs were made and kept in {results.path}; the same command goes on from there"
             )
             raise
-    page, _ = write_report(Reproduction(sets, rules, blocks, settings, remarks), directory, told.print)
-    _show(directory, page, blocks)
+    page = write_report(Reproduction(sets, rules, blocks, settings, remarks), directory, told.print)
+    _show(page, blocks)
 
 
 def _declared_in(path: Path) -> list[Rule]:
@@ -244,7 +244,7 @@ def _own_set(path: Path, taken: Container[str], widest: int | None) -> DataSet:
     return DataSet(name, name, rows, np.where(labels == values[1], 1, -1).astype(np.int8))
 
 
-def _show(directory: Path, page: Path, blocks: Sequence[Sequence[Any]]) -> None:
+def _show(page: Path, blocks: Sequence[Sequence[Any]]) -> None:
     """The tables that one wants to see at once."""
     from scwlearn.experiments.agreement import agreement, comparisons
     from scwlearn.experiments.table3 import table3

@@ -34,10 +34,8 @@ class Reproduction:
     remarks: Sequence[str] = ()
 
 
-def write_report(
-    study: Reproduction, output: Path, note: Callable[[str], None] = lambda text: None
-) -> tuple[Path, list[Section]]:
-    """Tables, figures and the report that shows them, in `output`; the page, and what is in it."""
+def write_report(study: Reproduction, output: Path, note: Callable[[str], None] = lambda text: None) -> Path:
+    """Tables, figures and the report that shows them, in `output`; the page for a browser."""
     figures = output / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     note("drawing and writing the report")
@@ -59,7 +57,7 @@ def write_report(
     introduction = [f"Made with scwlearn {__version__}.", *study.remarks]
     write_markdown(output / "report.md", title, introduction, sections)
     write_html(output / "report.html", title, introduction, sections)
-    return output / "report.html", sections
+    return output / "report.html"
 
 
 def _how(settings: Settings) -> list[str]:

@@ -23,7 +23,7 @@ COLUMNS = (
     "paper's time (ms)",
     "parameters",
 )
-_TIME = "Time: the median of the processor's, one thread."
+_TIME = "Time: the median of the processor's, one thread; the rows come in 20 parts."
 _MANY = (
     "Mean ± standard deviation over {count} permutations. **Bold**: the best, and what a paired t-test at 95 % cannot "
     f"tell from it. {_TIME}"

@@ -258,10 +258,15 @@ def _show(page: Path, blocks: Sequence[Sequence[Any]]) -> None:
 
 
 def _grid(table: Table) -> Grid:
-    """A table for the terminal."""
+    """A table for the terminal; what is bold has a star, for those that have no bold."""
     grid = Grid(title=table.title, title_justify="left")
     for column in table.columns:
         grid.add_column(column, justify="left" if table.is_words(column) else "right", overflow="fold")
     for row in table.rows:
-        grid.add_row(*(Text(cell.replace("**", ""), style="bold" if "**" in cell else "") for cell in row))
+        grid.add_row(*map(_cell, row))
     return grid
+
+
+def _cell(text: str) -> Text:
+    plain = text.removeprefix("**").removesuffix("**")
+    return Text(text) if plain == text else Text(f"* {plain}", style="bold")

@@ -139,7 +139,7 @@ def test_what_was_cut_short_is_not_held_against_the_paper(tmp_path, data_file):
     assert run([*how, "--datasets", "w7a,svmguide3", "--output", str(tmp_path)]) == 0
     blocks = (tmp_path / "report.md").read_text().split("### ")
     assert "paper's updates" in next(b for b in blocks if b.startswith("svmguide3 (1243"))
-    assert "paper's" not in next(b for b in blocks if b.startswith("w7a (20000"))
+    assert "paper's" not in next(b for b in blocks if b.startswith("w7a (10000"))
 
 
 def test_without_data_it_runs_on_what_needs_none_and_says_what_is_missing(tmp_path, capsys, monkeypatch):

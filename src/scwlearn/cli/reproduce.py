@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scwlearn.experiments.tables import Table
 
 _EMBEDDED = ("synthetic", "synthetic-noise", "embedded")
-_QUICK: dict[str, Any] = {"permutations": 3, "values": 3, "rows": 20_000}
+_QUICK: dict[str, Any] = {"permutations": 3, "values": 3, "rows": 10_000}
 
 
 def _words(ctx: click.Context, parameter: click.Parameter, given: str | None) -> list[str] | None:
@@ -74,7 +74,7 @@ def _words(ctx: click.Context, parameter: click.Parameter, given: str | None) ->
     show_default=True,
     help="What the second-order algorithms keep.",
 )
-@click.option("--quick", is_flag=True, help="3 permutations, 3 values a parameter, 20,000 rows a set: under a minute.")
+@click.option("--quick", is_flag=True, help="3 permutations, 3 values a parameter, 10,000 rows a set: under a minute.")
 @click.option("--workers", type=click.IntRange(min=1), help="Runs at a time. Default: as many as there are cores.")
 @click.option(
     "--output",
@@ -258,15 +258,17 @@ def _show(page: Path, blocks: Sequence[Sequence[Any]]) -> None:
 
 
 def _grid(table: Table) -> Grid:
-    """A table for the terminal; what is bold has a star, for those that have no bold."""
+    """A table for the terminal; numbers in bold have a star, for those that have no bold."""
     grid = Grid(title=table.title, title_justify="left")
     for column in table.columns:
         grid.add_column(column, justify="left" if table.is_words(column) else "right", overflow="fold")
     for row in table.rows:
-        grid.add_row(*map(_cell, row))
+        grid.add_row(
+            *(_cell(cell, star=not table.is_words(name)) for name, cell in zip(table.columns, row, strict=True))
+        )
     return grid
 
 
-def _cell(text: str) -> Text:
+def _cell(text: str, *, star: bool) -> Text:
     plain = text.removeprefix("**").removesuffix("**")
-    return Text(text) if plain == text else Text(f"* {plain}", style="bold")
+    return Text(text) if plain == text else Text(f"* {plain}" if star else plain, style="bold")

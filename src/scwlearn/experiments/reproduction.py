@@ -122,7 +122,7 @@ def _comparison(study: Reproduction, figures: Path) -> list[Section]:
         for run in block:
             values[run.rule.title].append(float(run.final_rates.mean()))
     rules = [run.rule for run in blocks[0]]
-    ranks = cd_diagram(rules, values, figures / "ranks", "Mistake rates compared")
+    ranks = cd_diagram(rules, values, figures / "ranks", f"Mistake rates, {study.settings.covariance} covariance")
     costs = tradeoff(blocks, figures / "tradeoff")
     pictures = [
         Picture(_svg(ranks), "Mean ranks; a bar joins what the Nemenyi test at 95 % does not tell apart"),

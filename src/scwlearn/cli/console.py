@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from scwlearn.datasets.fetch import Report
+    from scwlearn.long_work import Report
 
 #: Seconds between two lines of progress where there is no terminal.
 PERIOD = 10.0

@@ -9,18 +9,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from scwlearn.datasets.content import Examples, content_sha256, write_examples
 from scwlearn.datasets.declare import NamedSet, Part
 from scwlearn.datasets.download import TIMEOUT, DownloadError, download, unpacked
 from scwlearn.datasets.load import state_of
 from scwlearn.datasets.sources import Source
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+from scwlearn.long_work import Report, lock
 
 # What is left of the bar for reading, checking and packing.
 _DOWNLOADED = 0.9
@@ -30,21 +25,8 @@ class FetchError(OSError):
     """A set that could not be had: what was tried, and what one can do."""
 
 
-class Report(Protocol):
-    """Who is told how far it is: a file of a set counts as 1."""
-
-    def advance(self, amount: float, note: str = "") -> None:
-        """So much more is done."""
-
-    def done_before(self, amount: float) -> None:
-        """So much was done in an earlier run."""
-
-    def note(self, text: str) -> None:
-        """Something to say."""
-
-
 def fetch(named: NamedSet, cache: Path, report: Report, *, timeout: float = TIMEOUT) -> list[Path]:
-    """The files of a set in `cache`, fetched unless they are there and good; where they are."""
+    """The files of a set in `cache`, fetched unless they are there and good; where they are. Each counts as 1."""
     for part in named.parts:
         _fetch_part(named, part, cache, report, timeout)
     return [cache / part.path for part in named.parts]
@@ -159,16 +141,9 @@ class _Share:
 
 @contextmanager
 def _one_at_a_time(cache: Path, report: Report) -> Iterator[None]:
-    """Two processes that write to the same .part would spoil it. The system gives the lock back if one is killed."""
-    if fcntl is None:
-        yield
-        return
-    with open(cache / ".lock", "wb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    """Two processes that write to the same .part would spoil it."""
+    with open(cache / ".lock", "wb") as file:
+        if not lock(file):
             report.note(f"waiting for another process that fetches into {cache}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError:  # a file system without locks
-            pass
+            lock(file, wait=True)
         yield

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from scwlearn import __version__
 from scwlearn.datasets import DataSet
 from scwlearn.experiments import agreement, claims, defaults, table1, theorem1
@@ -39,9 +41,10 @@ def write_report(study: Reproduction, output: Path, note: Callable[[str], None] 
     figures = output / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     note("drawing and writing the report")
+    of_sets = table2(study.sets)
     sections = [
         Section("Table 1: properties", *_table1(study.rules)),
-        Section("Table 2: data sets", tables=[table2(study.sets)]),
+        Section("Table 2: data sets", tables=[of_sets]),
         Section("Table 3: mistakes, updates, time", _how(study.settings), [table3(block) for block in study.blocks]),
         *_paper_numbers(study),
         Section("Figure 1: online curves", _FIGURE1, pictures=_figure1(study.blocks, figures)),
@@ -50,7 +53,7 @@ def write_report(study: Reproduction, output: Path, note: Callable[[str], None] 
     ]
     if bounds := _theorem1(study):
         sections.append(Section("Theorem 1 on these data", theorem1.WORDS, theorem1.tables(bounds)))
-    write_csv(output / "table2.csv", table2(study.sets))
+    write_csv(output / "table2.csv", of_sets)
     write_csv(output / "table3.csv", long_table(study.blocks))
     write_csv(output / "times.csv", times(study.blocks))
     title = "Exact soft confidence-weighted learning: the evaluation"
@@ -117,11 +120,11 @@ def _comparison(study: Reproduction, figures: Path) -> list[Section]:
     blocks = [[run for run in block if not run.rule.variant_of] for block in study.blocks]
     if len(blocks) < 2 or len(blocks[0]) < 3:
         return []
-    values = {run.rule.title: [] for run in blocks[0]}  # type: ignore[var-annotated]
-    for block in blocks:
-        for run in block:
-            values[run.rule.title].append(float(run.final_rates.mean()))
     rules = [run.rule for run in blocks[0]]
+    # All sets have the same rules in the same order.
+    values = {
+        rule.title: np.array([block[place].final_rates.mean() for block in blocks]) for place, rule in enumerate(rules)
+    }
     ranks = cd_diagram(rules, values, figures / "ranks", f"Mistake rates, {study.settings.covariance} covariance")
     costs = tradeoff(blocks, figures / "tradeoff")
     pictures = [

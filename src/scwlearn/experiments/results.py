@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from scwlearn.experiments.jobs import Job, Outcome, from_line, to_line
+from scwlearn.long_work import lock
 
 _FIRST = {"scwlearn": "results of runs", "format": 1}
 
@@ -26,7 +27,9 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
         try:
-            self._lock()
+            # Two that write to one file would write over each other.
+            if not lock(self._file):
+                raise ValueError(f"{path}: another run is writing to it; wait, or choose another --output")
             end = 0
             for number, line in enumerate(self._file, start=1):
                 if not line.endswith(b"\n"):
@@ -40,17 +43,6 @@ class Results:
         except BaseException:
             self._file.close()
             raise
-
-    def _lock(self) -> None:
-        """Two that write to one file would write over each other."""
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"{self.path}: another run is writing to it; wait, or choose another --output") from None
 
     def _read(self, number: int, line: bytes) -> None:
         try:

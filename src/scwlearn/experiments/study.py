@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +16,7 @@ from scwlearn.datasets import DataSet
 from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, Job, Outcome, StoppedError, data_id, execute, rule_id
 from scwlearn.experiments.online_runs import Cell, OnlineRuns, curves
 from scwlearn.experiments.results import Results
+from scwlearn.long_work import Report
 from scwlearn.rules import Rule
 from scwlearn.tune import grid
 
@@ -33,16 +33,6 @@ WIDEST_FULL = 2000
 # move a full Sigma. All that hangs on it is the time that a display says is left.
 _COST_OF_A_RUN, _COST_OF_A_ROW, _COST_OF_A_MULTIPLICATION = 2e-3, 0.5e-6, 1e-10
 _SHARE_OF_UPDATES = 0.1
-
-
-class Report(Protocol):
-    """Told how the work goes on; amounts are seconds on a core, about."""
-
-    def advance(self, amount: float, note: str = "") -> None:
-        """So much has been done."""
-
-    def done_before(self, amount: float) -> None:
-        """So much was done in an earlier run."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,8 @@ def run_set(
 ) -> list[OnlineRuns]:
     """Whatever is not among the results yet is run and added to them; all of it together, rule by rule.
 
-    On Ctrl-C, or any error, the runs under way stop soon, and what was done is among the results.
+    The report is told seconds on a core, about. On Ctrl-C, or any error, the runs under way stop soon, and what was
+    done is among the results.
     """
     fingerprint = data_id(data)
     plans = [_Plan(data, rule, settings, fingerprint) for rule in rules]

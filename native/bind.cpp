@@ -83,10 +83,10 @@ const SpelledRule& spelled_rule(const std::string& name) {
 }
 
 // A rule that stayed in Python: called for each row, with the GIL, and free to raise.
-Step ask_python(const void* self, double m, double v, double norm2, double t) {
+Step ask_python(const void* self, double m, double v, double norm2, double t, double n, double w) {
     const nb::handle function(static_cast<PyObject*>(const_cast<void*>(self)));
     const auto [alpha, precision, shrink, grow] =
-        nb::cast<std::tuple<double, double, double, double>>(function(m, v, norm2, t));
+        nb::cast<std::tuple<double, double, double, double>>(function(m, v, norm2, t, n, w));
     return {alpha, precision, shrink, grow};
 }
 
@@ -108,10 +108,11 @@ Finding scan(const Rows& rows) {
 
 void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
-                Numbers work, const std::optional<Numbers>& trace, std::int64_t block, int threads) {
+                const std::optional<ReadOnly>& weights, Numbers work, const std::optional<Numbers>& trace,
+                std::int64_t block, int threads) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     require(model.size == rows.width + (intercept ? 1 : 0), "the model is for rows of another width");
-    const Task task = task_of(rule, model, rows, labels, work, trace, block, threads);
+    const Task task = task_of(rule, model, rows, labels, weights, work, trace, block, threads);
     const Loop learn = loop_for(model.kind, rows.kind);
     Counts counts;
     run(rule, [&] { counts = learn(task); });
@@ -146,9 +147,10 @@ std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array&
     return {names[static_cast<int>(found.problem)], found.row, found.column, found.sorted};
 }
 
-std::tuple<double, double, double, double> step_of(const HeldRule& held, double m, double v, double norm2, double t) {
+std::tuple<double, double, double, double> step_of(const HeldRule& held, double m, double v, double norm2, double t,
+                                                   double n, double w) {
     const Rule rule = held.rule();
-    const Step step = rule.ask(rule.self, m, v, norm2, t);
+    const Step step = rule.ask(rule.self, m, v, norm2, t, n, w);
     return {step.alpha, step.precision, step.shrink, step.grow};
 }
 
@@ -217,16 +219,18 @@ void HeldModel::count(std::int64_t rows, const Counts& counts) const {
     tally.data()[2] += counts.updates;
 }
 
-Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels, const Numbers& work,
-             const std::optional<Numbers>& trace, std::int64_t block, int threads) {
+Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels,
+             const std::optional<ReadOnly>& weights, const Numbers& work, const std::optional<Numbers>& trace, std::int64_t block, int threads) {
     require(static_cast<std::int64_t>(labels.size()) == rows.count, "one label for each row");
+    require(!weights || static_cast<std::int64_t>(weights->size()) == rows.count, "one weight for each row");
     require(!trace || static_cast<std::int64_t>(trace->size()) == rows.count * kTraceWidth,
             "trace has the wrong size");
     require(block >= 1 && block <= kLargestBlock, "a block has from 1 to 4096 rows");
     require(threads >= 1 && threads <= kMostThreads, "the threads are from 1 to 256");
     require(static_cast<std::int64_t>(work.size()) >= work_entries(model.kind, model.size, block),
             "work is too short");
-    return {rows, labels.data(), model.memory(work.data()), rule.rule(), trace ? trace->data() : nullptr, block, threads};
+    return {rows,        labels.data(), weights ? weights->data() : nullptr, model.memory(work.data()),
+            rule.rule(), trace ? trace->data() : nullptr, block, threads};
 }
 
 CovarianceKind covariance_kind(const std::string& name) {
@@ -248,6 +252,8 @@ NB_MODULE(_native, module) {
     used_set = &usable_sets().front();
     module.doc() = "The loops of scwlearn in C++.";
     module.attr("LARGEST_VALUE") = kLargestValue;
+    module.attr("SMALLEST_WEIGHT") = kSmallestWeight;
+    module.attr("LARGEST_WEIGHT") = kLargestWeight;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
@@ -255,7 +261,7 @@ NB_MODULE(_native, module) {
     nb::class_<HeldRule>(module, "Rule", "A rule with its constants, or a function to call for each row.")
         .def(nb::init<const std::string&, std::vector<double>>(), "name"_a, "constants"_a)
         .def(nb::init<nb::object, bool>(), "function"_a, "uses_norm"_a)
-        .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "Its step: alpha, precision, shrink, grow.");
+        .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "n"_a = 1.0, "w"_a = 1.0, "Its step: alpha, precision, shrink, grow.");
     // What is written to is never converted: the result would go to a copy that nobody sees.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops move in place.")
         .def(nb::init<const std::string&, std::int64_t, Numbers, Numbers, Tally, double>(), "covariance"_a, "size"_a,
@@ -276,7 +282,7 @@ NB_MODULE(_native, module) {
         },
         "covariance"_a, "size"_a, "block"_a, "How many numbers of scratch memory learn_rows needs.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
-               "width"_a, "intercept"_a, "labels"_a, "work"_a.noconvert(), "trace"_a.none().noconvert(), "block"_a,
+               "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "trace"_a.none().noconvert(), "block"_a,
                "threads"_a,
                "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
     module.def("score_rows", &score_rows, "covariance"_a, "entries"_a, "scalars"_a, "values"_a, "indices"_a.none(),

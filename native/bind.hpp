@@ -54,15 +54,15 @@ struct HeldModel {
               double initial_variance);
 
     Memory memory(double* work) const;
-    // What Python sees of a batch: rows seen, mistakes and updates.
+    // Adds to what Python sees: rows seen, mistakes and updates.
     void count(std::int64_t rows, const Counts& counts) const;
 };
 
 CovarianceKind covariance_kind(const std::string& name);
 
 // What a loop that learns is to do, once it is clear that everything fits.
-Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels, const Numbers& work,
-             const std::optional<Numbers>& trace, std::int64_t block, int threads);
+Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels,
+             const std::optional<ReadOnly>& weights, const Numbers& work, const std::optional<Numbers>& trace, std::int64_t block, int threads);
 
 // Runs a loop, which needs the GIL only if the rule is a Python function.
 template <class Learn>

@@ -17,7 +17,8 @@ using Matrix = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
 std::vector<std::int64_t> learn_coordinates(const HeldRule& rule, const HeldModel& model, Matrix coordinates,
                                             const ReadOnly& residuals, Numbers left, const ReadOnly& rounding,
-                                            const ReadOnly& least, const Labels& labels, const Numbers& work,
+                                            const ReadOnly& least, const Labels& labels,
+                                            const std::optional<ReadOnly>& weights, const Numbers& work,
                                             const std::optional<Numbers>& trace, std::int64_t support,
                                             std::int64_t room, std::int64_t block, int threads) {
     const std::size_t count = coordinates.shape(0);
@@ -29,7 +30,7 @@ std::vector<std::int64_t> learn_coordinates(const HeldRule& rule, const HeldMode
     require(support >= 0 && support <= room, "there are more examples than there is room for");
     require(std::min(support + rows, room) <= model.size, "the model is too small for what may come");
     const Rows as_rows{kDense64, coordinates.data(), nullptr, nullptr, rows * model.size, rows, model.size, false};
-    const Task task = task_of(rule, model, as_rows, labels, work, trace, block, threads);
+    const Task task = task_of(rule, model, as_rows, labels, weights, work, trace, block, threads);
     std::vector<std::int64_t> taken(count);
     const KernelBatch batch{coordinates.data(), residuals.data(), left.data(), rounding.data(), least.data(),
                             taken.data(),       rows,             model.size,  support,         room};
@@ -48,7 +49,7 @@ std::vector<std::int64_t> learn_coordinates(const HeldRule& rule, const HeldMode
 
 void bind_kernel(nb::module_& module) {
     module.def("learn_coordinates", &learn_coordinates, "rule"_a, "model"_a, "coordinates"_a.noconvert(), "residuals"_a,
-               "left"_a.noconvert(), "rounding"_a, "least"_a, "labels"_a, "work"_a.noconvert(),
+               "left"_a.noconvert(), "rounding"_a, "least"_a, "labels"_a, "weights"_a.none(), "work"_a.noconvert(),
                "trace"_a.none().noconvert(), "support"_a, "room"_a, "block"_a, "threads"_a,
                "Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became "
                "support, in order. Adds the rows, mistakes and updates to the tally.");

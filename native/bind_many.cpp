@@ -201,7 +201,7 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
         Team team(workers);
         team.share(workers, [&](std::int64_t worker) {
             for (std::int64_t i = next++; i < count; i = next++)
-                counts[i] = learn({rows, labels.data(), models[i].memory(work.data() + worker * entries),
+                counts[i] = learn({rows, labels.data(), nullptr, models[i].memory(work.data() + worker * entries),
                                    rules[i].rule(), nullptr, block, inside});
         });
     }

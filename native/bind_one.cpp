@@ -100,11 +100,13 @@ public:
         return score_row(row_of(buffer));
     }
 
-    double learn(nb::handle x, double y) {
+    double learn(nb::handle x, double y, double w) {
         const Turn turn(learning_);
         check_label(y);
+        check_weight(w);
         const Buffer buffer(x);
-        return learn_row(row_of(buffer), y);
+        const Rows row = row_of(buffer);
+        return w == 0.0 ? score_row(row) : learn_row(row, y, w);
     }
 
     double score_named(const nb::dict& x) {
@@ -117,9 +119,11 @@ public:
     }
 
     // Nothing where the model has no room for the new names.
-    std::optional<double> learn_named(const nb::dict& x, double y) {
+    std::optional<double> learn_named(const nb::dict& x, double y, double w) {
         const Turn turn(learning_);
         check_label(y);
+        check_weight(w);
+        if (w == 0.0) return score_named(x);
         Example example = std::move(scratch_);
         const std::int64_t known = read<true>(x, example);
         const auto count_new = static_cast<std::int64_t>(example.new_names.size());
@@ -129,7 +133,7 @@ public:
         double score;
         try {
             for (std::int64_t i = 0; i < count_new; ++i) names_.add(example.new_names[i], known + i);
-            score = learn_row(row_of(example, offsets), y);
+            score = learn_row(row_of(example, offsets), y, w);
         } catch (...) {
             for (const nb::object& name : example.new_names) names_.remove(name);
             throw;
@@ -150,6 +154,11 @@ private:
 
     static void check_label(double y) {
         if (y != 1.0 && y != -1.0) refuse("a learner's labels are -1 and +1, got y = %R", nb::float_(y));
+    }
+
+    static void check_weight(double w) {
+        if (w != 0.0 && !(w >= kSmallestWeight && w <= kLargestWeight))
+            refuse("w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
     }
 
     Rows row_of(const Buffer& buffer) const {
@@ -180,10 +189,10 @@ private:
         return score;
     }
 
-    double learn_row(const Rows& rows, double y) {
+    double learn_row(const Rows& rows, double y, double w) {
         const auto label = static_cast<std::int8_t>(y);
         double trace[kTraceWidth];
-        const Task task{rows, &label, model_.memory(work_.data()), rule_.rule(), trace, 1, 1};
+        const Task task{rows, &label, &w, model_.memory(work_.data()), rule_.rule(), trace, 1, 1};
         Scalars& scalars = *task.memory.scalars;
         const Scalars before = scalars;
         try {
@@ -268,12 +277,12 @@ void bind_one(nb::module_& module) {
         .def(nb::init<HeldRule, HeldModel, nb::dict, bool>(), "rule"_a, "model"_a, "names"_a, "intercept"_a)
         // Arguments that cannot be passed by name make a call cheaper.
         .def("score", &OneByOne::score, nb::sig("def score(self, x: object, /) -> float"), "mu.x of a float64 vector.")
-        .def("learn", &OneByOne::learn, nb::sig("def learn(self, x: object, y: float, /) -> float"),
+        .def("learn", &OneByOne::learn, nb::sig("def learn(self, x: object, y: float, w: float, /) -> float"),
              "Learn from a float64 vector; its score before.")
         .def("score_named", &OneByOne::score_named, nb::sig("def score_named(self, x: dict, /) -> float"),
              "mu.x of a dict.")
         .def("learn_named", &OneByOne::learn_named,
-             nb::sig("def learn_named(self, x: dict, y: float, /) -> float | None"),
+             nb::sig("def learn_named(self, x: dict, y: float, w: float, /) -> float | None"),
              "Learn from a dict; its score before. Adds new names, or returns None where the model has no room for "
              "them.");
 }

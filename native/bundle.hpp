@@ -190,7 +190,7 @@ private:
         for (std::int64_t lane = 0; lane < bundle_.count; ++lane) {
             Model& model = models_[lane];
             const Look look = sums(model, lane);
-            const Step step = SCWLEARN_SET::ask(bundle_.rules[lane], y, look, model, bundle_.counts[lane]);
+            const Step step = SCWLEARN_SET::ask(bundle_.rules[lane], y, 1.0, look, model, bundle_.counts[lane]);
             const bool moved = moves(step);
             steps_.moves[lane] = moved;
             if (!moved) continue;

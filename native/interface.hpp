@@ -17,9 +17,20 @@ struct Step {
 
 inline constexpr Step HOLD{0.0};
 
+// The part w of a step, at most the whole.
+inline constexpr Step part_of(const Step& step, double w) noexcept {
+    if (w >= 1.0) return step;
+    return {w * step.alpha, w * step.precision, 1.0 + w * (step.shrink - 1.0), 1.0 + w * (step.grow - 1.0)};
+}
+
+// What a rule is asked about: the margin, its variance, the squared length of the mean, the number of the round, in how
+// many rows of weights the variance lies (two where two classes share one Sigma), and the weight of the example, which
+// is not 0: such an example is left out before.
+using Ask = Step(const void* self, double m, double v, double norm2, double t, double n, double w);
+
 // A rule at work. `self` is what `ask` needs: the constants of a spelled rule, or a Python function.
 struct Rule {
-    Step (*ask)(const void* self, double m, double v, double norm2, double t);
+    Ask* ask;
     const void* self;
     bool uses_norm;
     // Where it holds, it holds for every smaller v as well: so do all spelled rules, and a test sees to it.
@@ -89,6 +100,7 @@ inline constexpr int kTraceWidth = 4;
 struct Task {
     Rows rows;
     const std::int8_t* labels;
+    const double* weights;  // of the rows, or null where all weigh 1
     Memory memory;
     Rule rule;
     double* trace;       // or null
@@ -100,6 +112,10 @@ inline constexpr std::int64_t kLargestBlock = 4096;
 inline constexpr int kMostThreads = 256;
 // Beyond it the memory of a model, in bytes, would not fit a number.
 inline constexpr std::int64_t largest_size(CovarianceKind kind) { return std::int64_t{1} << (kind == kFull ? 28 : 57); }
+
+// Products of a weight other than 0 with what a rule computes stay finite.
+inline constexpr double kSmallestWeight = 1e-100;
+inline constexpr double kLargestWeight = 1e100;
 
 // No variance leaves these: what is computed from it stays finite.
 inline constexpr double kSmallestVariance = 1e-200;
@@ -122,7 +138,7 @@ struct SpelledRule {
     const char* name;
     std::size_t constants;  // how many letters it takes
     bool uses_norm;
-    Step (*ask)(const void* constants, double m, double v, double norm2, double t);
+    Ask* ask;
 };
 
 // Learns from the rows in order. Neither throws nor allocates, but for threads, unless the rule does.

@@ -7,13 +7,13 @@
 namespace scwlearn::SCWLEARN_SET {
 
 // Asks the rule about a row and counts; the step is HOLD where there is none to take.
-inline Step ask(const Rule& rule, double y, const Look& look, Model& model, Counts& counts) {
+inline Step ask(const Rule& rule, double y, double weight, const Look& look, Model& model, Counts& counts) {
     model.scalars->rounds += 1.0;
     counts.mistakes += (look.score >= 0.0) != (y > 0.0);
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
-        step = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds);
+        step = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds, 1.0, weight);
     }
     if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
     counts.updates += moves(step);
@@ -26,7 +26,7 @@ public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
     Step ask(std::int64_t i, const Look& look, Model& model) {
-        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], look, model, counts);
+        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], weight(i), look, model, counts);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
             line[0] = look.score;
@@ -42,7 +42,9 @@ public:
         if (!can_ask(bound)) return false;
         const double y = task_.labels[i];
         const double round = model.scalars->rounds + 1.0;
-        if (moves(task_.rule.ask(task_.rule.self, y * bound.score, bound.variance, model.norm2(), round))) return false;
+        const Rule& rule = task_.rule;
+        if (moves(rule.ask(rule.self, y * bound.score, bound.variance, model.norm2(), round, 1.0, weight(i))))
+            return false;
         model.scalars->rounds = round;
         counts.mistakes += (bound.score >= 0.0) != (y > 0.0);
         return true;
@@ -51,6 +53,8 @@ public:
     Counts counts;
 
 private:
+    double weight(std::int64_t i) const noexcept { return task_.weights == nullptr ? 1.0 : task_.weights[i]; }
+
     const Task& task_;
 };
 

@@ -230,6 +230,9 @@ def spell_rule(rule: Any, looks: tuple[str, ...]) -> str:
         for i, a in enumerate(letters)
     )
     signature = ", ".join(f"[[maybe_unused]] double {a}" for a in looks)
+    # A rule that does not look at the weight takes a part of its step.
+    asked = ", ".join(looks)
+    answer = f"step(constants, {asked})" if "w" in rule.arguments else f"part_of(step(constants, {asked}), w)"
     return f"""// Spelled from {Path(str(speller.file)).name} by native/spell.py.
 #include <algorithm>
 #include <cmath>
@@ -241,8 +244,12 @@ namespace scwlearn {{
 namespace {{
 
 {"".join(helpers.texts)}
-Step ask([[maybe_unused]] const void* constants, {signature}) {{
+inline Step step([[maybe_unused]] const void* constants, {signature}) {{
 {constants}{body}}}
+
+Step ask(const void* constants, {", ".join(f"double {a}" for a in looks)}) {{
+    return {answer};
+}}
 
 }}  // namespace
 

@@ -111,15 +111,15 @@ def test_native_calls_refuse_what_does_not_fit():
     rule = _native.Rule("arow", [1.0])
     model, size = learner.gaussian.native(learner.model.tally), learner.gaussian.size
 
-    def call(rows=2, width=size, residuals=4, support=0, room=9, work=10**6, block=2, threads=1):
+    def call(rows=2, width=size, residuals=4, support=0, room=9, work=10**6, block=2, threads=1, weights=None):
         _native.learn_coordinates(
             rule, model, np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2), np.zeros(2),
-            np.ones(2, dtype=np.int8), np.empty(work), None, support, room, block, threads,
+            np.ones(2, dtype=np.int8), weights, np.empty(work), None, support, room, block, threads,
         )  # fmt: skip
 
     for bad in (
         {"rows": 3}, {"width": size - 1}, {"residuals": 3}, {"support": size - 1, "room": size + 1}, {"support": -1},
-        {"room": -1}, {"work": 3}, {"block": 0}, {"threads": 0},
+        {"room": -1}, {"work": 3}, {"weights": np.ones(3)}, {"block": 0}, {"threads": 0},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w"):
             call(**bad)

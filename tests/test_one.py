@@ -354,8 +354,8 @@ def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):
         def __init__(self, one):
             self.one = one
 
-        def learn_named(self, x, y):
-            if self.one.learn_named(x, y) is not None:
+        def learn_named(self, x, y, w):
+            if self.one.learn_named(x, y, w) is not None:
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -28,13 +28,15 @@ def sane(parameter):
 
 
 def anything(rule):
-    """Anything finite that a loop could ask the rule: m, v, norm2, t and the values of its parameters."""
+    """Anything finite that a loop could ask the rule: m, v, norm2, t, n, w and the values of its parameters."""
     sizes = st.floats(-300, 300).map(lambda power: 10.0**power)
     return st.tuples(
         st.one_of(st.floats(-2.0, 2.0), sizes, sizes.map(lambda size: -size)),
         sizes,
         st.one_of(st.just(0.0), sizes),
         st.integers(1, 10**9).map(float),
+        st.sampled_from([1.0, 2.0]),
+        st.one_of(st.just(1.0), st.floats(-100, 100).map(lambda power: 10.0**power)),
         st.fixed_dictionaries({p.name: sane(p) for p in rule.parameters}),
     )
 
@@ -68,13 +70,15 @@ def same(a, b):
 @drawn_for
 def test_the_spelled_rule_equals_the_python_function(rule, looks, constants):
     spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
-    assert all(map(same, spelled, rule.step(*looks, constants)))
+    *looks, n, w = looks
+    assert all(map(same, spelled, rule.step(*looks, constants, n, w)))
 
 
 @drawn_for
 def test_no_nan_leaves_a_rule(rule, looks, constants):
-    step = rule.step(*looks, constants)
     spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
+    *looks, n, w = looks
+    step = rule.step(*looks, constants, n, w)
     assert not any(map(math.isnan, [*step, *spelled]))
     assert step.precision >= 0
     assert step.grow > 0
@@ -245,7 +249,7 @@ def test_an_expression_is_spelled_as_it_stands(spelled, python, cpp):
 
 def test_branches_are_spelled_and_variables_declared_before_them(spelled):
     text = spelled("'''Docstring.'''", "if m > 0 and not v > 1:", "    k = 1", "else:", "    k = 2", "return Step(k)")
-    body = " ".join(text[text.index("Step ask(") :].split())
+    body = " ".join(text[text.index("Step step(") :].split())
     assert "{ double k = 0.0; if (((m > 0.0) && (!(v > 1.0)))) { k = 1.0; } else { k = 2.0; } return Step{k" in body
     assert "Docstring" not in text
 

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 LARGEST_VALUE: float = 1e+150
 
+SMALLEST_WEIGHT: float = 1e-100
+
+LARGEST_WEIGHT: float = 1e+100
+
 LARGEST_BLOCK: int = 4096
 
 MOST_THREADS: int = 256
@@ -27,7 +31,7 @@ class Rule:
     @overload
     def __init__(self, function: object, uses_norm: bool) -> None: ...
 
-    def step(self, m: float, v: float, norm2: float, t: float) -> tuple[float, float, float, float]:
+    def step(self, m: float, v: float, norm2: float, t: float, n: float = 1.0, w: float = 1.0) -> tuple[float, float, float, float]:
         """Its step: alpha, precision, shrink, grow."""
 
 class Model:
@@ -52,7 +56,7 @@ def use_instruction_set(name: str) -> None:
 def work_entries(covariance: str, size: int, block: int) -> int:
     """How many numbers of scratch memory learn_rows needs."""
 
-def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
+def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
     """
     Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.
     """
@@ -68,13 +72,13 @@ class OneByOne:
     def score(self, x: object, /) -> float:
         """mu.x of a float64 vector."""
 
-    def learn(self, x: object, y: float, /) -> float:
+    def learn(self, x: object, y: float, w: float, /) -> float:
         """Learn from a float64 vector; its score before."""
 
     def score_named(self, x: dict, /) -> float:
         """mu.x of a dict."""
 
-    def learn_named(self, x: dict, y: float, /) -> float | None:
+    def learn_named(self, x: dict, y: float, w: float, /) -> float | None:
         """
         Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
         """
@@ -108,7 +112,7 @@ def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated
     learn_rows for each model by itself, on `threads` threads, each with `inside` of its own.
     """
 
-def learn_coordinates(rule: Rule, model: Model, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, support: int, room: int, block: int, threads: int) -> list[int]:
+def learn_coordinates(rule: Rule, model: Model, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, support: int, room: int, block: int, threads: int) -> list[int]:
     """
     Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became support, in order. Adds the rows, mistakes and updates to the tally.
     """

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from scwlearn import _native
-from scwlearn.rules import Rule, Step, find_rule
+from scwlearn.rules import Rule, Step, find_rule, part_of
 
 #: A user's own rule: margin and variance in, the paper's alpha and beta out.
 OwnRule = Callable[[float, float], tuple[float, float]]
-#: What the native loop calls: m, v, norm2 and t in, a step out.
-Called = Callable[[float, float, float, float], Step]
+#: What the native loop calls: m, v, norm2, t, n and w in, a step out.
+Called = Callable[[float, float, float, float, float, float], Step]
 
 
 _SPELLED = frozenset(_native.rule_names())
@@ -46,9 +46,9 @@ def native_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> _nativ
 def called_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> Called:
     """The rule as the native loop calls it."""
     if not isinstance(rule, Rule):
-        return lambda m, v, norm2, t: _from_alpha_beta(rule(m, v), m, v)
+        return lambda m, v, norm2, t, n, w: part_of(_from_alpha_beta(rule(m, v), m, v), w)
     constants = rule.constants(parameters)
-    return lambda m, v, norm2, t: _checked(rule.step(m, v, norm2, t, constants), m, v)
+    return lambda m, v, norm2, t, n, w: _checked(rule.step(m, v, norm2, t, constants, n, w), m, v)
 
 
 def _checked(step: Step, m: float, v: float) -> Step:

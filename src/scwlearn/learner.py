@@ -18,6 +18,7 @@ from scwlearn.checks import flag
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, UnsortedError, as_rows
+from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.memory import memory_for
 from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
 from scwlearn.rules import Rule
@@ -143,18 +144,21 @@ class Learner:
         # What is held for the next example points into memory of this process.
         return self.__dict__ | _NOTHING_HELD
 
-    def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
+    def learn(
+        self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
+    ) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way.
 
+        What the weight of an example means its rule says (docs/weights.md); a row of weight 0 is left out.
         All or nothing: after an error everything is as it was. (Ctrl-C in a batch of a few rows may come after them.)
         """
-        return self._learn(x, y, order, None)
+        return self._learn(x, y, order, weights, None)
 
     def trace(self, x: Any, y: ArrayLike) -> Trace:
         """Learn from each row in turn; what each round looked like."""
         rows = self._rows(x)
         lines = np.zeros((len(rows), len(Trace._fields)))
-        self._learn(rows, y, None, lines)
+        self._learn(rows, y, None, None, lines)
         return Trace(*lines.T)
 
     def scores(self, x: Any) -> Array:
@@ -187,8 +191,8 @@ class Learner:
             return (self._named or self._hold(named=True)).score_named(x)
         return (self._plain or self._hold(named=False)).score(_as_vector(x))
 
-    def learn_one(self, x: ArrayLike | dict[Any, float], y: float) -> float:
-        """Learn from a single example, a vector or a dict of named features; its score before.
+    def learn_one(self, x: ArrayLike | dict[Any, float], y: float, w: float = 1.0) -> float:
+        """Learn from a single example of weight w, a vector or a dict of named features; its score before.
 
         New names make the model larger. All or nothing, as `learn`.
 
@@ -204,13 +208,14 @@ class Learner:
         True
         """
         if isinstance(x, dict):
-            score = one.learn_named(x, y) if (one := self._named) else None
-            return self._learn_new_names(x, y) if score is None else score
+            score = one.learn_named(x, y, w) if (one := self._named) else None
+            return self._learn_new_names(x, y, w) if score is None else score
         vector = _as_vector(x)
         if self.gaussian is None:
             # The first example decides how many features there are, and is checked as a batch is.
-            return float(self.trace(vector[np.newaxis], [y]).score[0])
-        return (self._plain or self._hold(named=False)).learn(vector, y)
+            self._learn(vector[np.newaxis], [y], None, [w], None)
+            return 0.0
+        return (self._plain or self._hold(named=False)).learn(vector, y, w)
 
     def widen(self, n_features: int) -> None:
         """Make room for features never seen before, after the known ones."""
@@ -247,23 +252,40 @@ class Learner:
             self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
         return self.counts - before
 
-    def _learn(self, x: Any, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
+    def _learn(
+        self, x: Any, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
+    ) -> Counts:
         rows = self._rows(x)
         labels = check_signs(y, len(rows))
+        weighed = check_weights(weights, len(rows))
         places = None if order is None else row_numbers(order, len(rows))
+        if weighed is not None and not weighed.all():
+            # Not there at all: a row that is only skipped would still say which features are common.
+            rows.check()
+            kept = np.flatnonzero(weighed)
+            if places is not None:
+                places = np.searchsorted(kept, rows_that_weigh(places, weighed))
+            rows, labels, weighed = rows.chosen(kept), labels[kept], weighed[kept]
+            if not len(rows):
+                return Counts()
         before = self.counts
         if not is_spelled(self.rule):
             # A function of the user's is not asked twice about a row.
             rows.check()
         try:
-            self._learn_rows(rows, labels, places, lines)
+            self._learn_rows(rows, labels, weighed, places, lines)
         except UnsortedError:
             rows.check()
-            self._learn_rows(rows, labels, places, lines)
+            self._learn_rows(rows, labels, weighed, places, lines)
         return self.counts - before
 
     def _learn_rows(
-        self, rows: Rows, labels: NDArray[np.int8], places: NDArray[np.intp] | None, lines: Array | None
+        self,
+        rows: Rows,
+        labels: NDArray[np.int8],
+        weights: Array | None,
+        places: NDArray[np.intp] | None,
+        lines: Array | None,
     ) -> None:
         gaussian = self._prior_for(rows) if self.gaussian is None else self.gaussian.writable()
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
@@ -291,6 +313,7 @@ class Learner:
             work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
             for block in rows.blocks(block_rows, places):
                 part = slice(block.start, block.start + block.count)
+                chosen = part if places is None else places[part]
                 learn_rows(
                     rule,
                     model,
@@ -299,7 +322,8 @@ class Learner:
                     block.offsets,
                     block.width,
                     self.intercept,
-                    labels[part] if places is None else labels[places[part]],
+                    labels[chosen],
+                    None if weights is None else weights[chosen],
                     work,
                     None if lines is None else lines[part],
                     at_once,
@@ -344,13 +368,13 @@ class Learner:
             known = "without names" if self.names is None else "with names"
             raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
 
-    def _learn_new_names(self, x: dict[Any, float], y: float) -> float:
+    def _learn_new_names(self, x: dict[Any, float], y: float, w: float) -> float:
         """Learn from a dict for whose names there is no room yet."""
         before, seen = (self.gaussian, self.names), self.counts.seen
         try:
             if self.gaussian is None:
                 self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
-            while (score := (self._named or self._hold(named=True)).learn_named(x, y)) is None:
+            while (score := (self._named or self._hold(named=True)).learn_named(x, y, w)) is None:
                 self._make_room(len(x))
         except BaseException:
             # Ctrl-C may come after the example, whose names are known by then.

@@ -116,6 +116,14 @@ class Rows:
         part.count = part._x.shape[0]
         return part
 
+    def chosen(self, numbers: NDArray[np.intp]) -> Rows:
+        """The rows of these numbers, once all are checked."""
+        self.check()
+        chosen = copy(self)
+        chosen._x = self._x[numbers]
+        chosen.count = len(numbers)
+        return chosen
+
     def columns(self, numbers: NDArray[np.intp]) -> Any:
         """Some columns of all rows."""
         return self._x[:, numbers]
@@ -146,9 +154,9 @@ class Rows:
         self._checked = True
 
     def _blocks(self, rows: int, order: NDArray[np.intp] | None = None) -> Iterator[Block]:
-        rows = max(1, rows)
-        for start in range(0, self.count, rows):
-            stop = min(start + rows, self.count)
+        rows, count = max(1, rows), self.count if order is None else len(order)
+        for start in range(0, count, rows):
+            stop = min(start + rows, count)
             if self._sparse and order is None:
                 # Offsets point into the whole matrix, so that no value is copied.
                 x, offsets = self._x, self._x.indptr[start : stop + 1]

@@ -18,6 +18,7 @@ from scwlearn.covariance import Gaussian, Growing, Identity
 from scwlearn.covariance.gaussian import GROWTH
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
+from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.kernel.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernel.support import Support
 from scwlearn.memory import memory_for
@@ -168,18 +169,21 @@ class KernelLearner:
         other.model = self.model.copy()
         return other
 
-    def learn(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None) -> Counts:
+    def learn(
+        self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
+    ) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way.
 
+        What the weight of an example means its rule says (docs/weights.md); a row of weight 0 is left out.
         All or nothing: after an error everything is as it was.
         """
-        return self._learn(as_rows(x), y, order, None)
+        return self._learn(as_rows(x), y, order, weights, None)
 
     def trace(self, x: Any, y: ArrayLike) -> Trace:
         """Learn from each row in turn; what each round looked like."""
         rows = as_rows(x)
         lines = np.zeros((len(rows), len(Trace._fields)))
-        self._learn(rows, y, None, lines)
+        self._learn(rows, y, None, None, lines)
         return Trace(*lines.T)
 
     def scores(self, x: Any) -> Array:
@@ -210,26 +214,38 @@ class KernelLearner:
         """c with mu = the sum of c_p (support example p)."""
         return self.support.coefficients(self.gaussian.weights()[: self.support.count])
 
-    def _learn(self, rows: Rows, y: ArrayLike, order: ArrayLike | None, lines: Array | None) -> Counts:
+    def _learn(
+        self, rows: Rows, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
+    ) -> Counts:
         self._check_width(rows)
         if self.kernel.is_precomputed and rows.width != len(rows):
             raise ValueError(f"a precomputed kernel is a square matrix, got {len(rows)} x {rows.width}")
         labels = check_signs(y, len(rows))
+        weighed = check_weights(weights, len(rows))
         places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
+        places = rows_that_weigh(places, weighed)
+        as_they_come = order is None and len(places) == len(rows)
         before, threads = self.counts, allowed_threads()
         with self.model.all_or_nothing(), one_blas_thread():
-            for block in rows.blocks(_ROWS_AT_ONCE, None if order is None else places):
+            for block in rows.blocks(_ROWS_AT_ONCE, None if as_they_come else places):
                 part = slice(block.start, block.start + block.count)
                 chosen = places[part]
                 x = _doubles(block)
                 if self.kernel.is_precomputed:
                     check_symmetric(_dense(x), _dense(rows.columns(chosen)).T)
-                self._learn_block(x, chosen, labels[chosen], None if lines is None else lines[part], threads)
+                told = labels[chosen], None if weighed is None else weighed[chosen]
+                self._learn_block(x, chosen, *told, None if lines is None else lines[part], threads)
             self.model.n_features = rows.width
         return self.counts - before
 
     def _learn_block(
-        self, x: Any, numbers: NDArray[np.intp], labels: NDArray[np.int8], lines: Array | None, threads: int
+        self,
+        x: Any,
+        numbers: NDArray[np.intp],
+        labels: NDArray[np.int8],
+        weights: Array | None,
+        lines: Array | None,
+        threads: int,
     ) -> None:
         model, known = self.model, self.support.count
         x = model.support.like(x)
@@ -257,6 +273,7 @@ class KernelLearner:
             rounding,
             self.tolerance * lengths,
             labels,
+            weights,
             np.empty(work_entries(covariance.name, size, at_once)),
             lines,
             known,

@@ -12,6 +12,7 @@ from scwlearn.rules.declare import (
     HOLD,
     LOOKS,
     POWERS_OF_TWO,
+    WEIGHT_MEANINGS,
     Parameter,
     Rule,
     Step,
@@ -19,6 +20,7 @@ from scwlearn.rules.declare import (
     all_variants,
     estimator_names,
     find_rule,
+    part_of,
     rule,
 )
 
@@ -26,6 +28,7 @@ __all__ = [
     "HOLD",
     "LOOKS",
     "POWERS_OF_TWO",
+    "WEIGHT_MEANINGS",
     "Parameter",
     "Rule",
     "Step",
@@ -33,6 +36,7 @@ __all__ = [
     "all_variants",
     "estimator_names",
     "find_rule",
+    "part_of",
     "rule",
 ]
 

@@ -38,24 +38,25 @@ def C(default: float) -> Parameter:
     return Parameter("C", default, "Aggressiveness: the price of a unit of confidence loss.", grid=POWERS_OF_TWO)
 
 
-def larger_root(z: float, phi: float, r: float) -> float:
-    """alpha sqrt(v): the positive root of (1 + r phi^2) a^2 + r z (2 + r phi^2) a + r^2 (z^2 - phi^2) = 0.
+def larger_root(z: float, phi: float, n: float, r: float) -> float:
+    """alpha sqrt(v): the positive root of (1 + r phi^2/n) a^2 + r z (2 + r phi^2/n) a + r^2 (z^2 - phi^2) = 0.
 
-    r = v/(v + 1/(2C)) turns Proposition 2 into this form; r = 1 is the hard constraint of CW.
+    r = v/(v + 1/(2C)) turns Proposition 2 into this form; r = 1 is the hard constraint of CW. With n = 2 it is the step
+    of two classes that share one Sigma.
     """
-    middle = 2 + r * phi * phi
-    root = phi * hypot(r * phi * z, 2 * sqrt(1 + r * phi * phi))
+    curve = r * phi * phi / n
+    root = phi * hypot(r * phi * z / n, 2 * sqrt(1 + curve))
     if z > 0:
-        return 2 * r * (phi - z) * (phi + z) / (z * middle + root)
-    return r * (root - z * middle) / (2 * (1 + r * phi * phi))
+        return 2 * r * (phi - z) * (phi + z) / (z * (2 + curve) + root)
+    return r * (root - z * (2 + curve)) / (2 * (1 + curve))
 
 
-def towards_confidence(alpha: float, v: float, phi: float) -> Step:
-    """The step of length alpha: Sigma^-1 grows by alpha phi/sqrt(u), u = x'Sigma'x the variance after it.
+def towards_confidence(alpha: float, v: float, n: float, phi: float) -> Step:
+    """The step of length alpha: Sigma^-1 grows by alpha phi/sqrt(u), u the variance after it.
 
-    sqrt(u) = 2 sqrt(v)/(t + hypot(t, 2)) with t = alpha phi sqrt(v); the printed form subtracts.
+    sqrt(u) = 2 sqrt(v)/(t + hypot(t, 2)) with t = alpha phi sqrt(v)/n; the printed form subtracts.
     """
-    t = alpha * phi * sqrt(v)
+    t = alpha * phi * sqrt(v) / n
     return Step(alpha=alpha, precision=alpha * phi * (t + hypot(t, 2)) / (2 * sqrt(v)))
 
 
@@ -71,12 +72,12 @@ def towards_confidence(alpha: float, v: float, phi: float) -> Step:
     # By precision, each wrong label shrinks every feature of its example by the whole of a step without limit.
     diagonal="diagonal-drop",
 )
-def cw(m: float, v: float, phi: float) -> Step:
+def cw(m: float, v: float, n: float, phi: float) -> Step:
     """min KL subject to y mu.x >= phi sqrt(x'Sigma x) (equation 3: the exact, standard-deviation form)."""
     z = max(m / sqrt(v), -FAR)
     if z >= phi:
         return HOLD
-    return towards_confidence(larger_root(z, phi, 1.0) / sqrt(v), v, phi)
+    return towards_confidence(larger_root(z, phi, n, 1.0) / sqrt(v), v, n, phi)
 
 
 @rule(
@@ -88,13 +89,14 @@ def cw(m: float, v: float, phi: float) -> Step:
     non_separable=True,
     adaptive_margin=True,
     cite=CITE_SCW,
+    weight="C",
 )
-def scw1(m: float, v: float, C: float, phi: float) -> Step:
+def scw1(m: float, v: float, n: float, w: float, C: float, phi: float) -> Step:
     """min KL + C loss, loss = max(0, phi sqrt(x'Sigma x) - y mu.x) (Proposition 1)."""
     z = max(m / sqrt(v), -FAR)
     if z >= phi:
         return HOLD
-    return towards_confidence(min(C, larger_root(z, phi, 1.0) / sqrt(v)), v, phi)
+    return towards_confidence(min(w * C, larger_root(z, phi, n, 1.0) / sqrt(v)), v, n, phi)
 
 
 @rule(
@@ -106,10 +108,11 @@ def scw1(m: float, v: float, C: float, phi: float) -> Step:
     non_separable=True,
     adaptive_margin=True,
     cite=CITE_SCW,
+    weight="C",
 )
-def scw2(m: float, v: float, C: float, phi: float) -> Step:
+def scw2(m: float, v: float, n: float, w: float, C: float, phi: float) -> Step:
     """min KL + C loss^2 (Proposition 2)."""
     z = max(m / sqrt(v), -FAR)
     if z >= phi:
         return HOLD
-    return towards_confidence(larger_root(z, phi, v / (v + 0.5 / C)) / sqrt(v), v, phi)
+    return towards_confidence(larger_root(z, phi, n, v / (v + 0.5 / (w * C))) / sqrt(v), v, n, phi)

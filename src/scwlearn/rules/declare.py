@@ -15,8 +15,18 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 #: What a rule may look at, in the order in which the loops pass it: the margin y mu.x, the variance
-#: x'Sigma x, the squared length of mu (in the metric of the prior) and the number of the round, from 1.
-LOOKS = ("m", "v", "norm2", "t")
+#: x'Sigma x, the squared length of mu (in the metric of the prior), the number of the round, from 1, in how many
+#: rows of weights the variance lies (1, or 2 where two classes share one Sigma: a precision k then takes v to
+#: v/(1 + k v/2)) and the weight of the example, which is 1 unless somebody says otherwise and never 0.
+LOOKS = ("m", "v", "norm2", "t", "n", "w")
+
+#: What the weight of an example may mean to a rule.
+WEIGHT_MEANINGS = {
+    "C": "it multiplies C",
+    "1/r": "it divides r",
+    "example": "it is as many examples at once",
+    "part": "it is the part of the step that is taken, at most the whole",
+}
 
 
 class Step(NamedTuple):
@@ -42,6 +52,13 @@ class Step(NamedTuple):
 
 #: No loss on this example: the model stays as it is.
 HOLD = Step(0.0)
+
+
+def part_of(step: Step, w: float) -> Step:
+    """The part w of a step, at most the whole."""
+    if w >= 1 or not isinstance(step, Step):
+        return step
+    return Step(w * step.alpha, w * step.precision, 1 + w * (step.shrink - 1), 1 + w * (step.grow - 1))
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,9 @@ class Rule:
     cite: str
     #: The covariance that "auto" takes for data with many features (docs/covariances.md has the measurements).
     diagonal: str = "diagonal"
+    #: What the weight of an example means (WEIGHT_MEANINGS). A function that takes no w is asked without it, and takes
+    #: the part of its step that the weight says.
+    weight: str = "part"
     #: The rule in whose place published code computes this one. Such a variant explains results of others; it is no
     #: algorithm of its own, and has no estimator.
     variant_of: str = ""
@@ -106,6 +126,8 @@ class Rule:
             raise ValueError(f"a rule's name is a lower-case identifier, got {self.name!r}")
         if bool(self.variant_of) == bool(self.estimator):
             raise ValueError(f"{self.name}: an algorithm has an estimator, a variant of another has none")
+        if self.weight not in WEIGHT_MEANINGS:
+            raise ValueError(f"{self.name}: weight must be one of {', '.join(WEIGHT_MEANINGS)}, got {self.weight!r}")
         if self.order not in (1, 2):
             raise ValueError(f"{self.name}: order must be 1 or 2, got {self.order!r}")
         arguments = tuple(inspect.signature(self.function).parameters)
@@ -161,10 +183,20 @@ class Rule:
         values = self.check(given)
         return {p.argument: p.derive(values[p.name]) for p in self.parameters}
 
-    def step(self, m: float, v: float, norm2: float, t: float, constants: Mapping[str, float]) -> Step:
+    def step(
+        self,
+        m: float,
+        v: float,
+        norm2: float,
+        t: float,
+        constants: Mapping[str, float],
+        n: float = 1.0,
+        w: float = 1.0,
+    ) -> Step:
         """The step in plain Python: what the native loops compute, one example at a time."""
-        looks = {"m": m, "v": v, "norm2": norm2, "t": t, **constants}
-        return self.function(*(looks[a] for a in self.arguments))
+        looks = {"m": m, "v": v, "norm2": norm2, "t": t, "n": n, "w": w, **constants}
+        step = self.function(*(looks[a] for a in self.arguments))
+        return step if "w" in self.arguments else part_of(step, w)
 
 
 _declared: dict[str, Rule] = {}
@@ -181,11 +213,12 @@ def rule(
     adaptive_margin: bool = False,
     cite: str,
     diagonal: str = "diagonal",
+    weight: str = "part",
     variant_of: str = "",
 ) -> Callable[[Callable[..., Step]], Rule]:
     """Declare the decorated function an algorithm under its own name.
 
-    The function takes any of m, v, norm2, t (see LOOKS) and the letters of its parameters, and returns a
+    The function takes any of m, v, norm2, t, n, w (see LOOKS) and the letters of its parameters, and returns a
     Step or HOLD. Within the package it may use ``+ - * / **``, comparisons, if, min, max, sqrt, hypot
     and functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
     """
@@ -200,6 +233,7 @@ def rule(
         "adaptive_margin": adaptive_margin,
         "cite": cite,
         "diagonal": diagonal,
+        "weight": weight,
         "variant_of": variant_of,
     }
     return lambda function: _declare(function, declaration)

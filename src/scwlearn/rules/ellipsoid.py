@@ -23,7 +23,7 @@ from scwlearn.rules.declare import HOLD, Parameter, Step, rule
     non_separable=False,
     cite="Yang, Jin and Ye 2009. Online learning by ellipsoid method. ICML",
 )
-def iellip(m: float, v: float, t: float, b: float, c: float) -> Step:
+def iellip(m: float, v: float, t: float, n: float, b: float, c: float) -> Step:
     """On a mistake: cut the ellipsoid through the example and enclose the rest.
 
     t counts every round, so Sigma freezes after a few; the mean goes on moving to a margin of 1.
@@ -31,4 +31,4 @@ def iellip(m: float, v: float, t: float, b: float, c: float) -> Step:
     if m > 0:
         return HOLD
     ct = c * b ** (t - 1)
-    return Step(alpha=(1 - m) / v, precision=ct / (1 - ct) / v, grow=1 / (1 - ct))
+    return Step(alpha=(1 - m) / v, precision=n * ct / (1 - ct) / v, grow=1 / (1 - ct))

@@ -40,14 +40,15 @@ def narow_libol(m: float, v: float, b: float) -> Step:
     non_separable=True,
     adaptive_margin=True,
     cite=CITE,
+    weight="C",
 )
-def scw2_libol(m: float, v: float, C: float, phi: float) -> Step:
+def scw2_libol(m: float, v: float, w: float, C: float, phi: float) -> Step:
     """Proposition 2 with 2 v for v^2 and 2 phi for phi^2 under the root."""
     if m >= phi * sqrt(v):
         return HOLD
-    n = v + 0.5 / C
-    root = phi * sqrt(phi * phi * m * m * 2 * v + 4 * n * v * (n + v * 2 * phi))
-    alpha = (root - (2 * m * n + phi * phi * m * v)) / (2 * (n * n + n * v * phi * phi))
+    vc = v + 0.5 / (w * C)
+    root = phi * sqrt(phi * phi * m * m * 2 * v + 4 * vc * v * (vc + v * 2 * phi))
+    alpha = (root - (2 * m * vc + phi * phi * m * v)) / (2 * (vc * vc + vc * v * phi * phi))
     if alpha <= 0:
         return Step(alpha=0.0, precision=COUNTED / v)
-    return towards_confidence(alpha, v, phi)
+    return towards_confidence(alpha, v, 1.0, phi)

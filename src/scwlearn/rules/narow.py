@@ -15,7 +15,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     adaptive_margin=True,
     cite="Orabona and Crammer 2010. New adaptive algorithms for online classification. NIPS",
 )
-def narow(m: float, v: float, b: float) -> Step:
+def narow(m: float, v: float, n: float, b: float) -> Step:
     """theta += y x and Sigma^-1 += k x x' with mu = Sigma theta; k brings x'Sigma x down to 1/b, or is 0.
 
     The margin is judged as it would be with the new Sigma. With k = 0 the mean still moves: published code
@@ -25,4 +25,4 @@ def narow(m: float, v: float, b: float) -> Step:
     shrunk = 1 + k * v
     if m >= shrunk:
         return HOLD
-    return Step(alpha=(1 - k * m) / shrunk, precision=k)
+    return Step(alpha=(1 - k * m) / shrunk, precision=n * k)

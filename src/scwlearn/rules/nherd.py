@@ -14,11 +14,12 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     ),
     large_margin=True,
     non_separable=True,
+    weight="C",
     cite="Crammer and Lee 2010. Learning via Gaussian herding. NIPS",
     diagonal="diagonal-drop",
 )
-def nherd(m: float, v: float, C: float) -> Step:
+def nherd(m: float, v: float, n: float, w: float, C: float) -> Step:
     """Move every weight vector w of the Gaussian by its own PA-II step, linearly: Sigma <- Q Sigma Q'."""
     if m >= 1:
         return HOLD
-    return Step(alpha=(1 - m) / (v + 1 / C), precision=C * (2 + C * v))
+    return Step(alpha=(1 - m) / (v + 1 / (w * C)), precision=w * C * (2 + w * C * v / n))

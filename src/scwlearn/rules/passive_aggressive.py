@@ -16,17 +16,35 @@ def pa(m: float, v: float) -> Step:
     return Step(alpha=(1 - m) / v)
 
 
-@rule(title="PA-I", estimator="PA1", order=1, parameters=(C,), large_margin=True, non_separable=True, cite=CITE)
-def pa1(m: float, v: float, C: float) -> Step:
+@rule(
+    title="PA-I",
+    estimator="PA1",
+    order=1,
+    parameters=(C,),
+    large_margin=True,
+    non_separable=True,
+    cite=CITE,
+    weight="C",
+)
+def pa1(m: float, v: float, w: float, C: float) -> Step:
     """min |w - mu|^2/2 + C hinge(w)."""
     if m >= 1:
         return HOLD
-    return Step(alpha=min(C, (1 - m) / v))
+    return Step(alpha=min(w * C, (1 - m) / v))
 
 
-@rule(title="PA-II", estimator="PA2", order=1, parameters=(C,), large_margin=True, non_separable=True, cite=CITE)
-def pa2(m: float, v: float, C: float) -> Step:
+@rule(
+    title="PA-II",
+    estimator="PA2",
+    order=1,
+    parameters=(C,),
+    large_margin=True,
+    non_separable=True,
+    cite=CITE,
+    weight="C",
+)
+def pa2(m: float, v: float, w: float, C: float) -> Step:
     """min |w - mu|^2/2 + C hinge(w)^2."""
     if m >= 1:
         return HOLD
-    return Step(alpha=(1 - m) / (v + 0.5 / C))
+    return Step(alpha=(1 - m) / (v + 0.5 / (w * C)))

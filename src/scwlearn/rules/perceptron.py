@@ -11,13 +11,14 @@ from scwlearn.rules.declare import HOLD, Step, rule
     order=1,
     large_margin=False,
     non_separable=True,
+    weight="example",
     cite="Rosenblatt 1958. The perceptron: a probabilistic model. Psych. Rev. 65",
 )
-def perceptron(m: float) -> Step:
+def perceptron(m: float, w: float) -> Step:
     """Add y x to the weights on a mistake.
 
     A margin of exactly 0 counts, as in the original, so that the first example teaches whatever its label.
     """
     if m > 0:
         return HOLD
-    return Step(alpha=1.0)
+    return Step(alpha=w)

@@ -1,0 +1,159 @@
+"""Weights of examples: what they mean to each rule, and that 0 means nothing happens."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from laws import draw_examples, state
+from scwlearn import KernelLearner, Learner
+from scwlearn.rules import HOLD, Step, all_rules, part_of
+
+MARGINS = [(-1.3, 0.7), (0.2, 2.5), (-0.1, 1.0), (-8.0, 0.01)]
+every_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+
+
+def close(step, other):
+    return all(math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-300) for a, b in zip(step, other, strict=True))
+
+
+@every_rule
+@pytest.mark.parametrize("w", [0.25, 3.0])
+@pytest.mark.parametrize(("m", "v"), MARGINS)
+def test_a_weight_means_what_the_rule_declares(rule, w, m, v):
+    own = {p.name: p.default for p in rule.parameters}
+    weighed = rule.step(m, v, 2.0, 5.0, rule.constants(own), w=w)
+    plain = rule.step(m, v, 2.0, 5.0, rule.constants(own))
+    if rule.weight == "C":
+        assert close(weighed, rule.step(m, v, 2.0, 5.0, rule.constants(own | {"C": w * own["C"]})))
+    elif rule.weight == "1/r":
+        assert close(weighed, rule.step(m, v, 2.0, 5.0, rule.constants(own | {"r": own["r"] / w})))
+    elif rule.weight == "part":
+        assert weighed == part_of(plain, w)
+    elif rule.order == 1:
+        assert weighed == Step(w * plain.alpha)
+    else:
+        assert weighed == plain or weighed.precision == w * plain.precision
+
+
+def test_a_whole_weight_is_as_many_examples_to_a_second_order_perceptron():
+    """theta and Sigma^-1 add up, so that a weight of 3 is a step for each of three, were there no margin to ask."""
+    rng = np.random.default_rng(0)
+    x, theta = rng.normal(size=3), rng.normal(size=3)
+    inverse = np.eye(3) + np.outer(theta, theta)
+    mu = np.linalg.solve(inverse, theta)
+    y = -np.sign(mu @ x)
+    v = x @ np.linalg.solve(inverse, x)
+    (rule,) = (r for r in all_rules() if r.name == "second_order_perceptron")
+    step = rule.step(y * mu @ x, v, 0.0, 1.0, {}, w=3.0)
+    moved = mu + step.alpha * y * np.linalg.solve(inverse, x)
+    assert step.precision == 3.0
+    np.testing.assert_allclose(moved, np.linalg.solve(inverse + 3 * np.outer(x, x), theta + 3 * y * x))
+
+
+def test_a_part_of_a_step_is_at_most_the_whole():
+    step = Step(2.0, 4.0, shrink=0.5, grow=1.5)
+    assert part_of(step, 1.0) is part_of(step, 7.0) is step
+    assert part_of(step, 0.5) == Step(1.0, 2.0, 0.75, 1.25)
+    assert part_of(HOLD, 0.5) == HOLD
+
+
+def learners(rule):
+    yield lambda: Learner(rule, covariance="auto")
+    if rule.order == 2:
+        yield lambda: Learner(rule, covariance="diagonal", intercept=True)
+    yield lambda: KernelLearner(rule, kernel_parameters={"gamma": 0.5})
+
+
+def model_of(learner):
+    return [a.tobytes() for a in (learner.gaussian.memory, learner.gaussian.scalars)], learner.counts
+
+
+@every_rule
+def test_a_weight_of_one_changes_nothing(rule):
+    x, y = draw_examples(1, 60, 6, 0.7)
+    for new in learners(rule):
+        plain, weighed = new(), new()
+        plain.learn(x, y)
+        weighed.learn(x, y, weights=np.ones(60))
+        assert model_of(plain) == model_of(weighed)
+
+
+@every_rule
+def test_a_row_of_weight_zero_is_as_if_it_were_not_there(rule):
+    x, y = draw_examples(2, 80, 6, 0.7)
+    weights = np.where(np.arange(80) % 3 == 0, 0.0, 0.5)
+    kept = weights > 0
+    order = np.random.default_rng(0).permutation(80)
+    for new in learners(rule):
+        for as_rows in (np.asarray, sparse.csr_array):
+            without, with_zeros, in_order = new(), new(), new()
+            without.learn(as_rows(x[kept]), y[kept], weights=weights[kept])
+            with_zeros.learn(as_rows(x), y, weights=weights)
+            assert model_of(without) == model_of(with_zeros)
+            assert without.learn(x[order][kept[order]], y[order][kept[order]]).seen == kept.sum()
+            in_order.learn(as_rows(x), y, weights=weights, order=order)
+            assert in_order.counts.seen == kept.sum()
+
+
+@every_rule
+def test_one_example_with_a_weight_is_a_batch_of_one(rule):
+    x, y = draw_examples(3, 40, 5, 0.7)
+    weights = np.random.default_rng(3).choice([0.0, 0.3, 1.0, 4.0], 40)
+    batches, vectors = Learner(rule, covariance="auto"), Learner(rule, covariance="auto")
+    for row, label, weight in zip(x, y, weights, strict=True):
+        batches.learn(row[np.newaxis], [label], weights=[weight])
+        vectors.learn_one(row, label, weight)
+        assert state(vectors) == state(batches)
+
+
+def test_nothing_begins_with_a_weight_of_zero():
+    learner = Learner("scw1")
+    assert learner.learn([[1.0, 2.0]], [1], weights=[0.0]).seen == 0
+    assert learner.learn_one([1.0, 2.0], 1, 0.0) == 0.0
+    assert learner.gaussian is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        ([1.0, -1.0], ValueError, r"weights\[1\] = -1.0; a weight must be 0 or a number from 1e-100 to 1e\+100"),
+        ([1.0, np.nan], ValueError, r"weights\[1\] = nan"),
+        ([np.inf, 1.0], ValueError, r"weights\[0\] = inf"),
+        ([1e-101, 1.0], ValueError, r"weights\[0\] = 1e-101"),
+        ([1.0], ValueError, r"a vector of 2 weights, one a row of X, got the shape \(1,\)"),
+        (1.0, ValueError, "a vector of 2 weights"),
+        (["a", "b"], TypeError, "weights must hold numbers"),
+        (np.ma.masked_equal([1.0, 2.0], 2.0), ValueError, "masked"),
+    ],
+)
+@pytest.mark.parametrize("new", [lambda: Learner("arow"), lambda: KernelLearner("arow")])
+def test_bad_weights_are_refused_before_anything_changes(new, weights, error, message):
+    x, y = draw_examples(4, 2, 3, 1.0)
+    learner = new()
+    learner.learn(x, y)
+    before = model_of(learner)
+    with pytest.raises(error, match=message):
+        learner.learn(x, y, weights=weights)
+    assert model_of(learner) == before
+
+
+@pytest.mark.parametrize("w", [-1.0, np.nan, np.inf, 1e101])
+@pytest.mark.parametrize("x", [[1.0, 2.0], {"a": 1.0}])
+def test_a_bad_weight_of_one_example_is_refused(x, w):
+    learner = Learner("arow")
+    learner.learn_one(x, 1)
+    before = state(learner)
+    with pytest.raises(ValueError, match=r"w must be 0 or a number from 1e-100 to 1e\+100, got"):
+        learner.learn_one(x, 1, w)
+    assert state(learner) == before
+
+
+def test_a_rule_of_ones_own_takes_a_part_of_its_step():
+    x, y = draw_examples(5, 30, 4, 1.0)
+    own = Learner(lambda m, v: (max(0.0, 1 - m) / (v + 1), 0.0), covariance="diagonal")
+    half = Learner(lambda m, v: (0.5 * max(0.0, 1 - m) / (v + 1), 0.0), covariance="diagonal")
+    own.learn(x, y, weights=np.full(30, 0.5))
+    half.learn(x, y)
+    np.testing.assert_array_equal(own.gaussian.weights(), half.gaussian.weights())

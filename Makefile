@@ -1,7 +1,8 @@
 # make demo    the paper's comparison on embedded data: tables, pictures and a report
 # make test    linters, types, import layers and the whole test suite
 # make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
-# The first two set up everything they need in .venv. Also: make lint, sanitize, evaluation, docs, wheel, lock, clean.
+# The first two set up everything they need in .venv.
+# Also: make lint, sanitize, evaluation, calibration, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +19,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test lint sanitize bench evaluation docs wheel lock clean
+.PHONY: demo test lint sanitize bench evaluation calibration docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -60,6 +61,12 @@ evaluation: $(VENV)/demo.stamp $(VENV)/package.stamp
 	  --pictures ranks tradeoff figure1-a9a figure1-elec2
 	$(BIN)/python benchmarks/publish_evaluation.py "All data sets, diagonal covariance" $(EVALUATION)/diagonal diagonal \
 	  --pictures ranks tradeoff figure1
+
+# How good the probabilities are beside those of the peers, on data in DATA: a quarter of an hour.
+# Arguments: make calibration CALIBRATION="--orders 1", CALIBRATION="--publish", CALIBRATION="--help".
+CALIBRATION ?=
+calibration: $(BENCH_VENV)/package.stamp
+	$(BENCH_VENV)/bin/python benchmarks/calibration.py --data-dir $(DATA) $(CALIBRATION)
 
 docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build

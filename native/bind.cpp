@@ -16,14 +16,17 @@
 
 using namespace nanobind::literals;
 
-// row_loops.cpp, block_loops.cpp, bundle_loops.cpp and kernel_loops.cpp, as compiled for each instruction set.
-#define DECLARE_LOOPS(set)                  \
-    namespace scwlearn::set {               \
-    extern const RowLoops row_loops;        \
-    extern const LoopsOverRows block_loops; \
-    extern const ScoresOverRows score_loops; \
-    extern const BundleLoops bundle_loops;  \
-    extern const KernelLoops kernel_loops;  \
+// row_loops.cpp and the other files of loops, as compiled for each instruction set.
+#define DECLARE_LOOPS(set)                          \
+    namespace scwlearn::set {                       \
+    extern const RowLoops row_loops;                \
+    extern const LoopsOverRows block_loops;         \
+    extern const ScoresOverRows score_loops;        \
+    extern const BundleLoops bundle_loops;          \
+    extern const KernelLoops kernel_loops;          \
+    extern const MultiLoops multi_loops;            \
+    extern const MultiBlockLoops multi_block_loops; \
+    extern const ScaleLoops scale_loops;            \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -40,10 +43,14 @@ struct InstructionSet {
     const ScoresOverRows* score_loops;
     const BundleLoops* bundle_loops;
     const KernelLoops* kernel_loops;
+    const MultiLoops* multi_loops;
+    const ScaleLoops* scale_loops;
+    const MultiBlockLoops* multi_block_loops;
 };
 
-#define USABLE(set) \
-    {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops, &set::kernel_loops}
+#define USABLE(set)                                                                                        \
+    {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops, &set::kernel_loops, \
+     &set::multi_loops, &set::scale_loops, &set::multi_block_loops}
 
 // The instruction sets that this processor has, the best first.
 const std::vector<InstructionSet>& usable_sets() {
@@ -196,21 +203,24 @@ Rule HeldRule::rule() const {
 }
 
 HeldModel::HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,
-                     double initial_variance)
+                     double initial_variance, double variance_floor)
     : kind(covariance_kind(covariance)),
       size(size),
       entries(std::move(entries)),
       scalars(std::move(scalars)),
       tally(std::move(tally)),
-      initial_variance(initial_variance) {
+      initial_variance(initial_variance),
+      variance_floor(variance_floor) {
     require(size >= 0 && size <= largest_size(kind), "the size is out of range");
     require(static_cast<std::int64_t>(this->entries.size()) == model_entries(kind, size), "a model of another size");
     require(this->scalars.size() * sizeof(double) == sizeof(Scalars), "scalars has the wrong length");
+    require(variance_floor >= 0.0 && variance_floor < 1.0, "a floor is a part of the prior variance");
     require(this->tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
 }
 
 Memory HeldModel::memory(double* work) const {
-    return {entries.data(), work, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance};
+    return {entries.data(), work, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance,
+            variance_floor};
 }
 
 void HeldModel::count(std::int64_t rows, const Counts& counts) const {
@@ -247,6 +257,9 @@ Loop loop_for(CovarianceKind covariance, RowKind rows) {
 Score score_for(RowKind rows) { return (*used_set.load()->score_loops)[rows]; }
 const BundleLoops& bundle_loops_in_use() { return *used_set.load()->bundle_loops; }
 const KernelLoops& kernel_loops_in_use() { return *used_set.load()->kernel_loops; }
+const MultiLoops& multi_loops_in_use() { return *used_set.load()->multi_loops; }
+const ScaleLoops& scale_loops_in_use() { return *used_set.load()->scale_loops; }
+const MultiBlockLoops& multi_block_loops_in_use() { return *used_set.load()->multi_block_loops; }
 
 NB_MODULE(_native, module) {
     used_set = &usable_sets().front();
@@ -264,8 +277,9 @@ NB_MODULE(_native, module) {
         .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "n"_a = 1.0, "w"_a = 1.0, "Its step: alpha, precision, shrink, grow.");
     // What is written to is never converted: the result would go to a copy that nobody sees.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops move in place.")
-        .def(nb::init<const std::string&, std::int64_t, Numbers, Numbers, Tally, double>(), "covariance"_a, "size"_a,
-             "entries"_a.noconvert(), "scalars"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a);
+        .def(nb::init<const std::string&, std::int64_t, Numbers, Numbers, Tally, double, double>(), "covariance"_a,
+             "size"_a, "entries"_a.noconvert(), "scalars"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
+             "variance_floor"_a = 0.0);
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether "
                "the indices of each row strictly increase.");
@@ -291,6 +305,9 @@ NB_MODULE(_native, module) {
     bind_libsvm(module);
     bind_many(module);
     bind_kernel(module);
+    bind_multi(module);
+    bind_calibration(module);
+    bind_scaling(module);
 }
 
 }  // namespace scwlearn

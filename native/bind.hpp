@@ -48,10 +48,10 @@ struct HeldModel {
     std::int64_t size;
     Numbers entries, scalars;
     Tally tally;
-    double initial_variance;
+    double initial_variance, variance_floor;
 
     HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,
-              double initial_variance);
+              double initial_variance, double variance_floor);
 
     Memory memory(double* work) const;
     // Adds to what Python sees: rows seen, mistakes and updates.
@@ -84,11 +84,17 @@ Loop loop_for(CovarianceKind covariance, RowKind rows);
 Score score_for(RowKind rows);
 const BundleLoops& bundle_loops_in_use();
 const KernelLoops& kernel_loops_in_use();
+const MultiLoops& multi_loops_in_use();
+const ScaleLoops& scale_loops_in_use();
+const MultiBlockLoops& multi_block_loops_in_use();
 
 // The other files' parts of the module.
 void bind_one(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_many(nb::module_& module);
 void bind_kernel(nb::module_& module);
+void bind_multi(nb::module_& module);
+void bind_calibration(nb::module_& module);
+void bind_scaling(nb::module_& module);
 
 }  // namespace scwlearn

@@ -122,7 +122,8 @@ private:
             const std::int64_t first = bundle.rules - asked_.data();
             for (std::int64_t lane = 0; lane < bundle.count; ++lane)
                 memories_[first + lane] = {bundle.entries + lane, nullptr, &scalars_[first + lane], size(),
-                                           models_[first + lane].initial_variance};
+                                           models_[first + lane].initial_variance,
+                                           models_[first + lane].variance_floor};
         }
     }
 

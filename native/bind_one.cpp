@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bind_example.hpp"
 #include "bind_names.hpp"
 #include "scan.hpp"
 
@@ -18,28 +18,6 @@ using namespace nanobind::literals;
 namespace scwlearn {
 
 namespace {
-
-// The memory that Python's buffer protocol shows, for as long as this lives.
-class Buffer {
-public:
-    explicit Buffer(nb::handle object) {
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0)
-            nb::raise_python_error();
-    }
-    ~Buffer() { PyBuffer_Release(&view_); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-
-    const Py_buffer* operator->() const noexcept { return &view_; }
-
-private:
-    Py_buffer view_;
-};
-
-[[noreturn]] void refuse(const char* format, nb::handle what) {
-    PyErr_Format(PyExc_ValueError, format, what.ptr());
-    nb::raise_python_error();
-}
 
 // A dict as a compressed sparse row, and the names in it that are new, in the order of their features.
 struct Example {
@@ -63,25 +41,6 @@ struct Example {
     }
 };
 
-// Taken while an example is learned from. A rule, a name or a number of the user's own may run any code meanwhile, and
-// so may other threads: whoever moved the model then would move it under the example that has been looked at.
-class Turn {
-public:
-    explicit Turn(bool& taken) : taken_(taken) {
-        if (taken)
-            throw std::runtime_error(
-                "learn_one was called while this learner learns from another example (by its rule, by a name or number "
-                "in that example, or by another thread); until that is done only score_one may be called");
-        taken_ = true;
-    }
-    ~Turn() { taken_ = false; }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-private:
-    bool& taken_;
-};
-
 // A rule and a model, ready for one example after the other: nothing is looked up or allocated for each.
 class OneByOne {
 public:
@@ -97,7 +56,7 @@ public:
 
     double score(nb::handle x) const {
         const Buffer buffer(x);
-        return score_row(row_of(buffer));
+        return score_row(buffer.row(width(), intercept_));
     }
 
     double learn(nb::handle x, double y, double w) {
@@ -105,7 +64,7 @@ public:
         check_label(y);
         check_weight(w);
         const Buffer buffer(x);
-        const Rows row = row_of(buffer);
+        const Rows row = buffer.row(width(), intercept_);
         return w == 0.0 ? score_row(row) : learn_row(row, y, w);
     }
 
@@ -154,28 +113,6 @@ private:
 
     static void check_label(double y) {
         if (y != 1.0 && y != -1.0) refuse("a learner's labels are -1 and +1, got y = %R", nb::float_(y));
-    }
-
-    static void check_weight(double w) {
-        if (w != 0.0 && !(w >= kSmallestWeight && w <= kLargestWeight))
-            refuse("w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
-    }
-
-    Rows row_of(const Buffer& buffer) const {
-        if (buffer->ndim != 1 || buffer->shape[0] != width()) {
-            PyErr_Format(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", (long long)width());
-            nb::raise_python_error();
-        }
-        if (buffer->format == nullptr || buffer->format[0] != 'd' || buffer->format[1] != '\0')
-            throw nb::type_error("x must hold float64 numbers");
-        const double* values = static_cast<const double*>(buffer->buf);
-        const Rows row{kDense64, values, nullptr, nullptr, width(), 1, width(), intercept_};
-        if (const Finding found = scan_dense<double>(row); found.problem != Problem::none) {
-            PyErr_Format(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size",
-                         (long long)found.column, nb::float_(values[found.column]).ptr());
-            nb::raise_python_error();
-        }
-        return row;
     }
 
     Rows row_of(const Example& example, const std::int64_t* offsets) const {

@@ -9,7 +9,7 @@ namespace scwlearn::SCWLEARN_SET {
 inline std::int64_t rows_at_once(const Task& task) noexcept { return task.rule.uses_norm ? 1 : task.block; }
 
 // `is_done` says whether nothing is to be learned from the block that begins with a row.
-template <class Blocks, class RowSet, class IsDone>
+template <class Blocks, class RowSet, class Round, class IsDone>
 void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& model, Round& round,
                   const IsDone& is_done) {
     const std::int64_t block = rows_at_once(task);
@@ -19,8 +19,9 @@ void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& m
         blocks.look(rows, first, count);
         for (std::int64_t i = 0; i < count; ++i) {
             const Look look = blocks[i];
-            const Step step = round.ask(first + i, look, model);
-            if (moves(step)) blocks.move(i, step, task.labels[first + i], look.variance);
+            const double least = model.variance_floor > 0.0 ? blocks.least_variance(rows[first + i], i) : 0.0;
+            const Step step = round.ask(first + i, look, model, least);
+            if (moves(step)) blocks.move(i, step, round.label(first + i), look.variance);
         }
         blocks.finish();
         if (task.rule.uses_norm) model.measure_norm2();

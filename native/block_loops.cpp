@@ -19,7 +19,7 @@ Counts BlockByBlock<RowSet>::run(const Task& task) {
     Round round(task);
     const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task.trace == nullptr;
     Team team(task.threads);
-    FullBlocks full(model, rows_at_once(task), task.rows.count, team);
+    FullBlocks full(task.rows.count, model, rows_at_once(task), team);
     learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
         return screen && round.holds(first, full.glance(rows[first]), model);
     });

@@ -19,6 +19,7 @@ struct Steps {
     alignas(64) double scale[kLanes] = {};
     alignas(64) double kv[kLanes] = {};
     alignas(64) double v[kLanes] = {};
+    alignas(64) double least[kLanes] = {};  // what no variance falls below
 };
 
 struct IdentityBundle {
@@ -93,13 +94,14 @@ struct DiagonalBundle {
         const auto kept = load(steps.moves + first) == 0.0;
         const Vector rate = load(steps.rate + first), scale = load(steps.scale + first);
         const Shrink<Vector> shrink(load(steps.kv + first), load(steps.v + first));
+        const Vector least = load(steps.least + first);
         for (const Feature* feature = row; feature != row + count; ++feature) {
             double* at = entries + feature->place + first;
             const Vector mean = load(at), s = load(at + kVectors * kWidth);
             const Vector g = scale * (s * feature->value);
             const Vector shrunk = s * shrink(g * feature->value);
             store(at, kept ? mean : mean + rate * g);
-            store(at + kVectors * kWidth, kept ? s : shrunk < kSmallestVariance ? all(kSmallestVariance) : shrunk);
+            store(at + kVectors * kWidth, kept ? s : shrunk < least ? least : shrunk);
         }
     }
 };
@@ -110,7 +112,8 @@ public:
     explicit BundleLearner(const Bundle& bundle) noexcept : bundle_(bundle) {
         for (std::int64_t lane = 0; lane < bundle.count; ++lane) {
             const Memory& memory = bundle.models[lane];
-            models_[lane] = Model(memory, {memory.entries, kStride}, {memory.entries + kLanes, kStride});
+            models_[lane] = Model(memory, {memory.entries, kStride, memory.size},
+                                  {memory.entries + kLanes, kStride, memory.size});
         }
     }
 
@@ -199,6 +202,7 @@ private:
             steps_.scale[lane] = Covariance::scale(model);
             steps_.kv[lane] = shrinkage(step, look.variance);
             steps_.v[lane] = look.variance;
+            steps_.least[lane] = model.least_variance();
             grow_[lane] = step.grow;
             any_[lane / kWidth] = any = true;
         }

@@ -86,6 +86,7 @@ struct Diagonal {
         const double scale = model.scalars->spread_scale;
         const double rate = step.alpha * y / model.scalars->mean_scale;
         const double kv = shrinkage(step, v);
+        const double least = model.least_variance();
         const Shrink<double> shrink(kv, v);
         double* pairs = model.entries;
         double gained = 0.0;
@@ -95,7 +96,7 @@ struct Diagonal {
             const double g = scale * (s * x);
             const double after = before + rate * g;
             pairs[2 * i] = after;
-            pairs[2 * i + 1] = std::max(s * shrink(g * x), kSmallestVariance);
+            pairs[2 * i + 1] = std::max(s * shrink(g * x), least);
             if constexpr (kNorm) gained += (after - before) * (after + before);
         };
         if constexpr (kNorm) {
@@ -115,7 +116,7 @@ struct Diagonal {
                     const Vector left = s * shrink_all(g * x);
                     for (std::int64_t k = 0; k < kWidth; ++k) {
                         pairs[2 * at[k]] = after[k];
-                        pairs[2 * at[k] + 1] = std::max(left[k], kSmallestVariance);
+                        pairs[2 * at[k] + 1] = std::max(left[k], least);
                     }
                 },
                 move_one);
@@ -127,7 +128,7 @@ struct Diagonal {
                 const Pairs weights = load_pairs(pairs + 2 * i);
                 const Vector g = scale * (weights.second * x);
                 const Vector s = weights.second * shrink_all(g * x);
-                store_pairs(pairs + 2 * i, {weights.first + rate * g, s > kSmallestVariance ? s : all(kSmallestVariance)});
+                store_pairs(pairs + 2 * i, {weights.first + rate * g, s > least ? s : all(least)});
             }
             row.each_from(i, move_one);
         }

@@ -1,27 +1,31 @@
 // Sigma in full, in factors: what the updates by the rows of a block do to them, and to the rows behind.
 #pragma once
 
-#include <limits>
 #include <utility>
 
 #include "model.hpp"
 #include "team.hpp"
 #include "triangle.hpp"
+#include "update.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
+// Whose Sigma it is: that of one model, or of so many classes, with room for more of them.
+struct SharedBy {
+    std::int64_t classes = 1;
+    std::int64_t lanes = 1;
+};
+
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
 // multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
-// or badly scaled the stream. The model is the mean, then the place of each feature in U and D, then D, then U by
-// columns (triangle.hpp).
+// or badly scaled the stream. The model is the mean (of each class), then the place of each feature in U and D, then D,
+// then U by columns (triangle.hpp).
 //
 // A feature at place i concerns the columns from i on, so that rare features come first: then most rows, and the
 // updates by them, leave most of U alone.
 //
-// The update by a row with f = U'x scaled so that f'D f = 1, with g = D f, kv = precision times variance and
-// a_j = 1 + kv (f_1 g_1 + .. + f_j g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times
-// what the sum of the g_l U_l has come to before j. The whole sum is Sigma x, which moves the mean. A row of F = X U
-// that was there before the update changes in the same way as a row of U, so that the rows of a block can be
+// An update (update.hpp) sums up g_l U_l, column after column; the whole sum is Sigma x, which moves the mean. A row of
+// F = X U that was there before the update changes in the same way as a row of U, so that the rows of a block can be
 // multiplied by U together: each update is worked into the rows that follow, and into U later.
 //
 // Later means while the next block is decided, row after row, by one thread: the others are not to wait for it. Its rows
@@ -29,45 +33,43 @@ namespace scwlearn::SCWLEARN_SET {
 class Factors {
 public:
     Factors(Model& model, std::int64_t block, Team& team)
+        : Factors(model, {}, block, team, model.work, model.work + common_entries(model.size, block, 1)) {}
+
+    // What lies in `common` is of no use after `catch_up`; `own` is kept.
+    Factors(Model& model, const SharedBy& shared, std::int64_t block, Team& team, double* common, double* own)
         : model_(model),
           team_(team),
           n_(model.size),
+          classes_(shared.classes),
           stride_(full_stride(n_)),
-          d_(model.entries + 2 * stride_),
-          u_(d_ + stride_, n_, stride_) {
-        const std::int64_t rows = rows_ = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-        double* free = model.work;
-        const auto take = [&free](std::int64_t entries) {
-            double* taken = free;
-            free += entries;
-            return taken;
-        };
-        x_ = take(rows * stride_);
-        f_ = take(rows * n_);
+          d_(model.entries + (shared.lanes + 1) * stride_),
+          u_(d_ + stride_, n_, stride_),
+          rows_(rows_of_block(block)),
+          update_(n_, d_, common) {
+        common += update_entries(n_);
+        const auto take = [](double*& free, std::int64_t entries) { return std::exchange(free, free + entries); };
+        x_ = take(common, rows_ * stride_);
         for (Updates* updates : {&made_, &pending_}) {
-            updates->coefficients = take(2 * rows * n_);
-            updates->rates = take(rows);
-            updates->firsts = reinterpret_cast<std::int64_t*>(take(rows));
+            updates->coefficients = take(common, 2 * rows_ * n_);
+            updates->rates = take(common, rows_ * classes_);
+            updates->firsts = reinterpret_cast<std::int64_t*>(take(common, rows_));
         }
-        sums_ = take(rows * kWidestStrip);
-        present_ = reinterpret_cast<std::int64_t*>(take(rows / kStrip * (n_ + 1)));
-        row_ = take(stride_);
-        g_ = take(stride_);
-        change_ = take(stride_);
-        before_ = take(stride_ + kWidestStrip);
-        scores_ = take(rows);
-        variances_ = take(rows);
-        mean_ = take(stride_);
-        places_ = reinterpret_cast<std::int64_t*>(take(stride_));
-        std::fill(mean_, mean_ + stride_, 0.0);
+        sums_ = take(common, rows_ * kWidestStrip);
+        present_ = reinterpret_cast<std::int64_t*>(take(common, rows_ / kStrip * (n_ + 1)));
+        f_ = take(own, rows_ * n_);
+        scores_ = take(own, rows_ * classes_);
+        variances_ = take(own, rows_);
+        mean_ = take(own, stride_ * classes_);
+        places_ = reinterpret_cast<std::int64_t*>(take(own, stride_));
+        std::fill(mean_, mean_ + stride_ * classes_, 0.0);
+        const double* const places = model.entries + shared.lanes * stride_;
         const auto last = static_cast<double>(n_ - 1);
         for (std::int64_t i = 0; i < n_; ++i) {
             // The memory belongs to Python, where somebody may have written to it.
-            const double place = model.entries[stride_ + i];
-            places_[i] = place >= 0.0 && place <= last ? static_cast<std::int64_t>(place) : 0;
+            places_[i] = places[i] >= 0.0 && places[i] <= last ? static_cast<std::int64_t>(places[i]) : 0;
             in_order_ &= places_[i] == i;
-            mean_[places_[i]] = model.entries[i];
-            smallest_d_ = std::min(smallest_d_, d_[i]);
+            for (std::int64_t c = 0; c < classes_; ++c)
+                mean_[c * stride_ + places_[i]] = model.entries[c * stride_ + i];
         }
     }
 
@@ -80,27 +82,16 @@ public:
     Look operator[](std::int64_t row) const noexcept {
         return {scores_[row], variances_[row] * model_.scalars->spread_scale};
     }
+    double score(std::int64_t row, std::int64_t c) const noexcept { return scores_[c * rows_ + row]; }
 
-    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean later.
-    void move(std::int64_t row, const Step& step, double y, double v) noexcept {
-        const double folded = model_.shrink_mean(step.shrink);
-        if (folded != 1.0) {
-            end_sweep();  // which adds to the mean
-            for (std::int64_t u = 0; u < made_.count; ++u) made_.rates[u] *= folded;
-            for (std::int64_t i = 0; i < n_; ++i) mean_[i] *= folded;
-        }
-        const double spread_scale = model_.scalars->spread_scale;
-        const double length = std::sqrt(v / spread_scale);
-        const double rate = step.alpha * y * spread_scale * length;
-        prepare(f_of(row), f_stride(), length, shrinkage(step, v));
-        made_.rates[made_.count++] = rate / model_.scalars->mean_scale;
-        std::int64_t strip = row + 1 < count_ ? (row + 1) / kStrip : strips_;
-        for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate);
-        if (strip < strips_) advance<1>(strip, step.shrink, rate);
-        const double grown = model_.grow_spread(step.grow);
-        if (grown != 1.0)
-            for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
+    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean later. `shares` says how
+    // much of alpha Sigma x each class takes; a single model takes y.
+    void move(std::int64_t row, const Step& step, const double* shares, double v) noexcept {
+        scale_mean(model_.shrink_mean(step.shrink));
+        work_in(f_of(row), f_stride(), row + 1, step, shares, v);
+        scale_variances(model_.grow_spread(step.grow));
     }
+    void move(std::int64_t row, const Step& step, double y, double v) noexcept { move(row, step, &y, v); }
 
     // Ends the block: its updates wait for the next one, but for a single one.
     void finish() noexcept {
@@ -123,6 +114,36 @@ protected:
     double* f_of(std::int64_t row) const noexcept { return f_ + row / kStrip * kStrip * n_ + row % kStrip; }
     std::int64_t f_stride() const noexcept { return count_ == 1 ? 1 : kStrip; }
 
+    // The stored mean has been multiplied by this.
+    void scale_mean(double folded) noexcept {
+        if (folded == 1.0) return;
+        end_sweep();  // which adds to the mean
+        for (std::int64_t k = 0; k < made_.count * classes_; ++k) made_.rates[k] *= folded;
+        for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] *= folded;
+    }
+
+    // D has been multiplied by this.
+    void scale_variances(double grown) noexcept {
+        if (grown == 1.0) return;
+        for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
+    }
+
+    // Works a step at a row with this f and v into D and into the rows of the block from `next` on.
+    void work_in(const double* f, std::int64_t stride, std::int64_t next, const Step& step, const double* shares,
+                 double v) noexcept {
+        const double spread_scale = model_.scalars->spread_scale;
+        const double length = std::sqrt(v / spread_scale);
+        const double rate = step.alpha * spread_scale * length;
+        const std::int64_t first = update_.prepare(f, stride, from_, length, shrinkage(step, v));
+        note(first);
+        for (std::int64_t c = 0; c < classes_; ++c)
+            made_.rates[made_.count * classes_ + c] = rate * shares[c] / model_.scalars->mean_scale;
+        ++made_.count;
+        std::int64_t strip = next < count_ ? next / kStrip : strips_;
+        for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate, shares);
+        if (strip < strips_) advance<1>(strip, step.shrink, rate, shares);
+    }
+
     // Makes room for what rows of the block get at a place before all that they had.
     void begin_no_later_than(std::int64_t place) noexcept {
         const std::int64_t from = place / kTogether * kTogether;
@@ -136,9 +157,7 @@ protected:
     }
 
     // All rows of the block are zero before this place, and so is F.
-    void begin_at(std::int64_t place) noexcept {
-        from_ = place / kTogether * kTogether;
-    }
+    void begin_at(std::int64_t place) noexcept { from_ = place / kTogether * kTogether; }
 
     // The other threads begin to work the updates that are waiting into U, the long panels first.
     void begin_sweep() noexcept {
@@ -162,30 +181,37 @@ protected:
         }
     }
 
-    void add_moves(const double* sums, double scale, double* to) const noexcept {
-        Vector low{}, high{};
-        for (std::int64_t u = 0; u < pending_.count; ++u, sums += kStrip) {
-            low += load(sums) * pending_.rates[u];
-            high += load(sums + kWidth) * pending_.rates[u];
+    // Adds what the updates that are waiting give each class, whose numbers lie so far apart.
+    void add_moves(const double* sums, double scale, double* to, std::int64_t apart) const noexcept {
+        for (std::int64_t c = 0; c < classes_; ++c, to += apart) {
+            Vector low{}, high{};
+            const double* sum = sums;
+            for (std::int64_t u = 0; u < pending_.count; ++u, sum += kStrip) {
+                const double rate = pending_.rates[u * classes_ + c];
+                low += load(sum) * rate;
+                high += load(sum + kWidth) * rate;
+            }
+            store(to, load(to) + low * scale);
+            store(to + kWidth, load(to + kWidth) + high * scale);
         }
-        store(to, load(to) + low * scale);
-        store(to + kWidth, load(to + kWidth) + high * scale);
     }
 
     Model& model_;
     Team& team_;
     std::int64_t n_;
+    std::int64_t classes_;
     std::int64_t stride_;
     double* d_;
     Triangle u_;
-    double* x_;               // the rows, in strips; then what is summed up in a sweep
-    std::int64_t* present_;   // for each strip: which places its rows in x_ have
-    double* f_;               // X U, in strips
-    double* sums_;            // what is summed up for a strip of f_
-    double* mean_;            // by place
-    std::int64_t* places_;    // of each feature
-    bool in_order_ = true;    // whether these are 0, 1, ..
-    double* scores_;
+    std::int64_t rows_;           // that a block has room for
+    double* x_;                   // the rows, in strips; then what is summed up in a sweep
+    std::int64_t* present_;       // for each strip: which places its rows in x_ have
+    double* f_;                   // X U, in strips
+    double* sums_;                // what is summed up for a strip of f_
+    double* mean_;                // of each class, by place
+    std::int64_t* places_;        // of each feature
+    bool in_order_ = true;        // whether these are 0, 1, ..
+    double* scores_;              // of each class
     double* variances_;           // by spread_scale too small
     std::int64_t count_ = 0;      // rows of the block
     std::int64_t strips_ = 0;
@@ -198,11 +224,14 @@ private:
         std::int64_t count = 0;
         double* coefficients = nullptr;  // by groups: for each j their changes, then their g
         std::int64_t* firsts = nullptr;  // by groups: the first column that changes
-        double* rates = nullptr;         // what each adds of its Sigma x to the stored mean
+        double* rates = nullptr;         // what each adds of its Sigma x to the stored mean of each class
     };
 
     // So many rows of U fill whole cache lines: no two threads write to one.
     static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
+
+    // So many are worth the threads' while if a single update is to be worked in.
+    static constexpr std::int64_t kRange = 8 * kPanel;
 
     // Works the updates that are waiting into a panel of U, and into the mean.
     struct SweepPanel {
@@ -214,36 +243,16 @@ private:
                 // The rows of the block have been looked at: their memory is free.
                 double* const sums = factors.x_ + row * factors.rows_;
                 factors.sweep(factors.u_, row, row, sums);
-                factors.add_moves(sums, 1.0, factors.mean_ + row);
+                factors.add_moves(sums, 1.0, factors.mean_ + row, factors.stride_);
             }
         }
     };
 
-    // The coefficients of an update, and D after it.
-    void prepare(const double* f, std::int64_t stride, double length, double kv) noexcept {
-        double* __restrict scaled = row_;
-        double* __restrict g = g_;
-        double* __restrict change = change_;
-        double* __restrict d = d_;
-        const double unit = 1.0 / length;
-        for (std::int64_t j = from_; j < n_; ++j) scaled[j] = f[j * stride] * unit;
-        for (std::int64_t j = from_; j < n_; ++j) g[j] = d[j] * scaled[j];
+    // Writes down the update just prepared, whose first column this is.
+    void note(std::int64_t column) noexcept {
         std::int64_t& first = made_.firsts[made_.count / kGroup];
-        if (made_.count % kGroup == 0) first = n_;
-        first = std::min(first, std::find_if(scaled + from_, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled);
-        if (sum_up(scaled, g, kv) * kSmallestVariance > smallest_d_) {
-            kv = within_floor(kv);
-            sum_up(scaled, g, kv);
-        }
-        const double* __restrict before = before_;
-        double smallest = smallest_d_;
-        for (std::int64_t j = from_; j < n_; ++j) {
-            const double left = d[j] * (before[j] / before[j + 1]);
-            d[j] = left > kSmallestVariance ? left : kSmallestVariance;
-            smallest = left < smallest ? left : smallest;
-            change[j] = -kv * scaled[j] / before[j];
-        }
-        smallest_d_ = smallest;
+        first = made_.count % kGroup == 0 ? column : std::min(first, column);
+        const double *change = update_.change(), *g = update_.g();
         double* coefficients = coefficients_of(made_, made_.count) + made_.count % kGroup;
         for (std::int64_t j = from_; j < n_; ++j) {
             coefficients[2 * kGroup * j] = change[j];
@@ -251,48 +260,16 @@ private:
         }
     }
 
-    // a_(j-1) of all j, before the divisions by them: those then go through vector registers. The last is the largest.
-    double sum_up(const double* __restrict scaled, const double* __restrict g, double kv) noexcept {
-        double* __restrict before = before_;
-        // Four terms of the sum at a time, so that they do not all wait for each other.
-        double sum = 0.0;
-        std::int64_t i = from_;
-        for (; i + 4 <= n_; i += 4) {
-            const double one = scaled[i] * g[i];
-            const double two = one + scaled[i + 1] * g[i + 1];
-            const double last = scaled[i + 3] * g[i + 3];
-            const double three = two + scaled[i + 2] * g[i + 2];
-            before[i] = 1.0 + kv * sum;
-            before[i + 1] = 1.0 + kv * (sum + one);
-            before[i + 2] = 1.0 + kv * (sum + two);
-            before[i + 3] = 1.0 + kv * (sum + three);
-            sum += three + last;
-        }
-        for (; i < n_; ++i) {
-            before[i] = 1.0 + kv * sum;
-            sum += scaled[i] * g[i];
-        }
-        return before[n_] = 1.0 + kv * sum;
-    }
-
-    // As much of kv as takes no D below its floor. To lift D there again would be to lift it times the square of its
-    // column of U, which may be as large as D is small: Sigma would grow. A column whose a_j is that before it has no
-    // share in the row, and its D stays.
-    double within_floor(double kv) const noexcept {
-        for (std::int64_t j = from_; j < n_; ++j)
-            if (before_[j + 1] > before_[j]) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);
-        return std::max(kv, 0.0);
-    }
-
     // Works the update just prepared into so many strips: their f, scores and variances.
     template <std::int64_t kStrips>
-    void advance(std::int64_t strip, double shrink, double rate) noexcept {
+    void advance(std::int64_t strip, double shrink, double rate, const double* shares) noexcept {
         constexpr std::int64_t kVectors = 2 * kStrips;
+        const double *changes = update_.change(), *gs = update_.g();
         double* f[kStrips];
         for (std::int64_t s = 0; s < kStrips; ++s) f[s] = f_ + (strip + s) * kStrip * n_;
         Vector sum[kVectors] = {}, variance[kVectors] = {};
         for (std::int64_t j = from_; j < n_; ++j) {
-            const Vector change = all(change_[j]), g = all(g_[j]), d = all(d_[j]);
+            const Vector change = all(changes[j]), g = all(gs[j]), d = all(d_[j]);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kVectors; ++k) {
                 double* at = f[k / 2] + j * kStrip + k % 2 * kWidth;
@@ -305,7 +282,10 @@ private:
         }
         for (std::int64_t k = 0; k < kVectors; ++k) {
             const std::int64_t row = strip * kStrip + k * kWidth;
-            store(scores_ + row, load(scores_ + row) * shrink + sum[k] * rate);
+            for (std::int64_t c = 0; c < classes_; ++c) {
+                double* const scores = scores_ + c * rows_ + row;
+                store(scores, load(scores) * shrink + sum[k] * (rate * shares[c]));
+            }
             store(variances_ + row, variance[k]);
         }
     }
@@ -322,24 +302,29 @@ private:
 
     // Works a single update into U and the mean.
     void stream() noexcept {
-        double* sums = row_;
+        double* sums = x_;
         std::fill(sums, sums + stride_, 0.0);
-        u_.stream(first_row_, pending_.firsts[0] / kTogether * kTogether, pending_.coefficients, sums);
-        for (std::int64_t i = 0; i < n_; ++i) mean_[i] += pending_.rates[0] * sums[i];
+        const std::int64_t column = pending_.firsts[0] / kTogether * kTogether;
+        // Whole columns are the fastest to go through; several threads take some rows each, the long ones first.
+        const std::int64_t rows = team_.is_alone() ? stride_ : kRange;
+        const std::int64_t before = first_row_ / rows;
+        team_.share((n_ - 1) / rows + 1 - before, [&](std::int64_t part) {
+            const std::int64_t first = (before + part) * rows;
+            u_.stream(std::max(first, first_row_), first + rows, column, pending_.coefficients, sums);
+        });
+        for (std::int64_t c = 0; c < classes_; ++c)
+            if (const double rate = pending_.rates[c]; rate != 0.0)
+                for (std::int64_t i = 0; i < n_; ++i) mean_[c * stride_ + i] += rate * sums[i];
         end_updates();
     }
 
     void end_updates() noexcept {
         pending_.count = 0;
-        for (std::int64_t i = 0; i < n_; ++i) model_.entries[i] = mean_[places_[i]];
+        for (std::int64_t c = 0; c < classes_; ++c)
+            for (std::int64_t i = 0; i < n_; ++i) model_.entries[c * stride_ + i] = mean_[c * stride_ + places_[i]];
     }
 
-    std::int64_t rows_;  // that a block has room for
-    double* row_;
-    double* g_;
-    double* change_;
-    double* before_;
-    double smallest_d_ = std::numeric_limits<double>::infinity();
+    Update update_;
     SweepPanel sweep_panel_{*this};
     Updates made_;     // by the rows of this block so far
     Updates pending_;  // by those of the block before: waiting, or being worked into U and the mean

@@ -8,7 +8,9 @@ namespace scwlearn::SCWLEARN_SET {
 
 class FullBlocks : public Factors {
 public:
-    FullBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team) : Factors(model, block, team) {
+    // As for Factors; `rows_to_come` are those that it will look at, about.
+    template <class... Memory>
+    FullBlocks(std::int64_t rows_to_come, Model& model, Memory&&... memory) : Factors(model, memory...) {
         if (rows_to_come >= kManyRows) first_row_ = u_.first_row();
     }
 
@@ -26,6 +28,14 @@ public:
                 length2 * model_.initial_variance * model_.scalars->growth * kRounding};
     }
 
+    // What the variance along a row of the block may not fall below.
+    template <class Row>
+    double least_variance(const Row& row, std::int64_t) const noexcept {
+        double length2 = 0.0;
+        row.each([&](std::int64_t, double value) { length2 += value * value; });
+        return model_.variance_floor * model_.initial_variance * length2;
+    }
+
     // Looks at the rows of the next block.
     template <class RowSet>
     void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
@@ -39,6 +49,36 @@ public:
         }
     }
 
+protected:
+    // f = U'x of a single row, and f'D f. `begin` is told the first place that the row has.
+    template <class Row, class Begin>
+    double multiply_alone(const Row& row, double* f, const Begin& begin) noexcept {
+        if (row.count() * kCostOfSparse < n_) {
+            auto* const first = reinterpret_cast<Placed*>(x_);
+            Placed* end = first;
+            row.each([&](std::int64_t i, double value) { *end++ = {places_[i], value}; });
+            if (!in_order_) std::sort(first, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
+            *end = {n_, 0.0};
+            begin(first->place);
+            u_.multiply_one(first, from_, f);
+        } else {
+            std::fill(x_, x_ + stride_, 0.0);
+            row.each([&](std::int64_t i, double value) { x_[places_[i]] = value; });
+            begin(std::find_if(x_, x_ + n_, [](double value) { return value != 0.0; }) - x_);
+            u_.multiply_one(x_, from_, f);
+        }
+        Vector sums[2] = {};
+        std::int64_t j = from_;
+        for (; j + kStrip <= n_; j += kStrip)
+            for (std::int64_t k = 0; k < 2; ++k) {
+                const Vector fj = load(f + j + k * kWidth);
+                sums[k] += load(d_ + j + k * kWidth) * (fj * fj);
+            }
+        double variance = sum_of(sums[0] + sums[1]);
+        for (; j < n_; ++j) variance += d_[j] * (f[j] * f[j]);
+        return variance;
+    }
+
 private:
     // From so many rows on it pays to find out how much of U is still as it was in the beginning.
     static constexpr std::int64_t kManyRows = 16;
@@ -47,37 +87,13 @@ private:
 
     template <class Row>
     void look_at_one(const Row& row) noexcept {
-        double score = 0.0;
-        if (row.count() * kCostOfSparse < n_) {
-            auto* const begin = reinterpret_cast<Placed*>(x_);
-            Placed* end = begin;
-            row.each([&](std::int64_t i, double value) {
-                score += model_.entries[i] * value;
-                *end++ = {places_[i], value};
-            });
-            if (!in_order_) std::sort(begin, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
-            *end = {n_, 0.0};
-            begin_at(begin->place);
-            u_.multiply_one(begin, from_, f_);
-        } else {
-            std::fill(x_, x_ + stride_, 0.0);
-            row.each([&](std::int64_t i, double value) {
-                score += model_.entries[i] * value;
-                x_[places_[i]] = value;
-            });
-            begin_at(std::find_if(x_, x_ + n_, [](double value) { return value != 0.0; }) - x_);
-            u_.multiply_one(x_, from_, f_);
+        for (std::int64_t c = 0; c < classes_; ++c) {
+            const double* const weights = model_.entries + c * stride_;
+            double score = 0.0;
+            row.each([&](std::int64_t i, double value) { score += weights[i] * value; });
+            scores_[c * rows_] = score * model_.scalars->mean_scale;
         }
-        scores_[0] = score * model_.scalars->mean_scale;
-        Vector sums[2] = {};
-        std::int64_t j = from_;
-        for (; j + kStrip <= n_; j += kStrip)
-            for (std::int64_t k = 0; k < 2; ++k) {
-                const Vector f = load(f_ + j + k * kWidth);
-                sums[k] += load(d_ + j + k * kWidth) * (f * f);
-            }
-        variances_[0] = sum_of(sums[0] + sums[1]);
-        for (; j < n_; ++j) variances_[0] += d_[j] * (f_[j] * f_[j]);
+        variances_[0] = multiply_alone(row, f_, [this](std::int64_t place) { begin_at(place); });
     }
 
     template <class RowSet>
@@ -85,15 +101,19 @@ private:
         team_.share(strips_, [&](std::int64_t strip) {
             place(rows, first, strip);
             pack(strip);
-            const double* x = x_ + strip * kStrip * n_;
-            Vector low{}, high{};
-            for (const std::int64_t* i = present(strip); *i < n_; ++i, x += kStrip) {
-                const Vector weight = all(mean_[*i]);
-                low += weight * load(x);
-                high += weight * load(x + kWidth);
+            for (std::int64_t c = 0; c < classes_; ++c) {
+                const double* x = x_ + strip * kStrip * n_;
+                const double* const mean = mean_ + c * stride_;
+                Vector low{}, high{};
+                for (const std::int64_t* i = present(strip); *i < n_; ++i, x += kStrip) {
+                    const Vector weight = all(mean[*i]);
+                    low += weight * load(x);
+                    high += weight * load(x + kWidth);
+                }
+                double* const scores = scores_ + c * rows_ + strip * kStrip;
+                store(scores, low * model_.scalars->mean_scale);
+                store(scores + kWidth, high * model_.scalars->mean_scale);
             }
-            store(scores_ + strip * kStrip, low * model_.scalars->mean_scale);
-            store(scores_ + strip * kStrip + kWidth, high * model_.scalars->mean_scale);
         });
         std::int64_t from = n_;
         for (std::int64_t strip = 0; strip < strips_; ++strip) from = std::min(from, *present(strip));
@@ -111,7 +131,7 @@ private:
         begin_sweep();
         for (std::int64_t strip = 0; strip < strips_; ++strip) {
             sweep(Triangle(f_ + strip * kStrip * n_, n_, kStrip), 0, from_, sums_);
-            add_moves(sums_, model_.scalars->mean_scale, scores_ + strip * kStrip);
+            add_moves(sums_, model_.scalars->mean_scale, scores_ + strip * kStrip, rows_);
             Vector low{}, high{};
             const double* f = f_ + (strip * n_ + from_) * kStrip;
             for (std::int64_t j = from_; j < n_; ++j, f += kStrip) {

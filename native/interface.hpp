@@ -76,6 +76,7 @@ struct Memory {
     Scalars* scalars;
     std::int64_t size;  // features, and one more with an intercept
     double initial_variance;
+    double variance_floor = 0.0;  // the part of it below which no variance falls
 };
 
 // From one vector of a full covariance to the next: whole cache lines, twice the widest register, and never a multiple
@@ -117,6 +118,9 @@ inline constexpr std::int64_t largest_size(CovarianceKind kind) { return std::in
 inline constexpr double kSmallestWeight = 1e-100;
 inline constexpr double kLargestWeight = 1e100;
 
+// No value of a row is larger; squares of larger ones overflow.
+inline constexpr double kLargestValue = 1e150;
+
 // No variance leaves these: what is computed from it stays finite.
 inline constexpr double kSmallestVariance = 1e-200;
 inline constexpr double kLargestVariance = 1e150;
@@ -125,12 +129,30 @@ inline constexpr double kLargestVariance = 1e150;
 inline constexpr std::int64_t kWidestStrip = 16;
 inline constexpr std::int64_t kNarrowestStrip = 4;
 
-// A full covariance: x and U'x of the rows of a block, two coefficients for each of as many updates by it and by the
-// block before, and some vectors.
+// So many rows a block has room for.
+inline constexpr std::int64_t rows_of_block(std::int64_t block) {
+    return (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
+}
+
+// Scratch of a full covariance. An update (update.hpp) takes some vectors.
+inline constexpr std::int64_t update_entries(std::int64_t size) { return 4 * full_stride(size) + kWidestStrip; }
+
+// What is of use while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by
+// the block before, with what they give each class, and some sums.
+inline constexpr std::int64_t common_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
+    const std::int64_t rows = rows_of_block(block);
+    return update_entries(size) + (5 * rows + rows / kNarrowestStrip) * full_stride(size) +
+           (3 + 2 * classes + kWidestStrip) * rows;
+}
+
+// What is kept from block to block: U'x of its rows, their scores and variances, the mean, and the places of features.
+inline constexpr std::int64_t own_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
+    const std::int64_t rows = rows_of_block(block);
+    return (rows + classes + 1) * full_stride(size) + (1 + classes) * rows + kWidestStrip;
+}
+
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
-    if (kind != kFull) return 0;
-    const std::int64_t rows = (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-    return (6 * rows + rows / kNarrowestStrip + 6) * full_stride(size) + (8 + kWidestStrip) * rows + 3 * kWidestStrip;
+    return kind == kFull ? common_entries(size, block, 1) + own_entries(size, block, 1) : 0;
 }
 
 // A rule spelled in C++ by the build.
@@ -184,6 +206,20 @@ inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, 
 using Score = bool (*)(const Rows&, const Weights&, double* scores);
 using ScoresOverRows = std::array<Score, kRowKinds>;
 
+// Running scales (scaling.hpp): so many numbers for each feature, its scale and its count.
+inline constexpr std::int64_t kNumbersOfAScale = 2;
+
+// Writes the values of the rows, scaled, to where `scaled` has room for as many; the values themselves may lie there.
+// `learn` takes each row in first, unless it weighs 0; `weights` is null where all weigh the same. Neither throws nor
+// allocates.
+using LearnScales = std::array<void (*)(const Rows&, double* states, const double* weights, double* scaled), kRowKinds>;
+using ApplyScales = std::array<void (*)(const Rows&, const double* states, double* scaled), kRowKinds>;
+
+struct ScaleLoops {
+    LearnScales learn;
+    ApplyScales apply;
+};
+
 // A feature of a row that many models look at: where their entries for it begin, and its value.
 struct Feature {
     std::int64_t place;
@@ -214,5 +250,107 @@ struct BundleLoops {
     std::int64_t width;  // lanes of a register
     std::array<BundleLoop, kFull> loops;
 };
+
+// Several classes. A class is a lane; there is room for more of them than are known.
+inline constexpr std::int64_t kLaneMultiple = 4;
+
+// Labels of several classes: numbers from 0. A label that is the number of classes known so far brings a new one.
+using ClassNumber = std::int32_t;
+
+// How classes learn: as one model, in the space of all their weights, from the class of the row and its best rival; or
+// each by itself, from the rows of its own against all others.
+enum Scheme { kJoint, kOneVersusRest };
+
+// Who shares the step against the class of the row: its best rival, or all that score no less than it (the Perceptron).
+enum Rivals { kBest, kUniform, kProportional, kRivals };
+inline constexpr const char* kRivalNames[kRivals] = {"max", "uniform", "proportional"};
+
+// In which way the classes of a model lie and learn.
+struct MultiForm {
+    CovarianceKind kind;
+    Scheme scheme;
+    bool shared;  // one Sigma for all; then kJoint
+};
+
+// The models of all classes as they lie in memory that NumPy owns. `entries` is
+//   identity   for each feature the weights of all lanes
+//   diagonal   for each feature the weights of all lanes, then their variances; shared, kLaneMultiple places of which the
+//              first is the variance
+//   full       for each lane what a model of its own has; shared, the weights of all lanes, then what a model has behind
+//              its mean
+// Lanes of classes not known yet hold the prior: weights 0, variances initial_variance.
+struct MultiMemory {
+    double* entries;
+    double* work;         // scratch: `multi_work_entries` says how much
+    Scalars* scalars;     // one for all classes, or, one versus rest, one for each lane
+    std::int64_t* known;  // how many classes there are; a row that brings one adds to it
+    std::int64_t size;    // features, and one more with an intercept
+    std::int64_t lanes;   // a multiple of kLaneMultiple, never fewer than will be known
+    double initial_variance;
+};
+
+// From one feature to the next, where the classes lie side by side.
+inline constexpr std::int64_t multi_stride(const MultiForm& form, std::int64_t lanes) {
+    return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
+}
+
+// From the weights of one class to those of the next, with a full covariance.
+inline constexpr std::int64_t class_stride(const MultiForm& form, std::int64_t size) {
+    return form.shared ? full_stride(size) : model_entries(kFull, size);
+}
+
+inline constexpr std::int64_t multi_entries(const MultiForm& form, std::int64_t size, std::int64_t lanes) {
+    if (form.kind != kFull) return size * multi_stride(form, lanes);
+    return form.shared ? (lanes - 1) * full_stride(size) + model_entries(kFull, size) : lanes * model_entries(kFull, size);
+}
+
+struct MultiTask {
+    Rows rows;
+    const ClassNumber* labels;
+    const double* weights;  // of the rows, or null where all weigh 1
+    MultiMemory memory;
+    MultiForm form;
+    Rule rule;
+    Rivals rivals;
+    double* scores;             // or null: for each row the scores of all classes before it is learned from
+    std::int64_t score_stride;  // from one row of scores to the next; classes not known yet, up to it, get -infinity
+    std::int64_t block;         // a full covariance takes so many rows at a time
+    int threads;
+    double* variances = nullptr;  // or null: for each row x'Sigma x of the class with the largest score before it, 0 for none
+};
+
+// Learns from the rows of a scanned batch in order, as Loop.
+using MultiLoop = Counts (*)(const MultiTask&);
+
+// The weights of all classes, to be read only.
+struct MultiWeights {
+    const double* first;
+    std::int64_t stride;  // from one feature to the next, or, with a full covariance, from one class to the next
+    std::int64_t lanes;
+    std::int64_t classes;
+    const Scalars* scalars;
+    bool scalars_for_each;  // or one for all
+};
+
+// W x for each row of a scanned batch, a line of `classes` scores; `work` as for a task without a full covariance.
+using MultiScore = void (*)(const Rows&, const MultiWeights&, double* work, double* scores);
+
+struct MultiLoops {
+    std::array<MultiLoop, kFull> learn;
+    MultiScore score;
+};
+
+// The same with a full covariance, and how much scratch memory it takes.
+struct MultiBlockLoops {
+    MultiLoop learn;
+    std::int64_t (*work)(const MultiForm&, std::int64_t size, std::int64_t lanes, std::int64_t block);
+    MultiScore score;
+};
+
+// Scratch for classes side by side: some numbers of each, and two rows of features with their values.
+inline constexpr std::int64_t kLaneScratch = 11;
+inline constexpr std::int64_t multi_work_entries(std::int64_t size, std::int64_t lanes) {
+    return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
+}
 
 }  // namespace scwlearn

@@ -54,7 +54,7 @@ private:
 class KernelBlocks : public FullBlocks {
 public:
     KernelBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team, Coordinates& coordinates)
-        : FullBlocks(model, block, rows_to_come, team), coordinates_(coordinates) {}
+        : FullBlocks(rows_to_come, model, block, team), coordinates_(coordinates) {}
 
     template <class RowSet>
     void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
@@ -68,13 +68,22 @@ public:
         return look;
     }
 
+    template <class Row>
+    double least_variance(const Row& coordinates, std::int64_t row) const noexcept {
+        return FullBlocks::least_variance(coordinates, row) +
+               model_.variance_floor * model_.initial_variance * coordinates_.left(first_ + row);
+    }
+
     // A row that does not become support moves the model as its projection on the span would.
-    void move(std::int64_t row, const Step& step, double y, double v) noexcept {
+    void move(std::int64_t row, Step step, double y, double v) noexcept {
         const std::int64_t feature = coordinates_.support();
-        if (coordinates_.take(first_ + row))
+        if (coordinates_.take(first_ + row)) {
             add_coordinate(row, feature);
-        else
+        } else {
+            const DenseRow<double> projection(coordinates_.row(first_ + row), feature, false);
             v = FullBlocks::operator[](row).variance;
+            if (model_.variance_floor > 0.0) step = not_below(FullBlocks::least_variance(projection, row), step, v);
+        }
         if (v > 0.0) FullBlocks::move(row, step, y, v);
     }
 

@@ -9,12 +9,18 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Numbers that lie a fixed distance apart.
+// Numbers that lie a fixed distance apart, each alone or so many together.
 struct Strided {
     double* first;
     std::int64_t stride;
+    std::int64_t count;
+    std::int64_t together = 1;
 
-    double& operator[](std::int64_t i) const noexcept { return first[i * stride]; }
+    template <class Action>
+    void each(Action action) const {
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t k = 0; k < together; ++k) action(first[i * stride + k]);
+    }
 };
 
 struct Model : Memory {
@@ -26,8 +32,14 @@ struct Model : Memory {
         : Memory(memory), mean(mean), variances(variances) {}
     Model(const Memory& memory, CovarianceKind kind) noexcept
         : Memory(memory),
-          mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1},
-          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1} : Strided{entries + 1, 2}) {}
+          mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, size},
+          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size} : Strided{entries + 1, 2, size}) {}
+
+    // What no variance of a feature falls below, but for its scale.
+    double least_variance() const noexcept {
+        if (variance_floor == 0.0) return kSmallestVariance;
+        return std::max(variance_floor * initial_variance / scalars->spread_scale, kSmallestVariance);
+    }
 
     // Squared length of mu in the metric of the prior.
     double norm2() const noexcept {
@@ -45,7 +57,7 @@ struct Model : Memory {
 
     void measure_norm2() noexcept {
         double norm2 = 0.0;
-        for (std::int64_t i = 0; i < size; ++i) norm2 += mean[i] * mean[i];
+        mean.each([&norm2](double weight) { norm2 += weight * weight; });
         scalars->norm2 = scalars->norm2_peak = norm2;
     }
 
@@ -56,7 +68,7 @@ struct Model : Memory {
         const double size_of_scale = std::abs(scale);
         if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
         const double folded = scale;
-        for (std::int64_t i = 0; i < size; ++i) mean[i] *= folded;
+        mean.each([folded](double& weight) { weight *= folded; });
         scalars->norm2 *= folded * folded;
         scalars->norm2_peak *= folded * folded;
         scale = 1.0;
@@ -71,8 +83,7 @@ struct Model : Memory {
         scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
         if (scale > kSmallScale && scale < kLargeScale) return 1.0;
         const double folded = scale;
-        for (std::int64_t i = 0; i < size; ++i)
-            variances[i] = std::clamp(variances[i] * folded, kSmallestVariance, kLargestVariance);
+        variances.each([folded](double& s) { s = std::clamp(s * folded, kSmallestVariance, kLargestVariance); });
         scale = 1.0;
         return folded;
     }

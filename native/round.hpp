@@ -6,18 +6,30 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Asks the rule about a row and counts; the step is HOLD where there is none to take.
-inline Step ask(const Rule& rule, double y, double weight, const Look& look, Model& model, Counts& counts) {
+// Asks the rule about a row and counts; the step is HOLD where there is none to take. Where Sigma is full, `least` is
+// what the variance along the row may not fall below; the variances of features have a floor of their own.
+inline Step ask(const Rule& rule, double y, double weight, const Look& look, Model& model, Counts& counts,
+                double least = 0.0) {
     model.scalars->rounds += 1.0;
     counts.mistakes += (look.score >= 0.0) != (y > 0.0);
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
         step = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds, 1.0, weight);
+        step = not_below(least, step, look.variance);
     }
     if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
     counts.updates += moves(step);
     return step;
+}
+
+// Whether the rule holds at a row of which only a bound of v is known; the round is over then.
+inline bool holds(const Rule& rule, double y, double weight, const Look& bound, Model& model) {
+    if (!can_ask(bound)) return false;
+    const double round = model.scalars->rounds + 1.0;
+    if (moves(rule.ask(rule.self, y * bound.score, bound.variance, model.norm2(), round, 1.0, weight))) return false;
+    model.scalars->rounds = round;
+    return true;
 }
 
 // The rounds of a task.
@@ -25,8 +37,8 @@ class Round {
 public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
-    Step ask(std::int64_t i, const Look& look, Model& model) {
-        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], weight(i), look, model, counts);
+    Step ask(std::int64_t i, const Look& look, Model& model, double least = 0.0) {
+        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], weight(i), look, model, counts, least);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
             line[0] = look.score;
@@ -39,16 +51,12 @@ public:
 
     // Whether the rule holds at a row of which only a bound of v is known; then the row is done with.
     bool holds(std::int64_t i, const Look& bound, Model& model) {
-        if (!can_ask(bound)) return false;
-        const double y = task_.labels[i];
-        const double round = model.scalars->rounds + 1.0;
-        const Rule& rule = task_.rule;
-        if (moves(rule.ask(rule.self, y * bound.score, bound.variance, model.norm2(), round, 1.0, weight(i))))
-            return false;
-        model.scalars->rounds = round;
-        counts.mistakes += (bound.score >= 0.0) != (y > 0.0);
+        if (!SCWLEARN_SET::holds(task_.rule, task_.labels[i], weight(i), bound, model)) return false;
+        counts.mistakes += (bound.score >= 0.0) != (task_.labels[i] > 0);
         return true;
     }
+
+    double label(std::int64_t i) const noexcept { return task_.labels[i]; }
 
     Counts counts;
 

@@ -83,6 +83,7 @@ public:
     SparseRow(const Value* x, const Index* at, std::int64_t count, std::int64_t width, bool intercept) noexcept
         : x_(x), at_(at), count_(count), width_(width), intercept_(intercept) {}
 
+    const Value* values() const noexcept { return x_; }
     std::int64_t count() const noexcept { return count_ + intercept_; }
 
     // A feature that lies outside counts nothing, or makes the sum NaN.

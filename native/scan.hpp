@@ -12,9 +12,6 @@
 
 namespace scwlearn {
 
-// Squares of larger values overflow.
-inline constexpr double kLargestValue = 1e150;
-
 enum class Problem { none, value, index, offset };
 
 struct Finding {

@@ -46,6 +46,12 @@ inline bool can_take(const Step& step, double variance) noexcept {
            std::abs(step.shrink) <= kLargestMove && step.grow > 0.0 && step.grow <= kLargestMove;
 }
 
+// A step of which so much of the precision is left that the variance along x falls to no less than this.
+inline Step not_below(double least, Step step, double variance) noexcept {
+    if (least > 0.0) step.precision = std::min(step.precision, std::max(variance / least - 1.0, 0.0) / variance);
+    return step;
+}
+
 // precision v, which says how much a step shrinks the variance along x: v falls to v/(1 + this).
 inline double shrinkage(const Step& step, double variance) noexcept {
     return std::min(step.precision * variance, kLargestShrink);

@@ -32,6 +32,9 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
+    // Whether there is anybody to share with.
+    bool is_alone() const noexcept { return others_.empty(); }
+
     // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {

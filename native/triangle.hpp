@@ -84,13 +84,14 @@ public:
         }
     }
 
-    // Works a single update into U column by column, as they lie in memory, from a row and a column on; `sums` is zero
-    // before and Sigma x after it.
-    void stream(std::int64_t first_row, std::int64_t first_column, const double* coefficients, double* sums) noexcept {
+    // Works a single update into some rows of U column by column, as they lie in memory, from a column on; `sums` is zero
+    // before and Sigma x after it. No row depends on another one.
+    void stream(std::int64_t first_row, std::int64_t end_row, std::int64_t first_column, const double* coefficients,
+                double* sums) noexcept {
         constexpr std::int64_t kCount = 4;
-        std::int64_t j = first_column;
-        for (; j + kCount <= n_; j += kCount) stream_columns<kCount>(first_row, j, coefficients, sums);
-        for (; j < n_; ++j) stream_columns<1>(first_row, j, coefficients, sums);
+        std::int64_t j = std::max(first_column, first_row / kCount * kCount);
+        for (; j + kCount <= n_; j += kCount) stream_columns<kCount>(first_row, end_row, j, coefficients, sums);
+        for (; j < n_; ++j) stream_columns<1>(first_row, end_row, j, coefficients, sums);
     }
 
     // The first row with more than its one, found by a look at them all.
@@ -154,7 +155,7 @@ private:
     }
 
     template <std::int64_t kCount>
-    void stream_columns(std::int64_t first_row, std::int64_t j, const double* coefficients,
+    void stream_columns(std::int64_t first_row, std::int64_t end_row, std::int64_t j, const double* coefficients,
                         double* __restrict sums) noexcept {
         double* u = u_ + j * stride_;
         coefficients += 2 * kGroup * j;
@@ -163,7 +164,8 @@ private:
             change[c] = all(coefficients[2 * kGroup * c]);
             g[c] = all(coefficients[2 * kGroup * c + kGroup]);
         }
-        for (std::int64_t i = first_row / kWidth * kWidth; i < j + kCount; i += kWidth) {
+        const std::int64_t end = std::min(end_row, j + kCount);
+        for (std::int64_t i = first_row / kWidth * kWidth; i < end; i += kWidth) {
             Vector sum = load(sums + i);
 #pragma GCC unroll 4
             for (std::int64_t c = 0; c < kCount; ++c) {

@@ -156,6 +156,11 @@ def least_in_full(problem, mu, sigma, x, y, c):
     start = np.linalg.cholesky(sigma)
     missing = max(0.0, float(problem.need(np.sqrt(x @ sigma @ x), c) - y * mu @ x))
     point = np.concatenate([mu, np.log(np.diag(start)), start[lower], [missing]])
+    return least_by_slsqp(objective, point, room)
+
+
+def least_by_slsqp(objective, point, room):
+    """The least of a smooth function where `room` is not negative; the last of its variables is not, either."""
     # A second start where the first one ended: the method builds its picture of the curvature anew.
     for _ in range(2):
         found = minimize(
@@ -169,3 +174,42 @@ def least_in_full(problem, mu, sigma, x, y, c):
         )
         point = found.x
     return found.fun
+
+
+def shared_objective(problem, rows, sigma, x, c, new_rows, new_sigma, times=2):
+    """KL of two rows of weights that share one Sigma + cost, where the margin is that of the first over the second.
+
+    Each row has its own mean, and each counts the divergence of Sigma, unless `times` says otherwise.
+    """
+    inverse, gaps = np.linalg.inv(sigma), new_rows - rows
+    of_sigma = np.linalg.slogdet(sigma)[1] - np.linalg.slogdet(new_sigma)[1] + np.trace(inverse @ new_sigma) - len(x)
+    divergence = (times * of_sigma + np.einsum("ri,ij,rj->", gaps, inverse, gaps)) / 2
+    margin = (new_rows[0] - new_rows[1]) @ x
+    return divergence + problem.cost(margin, np.sqrt(2 * x @ new_sigma @ x), c)
+
+
+def least_shared(problem, rows, sigma, x, c, times=2):
+    """The least of it over all weights of both rows and every Sigma = L L'."""
+    d = len(x)
+    lower = np.tril_indices(d, -1)
+
+    def unpack(point):
+        factor = np.diag(np.exp(point[2 * d : 3 * d]))
+        factor[lower] = point[3 * d : -1]
+        return point[: 2 * d].reshape(2, d), factor @ factor.T
+
+    def room(point):
+        new_rows, new_sigma = unpack(point)
+        allowed = 0.0 if problem.price is None else point[-1]
+        return (new_rows[0] - new_rows[1]) @ x + allowed - problem.need(np.sqrt(2 * x @ new_sigma @ x), c)
+
+    relaxed = Problem(problem.need, None, problem.extra)
+
+    def objective(point):
+        price = 0.0 if problem.price is None else problem.price(point[-1], c)
+        return shared_objective(relaxed, rows, sigma, x, c, *unpack(point), times) + price
+
+    start = np.linalg.cholesky(sigma)
+    missing = max(0.0, float(problem.need(np.sqrt(2 * x @ sigma @ x), c) - (rows[0] - rows[1]) @ x))
+    point = np.concatenate([rows.ravel(), np.log(np.diag(start)), start[lower], [missing]])
+    return least_by_slsqp(objective, point, room)

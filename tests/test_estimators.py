@@ -23,8 +23,8 @@ import scwlearn
 from helpers import state
 from reference import NAMES
 from scwlearn import AROW, CW, PA1, PA2, SCW1, SCW2, Learner, Perceptron
+from scwlearn.batches import AUTO_FULL_LIMIT
 from scwlearn.data.rows import Rows
-from scwlearn.learner import AUTO_FULL_LIMIT
 from scwlearn.rules import HOLD, Parameter, Step, all_rules, find_rule, rule
 
 EVERY = [getattr(scwlearn, rule.estimator) for rule in all_rules()]

@@ -11,6 +11,11 @@ import numpy as np
 from data_sets import DEFAULT_DIRECTORY, SEED, load
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
+
+from scwlearn.datasets import find_set
+from scwlearn.datasets.load import read_files
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Large files, made once and used again.
@@ -64,6 +69,20 @@ def web_pages() -> Rows:
     made = zipf(24692, 300, 12)
     made.x.data[:] = 1.0
     return made
+
+
+@cache
+def newsgroups() -> Rows:
+    """20news: messages of 20 groups, as tf-idf in unit rows."""
+    classes = 20
+    try:
+        x, y = read_files(find_set("news-pc-mac"), _directory())
+        return _in_random_order(TfidfTransformer(sublinear_tf=True).fit_transform(x), y.astype(np.int8) - 1, "20news")
+    except FileNotFoundError:
+        made = zipf(18_846, 59_051, 140)
+        topics = np.random.default_rng(SEED).standard_normal((made.x.shape[1], classes))
+        y = np.asarray(made.x @ topics).argmax(axis=1)
+        return Rows(normalize(made.x), y.astype(np.int8), made.source)
 
 
 @lru_cache(maxsize=3)
@@ -134,11 +153,18 @@ def _lines(rows: Rows, bar: str) -> Any:
         yield f"{label:+d}{bar}{' '.join(f'{i}:{v:.4g}' for i, v in pairs)}\n"
 
 
+def _directory() -> Path:
+    return Path(os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY))
+
+
 def _real(name: str) -> Rows | None:
-    directory = Path(os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY))
     try:
-        found = load(name, directory)
+        found = load(name, _directory())
     except FileNotFoundError:
         return None
-    order = np.random.default_rng(SEED).permutation(len(found.y))
-    return Rows(found.x[order], found.y[order], name)
+    return _in_random_order(found.x, found.y, name)
+
+
+def _in_random_order(x: Any, y: Labels, source: str) -> Rows:
+    order = np.random.default_rng(SEED).permutation(len(y))
+    return Rows(x[order], y[order], source)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scwlearn.estimators import *  # noqa: F403
     from scwlearn.kernel import KernelLearner as KernelLearner
     from scwlearn.learner import Learner as Learner
+    from scwlearn.merging import merge as merge
+    from scwlearn.multiclass import MultiLearner as MultiLearner
     from scwlearn.progress import progressive_validation as progressive_validation
 
 __version__ = "0.1.0"
@@ -20,8 +22,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "Learner": "scwlearn.learner",
     "KernelLearner": "scwlearn.kernel",
+    "MultiLearner": "scwlearn.multiclass",
     "progressive_validation": "scwlearn.progress",
     "loss_bound": "scwlearn.bounds",
+    "merge": "scwlearn.merging",
 }
 
 

@@ -37,7 +37,7 @@ class Rule:
 class Model:
     """The arrays of a model, which the loops move in place."""
 
-    def __init__(self, covariance: str, size: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
+    def __init__(self, covariance: str, size: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
 
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """
@@ -116,3 +116,93 @@ def learn_coordinates(rule: Rule, model: Model, coordinates: Annotated[NDArray[n
     """
     Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became support, in order. Adds the rows, mistakes and updates to the tally.
     """
+
+LANE_MULTIPLE: int = 4
+
+class Classes:
+    """The arrays of the models of several classes, which the loops move."""
+
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
+
+class ClassesOneByOne:
+    """
+    A rule and the models of several classes, ready for one example after the other.
+    """
+
+    def __init__(self, rule: Rule, classes: Classes, rivals: str, intercept: bool) -> None: ...
+
+    def score(self, x: object, /) -> NDArray:
+        """W x of a float64 vector."""
+
+    def learn(self, x: object, y: int, w: float, /) -> NDArray | None:
+        """
+        Learn from a float64 vector; the scores of all classes before, or None where there is no room for its class.
+        """
+
+def multi_work_entries(size: int, lanes: int) -> int:
+    """
+    How many numbers of scratch memory score_classes needs, and learn_classes without a full covariance.
+    """
+
+def multi_block_work_entries(shared: bool, size: int, lanes: int, block: int) -> int:
+    """
+    How many numbers of scratch memory learn_classes needs with a full covariance.
+    """
+
+def learn_classes(rule: Rule, classes: Classes, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, rivals: str, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
+    """
+    Learn from the rows of a scanned batch in order; adds to the tally, and to the classes known. `scores` gets those of all classes before each row, `variances` that of the highest of them.
+    """
+
+def score_classes(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """W x for each row of a scanned batch."""
+
+CALIBRATION: int = 154
+
+def start_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], window: float) -> None:
+    """Nothing learned yet."""
+
+def calibrate_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+    """
+    Learn the curve from rows in order, by their scores before the model learned from them.
+    """
+
+def probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """P(+1) for each row."""
+
+def add_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
+    """As if the rows of the other had come between its own."""
+
+def calibration_line(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float, float]:
+    """The line: two slopes and a constant."""
+
+CLASS_CALIBRATION: int = 149
+
+ENTRIES_PER_CLASS: int = 5
+
+def start_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], window: float) -> None:
+    """
+    Nothing learned yet. A class that comes later begins with zeros, at the end.
+    """
+
+def class_calibration_from_two(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], two: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
+    """What the curve of -1 and +1 says of the first two classes."""
+
+def calibrate_class_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+    """
+    Learn from rows in order: the scores of all classes and the variance of the class with the largest, before the model learned from them.
+    """
+
+def class_probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """P of each class for each row."""
+
+def add_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
+    """As if the rows of the other had come between its own."""
+
+def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """
+    For each row of a scanned batch in order: take its values into the states of their features (scale and count of each), unless it weighs 0, then write them scaled.
+    """
+
+def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """Write the values of a scanned batch scaled; the states stay."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,30 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def whole_number(name: str, value: Any, *, most: int | None = None) -> int:
-    """A whole number from 1 on."""
-    allowed = "a whole number " + ("of at least 1" if most is None else f"from 1 to {most}")
+def part(name: str, value: Any) -> float:
+    """A number from 0 on, below 1."""
+    allowed = "a number of at least 0 and below 1"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    number = float(value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+def whole_number(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number from 1, or the least allowed, on."""
+    allowed = "a whole number " + (f"of at least {least}" if most is None else f"from {least} to {most}")
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
     number = int(value)
-    if number < 1 or (most is not None and number > most):
+    if number < least or (most is not None and number > most):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return number
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of some names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value

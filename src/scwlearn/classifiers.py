@@ -17,10 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from scwlearn.checks import flag, whole_number
-from scwlearn.covariance import Gaussian
-from scwlearn.data.labels import as_signs, binary_classes, label_kind
+from scwlearn.classes import SEVERAL, ClassLearner, Recipe
+from scwlearn.data.labels import given_classes, label_kind
 from scwlearn.data.rows import Rows
+from scwlearn.data.weights import check_weights
+from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores
 from scwlearn.learner import Learner
+from scwlearn.multiclass import MultiLearner
 from scwlearn.rounds import Counts
 from scwlearn.rules import Rule
 from scwlearn.signatures import Setting, docstring, settings, signature
@@ -39,16 +42,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     #: How the model is kept: settings that cannot change once it has begun.
     _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept",)
 
-    classes_: NDArray[Any]
     n_features_in_: int
     fit_intercept: bool
+    class_weight: Any
     n_epochs: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
-    _learner: Any
+    _learner: ClassLearner
     _began: dict[str, Any]
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the examples in order, `n_epochs` times, starting from the prior.
 
         Parameters
@@ -56,7 +59,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples. Read where they lie if C-ordered float32 or float64, or CSR.
         y : array-like of shape (n_samples,)
-            Their labels, of two classes.
+            Their labels, of at least two classes. All classes take part from the start.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each example weighs; the class says what that means to it. 0 leaves it out.
 
         Returns
         -------
@@ -65,17 +70,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         with _attributes_kept(self):
             epochs = whole_number("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
+            weights = check_weights(sample_weight, len(rows), name="sample_weight")
             learner = self._begin(rows)
-            self.classes_ = binary_classes(labels)
-            signs = as_signs(labels, self.classes_)
+            if weights is not None and not weights.any():
+                raise ValueError("sample_weight is zero for every example, so that there is nothing to learn from")
+            learner.name_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
             random = _random(self.random_state)
             shuffle = flag("shuffle", self.shuffle)
             for _ in range(epochs):
-                learner.learn(rows, signs, order=random.permutation(len(rows)) if shuffle else None)
+                order = random.permutation(len(rows)) if shuffle else None
+                learner.learn(rows, labels, order=order, weights=weights)
             self._learner = learner
         return self
 
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Go on learning from the examples in order, each once.
 
         Parameters
@@ -83,9 +93,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples.
         y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (2,), optional
-            The two labels. Needed in the first call if `y` does not hold both.
+            Their labels. One that was never seen before is a new class, which begins from the prior.
+        classes : array-like of shape (n_classes,), optional
+            Labels to come. They take part from now on, as classes without an example so far.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each example weighs; the class says what that means to it. 0 leaves it out.
 
         Returns
         -------
@@ -94,33 +106,44 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         with _attributes_kept(self):
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._examples(X, y, reset=first)
+            weights = check_weights(sample_weight, len(rows), name="sample_weight")
             learner = self._begin(rows) if first else self._same_learner()
             if classes is not None:
-                label_kind(classes, name="classes")
-                given = binary_classes(classes, name="classes")
-                if first:
-                    self.classes_ = given
-                elif not np.array_equal(given, self.classes_):
-                    raise ValueError(f"classes={given.tolist()} is not what the model began with: {self.classes_}")
-            elif first and len(np.unique(labels)) < 2:
-                raise ValueError("the first partial_fit holds one class only; name both with classes=[...]")
-            elif first:
-                self.classes_ = binary_classes(labels)
-            learner.learn(rows, as_signs(labels, self.classes_))
+                named = given_classes(classes)
+                learner.classes.check_kind(labels)
+                rows.check()
+                learner.name_classes(named)
+            learner.learn(rows, labels, weights=weights)
             self._learner = learner
         return self
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels known so far, in order."""
+        return self._begun("classes_").classes.in_order
+
     def decision_function(self, X: Any) -> Array:
-        """The score mu.x (and intercept) of each example: its sign is the class, its size the margin."""
+        """The score mu.x (and intercept) of each example, for more than two classes of each class.
+
+        Of two classes, its sign says which it is, and its size is the margin.
+        """
         check_is_fitted(self)
-        scores: Array = self._learner.scores(self._rows(X, reset=False))
-        return scores
+        return self._learner.scores(self._rows(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each example; a score of exactly 0 gives the second class."""
-        scores = self.decision_function(X)
-        labels: NDArray[Any] = self.classes_[(scores >= 0).astype(np.intp)]
-        return labels
+        """The label of each example: of the class with the largest score."""
+        check_is_fitted(self)
+        return self._learner.predict(self._rows(X, reset=False))
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
+        check_is_fitted(self)
+        return self._learner.probabilities(self._rows(X, reset=False))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of `predict_proba`."""
+        logarithms: Array = np.log(self.predict_proba(X))
+        return logarithms
 
     @property
     def n_seen_(self) -> int:
@@ -156,22 +179,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
     @abstractmethod
-    def _new_learner(self, rows: Rows) -> Any:
-        """A learner with the parameters as they are now, about to begin with some rows."""
+    def _recipe(self, rows: Rows) -> Recipe:
+        """How to make learners with the parameters as they are now, about to begin with some rows."""
 
-    def _begin(self, rows: Rows) -> Any:
+    def _begin(self, rows: Rows) -> ClassLearner:
         self._began = {name: getattr(self, name) for name in self._fixed}
-        return self._new_learner(rows)
+        return ClassLearner(self._recipe(rows), self.class_weight)
 
     def _own_parameters(self) -> dict[str, Any]:
         return {p.name: getattr(self, p.name) for p in self._rule.parameters}
 
-    def _same_learner(self) -> Any:
+    def _same_learner(self) -> ClassLearner:
         """The learner so far, with the rule's parameters as they are now; how the model is kept cannot change."""
         for name in self._fixed:
             began, wanted = self._began[name], getattr(self, name)
@@ -198,71 +220,104 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return rows, labels
 
     def _counts(self, name: str) -> Counts:
-        counts: Counts = self._begun(name).counts
-        return counts
+        return self._begun(name).counts
 
-    def _begun(self, name: str) -> Any:
+    def _begun(self, name: str) -> ClassLearner:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit")
         return self._learner
 
 
 class LinearClassifier(OnlineClassifier):
-    """A classifier with a weight for each feature."""
+    """A classifier with a weight for each feature, and for more than two classes for each class."""
+
+    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "fit_intercept")
+
+    multi_class: str
 
     @property
     def coef_(self) -> Array:
-        """The mean weights, of shape (1, n_features)."""
-        return self._gaussian("coef_").weights()[np.newaxis, : self.n_features_in_]
+        """The mean weights, of shape (1, n_features) for two classes, else (n_classes, n_features)."""
+        return self._begun("coef_").weights()[:, : self.n_features_in_]
 
     @property
     def intercept_(self) -> Array:
-        """The mean constant, of shape (1,)."""
-        constant = self._gaussian("intercept_").weights()[self.n_features_in_ :]
-        return constant if len(constant) else np.zeros(1)
+        """The mean constants, of shape (1,) for two classes, else (n_classes,)."""
+        weights = self._begun("intercept_").weights()
+        constants = weights[:, self.n_features_in_ :]
+        return constants[:, 0] if constants.size else np.zeros(len(weights))
 
-    def _new_learner(self, rows: Rows) -> Learner:
-        names = ("covariance", "initial_variance") if self._rule.order == 2 else ()
-        how: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return Learner(self._rule, intercept=flag("fit_intercept", self.fit_intercept), **how, **self._own_parameters())
+    def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
+        """The n largest weights by size, with names and standard deviations, for each class (of two, the second).
 
-    def _gaussian(self, name: str) -> Gaussian:
-        gaussian: Gaussian | None = self._begun(name).gaussian
-        assert gaussian is not None
-        return gaussian
+        First-order algorithms know no deviations: they are NaN.
+        """
+        learner = self._begun("top_features")
+        return largest_weights(self._named(), learner.class_labels(), learner.weights(), self._deviations(), n)
+
+    def explain(self, x: Any) -> dict[Any, list[Part]]:
+        """What each feature of one example adds to the score of each class (of two, the second), the largest first.
+
+        The constant, if there is one, comes last. All parts together are the score.
+        """
+        check_is_fitted(self)
+        values = Rows(np.asarray(x.toarray() if hasattr(x, "toarray") else x).reshape(1, -1)).dense()[0]
+        if len(values) != self.n_features_in_:
+            raise ValueError(
+                f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
+            )
+        learner = self._learner
+        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._deviations(), values)
+
+    def _named(self) -> list[Any]:
+        names = getattr(self, "feature_names_in_", None)
+        return list(range(self.n_features_in_)) if names is None else names.tolist()
+
+    def _deviations(self) -> Array | None:
+        return None
+
+    def _recipe(self, rows: Rows) -> Recipe:
+        several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}
+        how = {name: getattr(self, name) for name in ("covariance", "initial_variance") if hasattr(self, name)}
+        how["intercept"] = flag("fit_intercept", self.fit_intercept)
+        return Recipe(Learner, MultiLearner, self._rule, self._own_parameters(), how, several)
 
 
 class SecondOrderClassifier(LinearClassifier):
     """A linear classifier that knows how sure it is of each weight."""
 
-    _fixed = ("covariance", "initial_variance", "fit_intercept")
+    _fixed = ("covariance", "initial_variance", "multi_class", "shared_covariance", "fit_intercept")
 
     covariance: str
     initial_variance: float
+    shared_covariance: bool
 
     def margin_variance(self, X: Any) -> Array:
-        """x'Sigma x of each example: how unsure its score is."""
+        """x'Sigma x of each example, for more than two classes of each class: how unsure its score is."""
         check_is_fitted(self)
-        variances: Array = self._learner.margin_variances(self._rows(X, reset=False))
-        return variances
+        return self._learner.margin_variances(self._rows(X, reset=False))
 
     @property
     def variance_(self) -> Array:
-        """The variance of each weight, of shape (1, n_features)."""
-        return self._gaussian("variance_").variances()[np.newaxis, : self.n_features_in_]
+        """The variance of each weight, of the shape of `coef_`."""
+        return self._begun("variance_").variances()[:, : self.n_features_in_]
 
     @property
     def covariance_(self) -> Array:
-        """Sigma of the weights, of shape (n_features, n_features)."""
-        gaussian = self._gaussian("covariance_")
-        if gaussian.covariance.name != "full":
-            raise AttributeError(f"covariance_ needs a full covariance; this one is {gaussian.covariance.name}")
-        return gaussian.matrix()[: self.n_features_in_, : self.n_features_in_]
+        """Sigma of the weights, of shape (n_features, n_features), for more than two classes with one for each."""
+        learner = self._begun("covariance_")
+        if learner.covariance_kind != "full":
+            raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
+        return learner.matrix()[..., : self.n_features_in_, : self.n_features_in_]
 
     @property
     def covariance_kind_(self) -> str:
         """What the parameter `covariance` became."""
-        return self._gaussian("covariance_kind_").covariance.name
+        return self._begun("covariance_kind_").covariance_kind
+
+    def _deviations(self) -> Array | None:
+        deviations: Array = np.sqrt(self._learner.variances())
+        return deviations
 
 
 def make_estimator(rule: Rule) -> type[OnlineClassifier]:
@@ -316,3 +371,10 @@ def _random(seed: Any) -> np.random.RandomState:
     except ValueError as error:
         raise ValueError(f"random_state must be None, a whole number or a RandomState: {error}") from None
     return random
+
+
+def _at_least_two(labels: NDArray[Any]) -> NDArray[Any]:
+    classes: NDArray[Any] = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
+    return classes

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from scwlearn import _native
 from scwlearn._native import learn_rows, score_rows, work_entries
+from scwlearn.batches import (
+    Batch,
+    BatchBlock,
+    Costs,
+    as_vector,
+    auto_covariance,
+    by_block,
+    go_through,
+    occurrences,
+    once_in_order,
+    with_constant,
+)
 from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
-from scwlearn.checks import flag
+from scwlearn.checks import flag, one_of
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Block, Rows, UnsortedError, as_rows
-from scwlearn.data.weights import check_weights, rows_that_weigh
+from scwlearn.data.rows import Rows, as_rows
 from scwlearn.memory import memory_for
-from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, check_floor
 from scwlearn.rules import Rule
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
-
-#: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
-AUTO_FULL_LIMIT = 500
-
-#: A block takes about this many multiplications: long enough that Python costs nothing, short enough that
-#: Ctrl-C is answered at once.
-WORK_OF_A_BLOCK = 1e9
-
-# So many values tell which features are rare.
-_VALUES_COUNTED = 2**20
 
 # Few enough that Ctrl-C is answered at once.
 _ROWS_SCORED_AT_ONCE = 2**18
@@ -44,7 +44,7 @@ _ROOM_FOR_NAMES = 16
 
 # What a learner holds ready for single examples, and what that is made from.
 _NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
-_HELD_FROM = frozenset({"rule", "parameters", "intercept", "gaussian", "names", "_tally"})
+_HELD_FROM = frozenset({"rule", "parameters", "intercept", "variance_floor", "gaussian", "names", "_tally"})
 
 
 class Learner:
@@ -64,6 +64,9 @@ class Learner:
         Whether to append a constant feature 1.
     initial_variance : float
         The prior is N(0, initial_variance I).
+    variance_floor : float
+        The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams
+        that change (docs/drift.md).
     **parameters : float
         The rule's own.
 
@@ -86,15 +89,15 @@ class Learner:
         covariance: str = "auto",
         intercept: bool = False,
         initial_variance: float = 1.0,
+        variance_floor: float = 0.0,
         **parameters: float,
     ) -> None:
         #: The rule's parameters, to be read only; `with_parameters` takes others.
         self.rule, self.parameters = checked_rule(rule, parameters)
-        if not isinstance(covariance, str) or covariance not in ("auto", *COVARIANCES):
-            raise ValueError(f"covariance must be one of auto, {', '.join(COVARIANCES)}, got {covariance!r}")
-        self.covariance = covariance
+        self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
         self.intercept = flag("intercept", intercept)
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
+        self.variance_floor = check_floor(variance_floor, self.rule, covariance)
         self.gaussian: Gaussian | None = None
         #: The features by name, to be read only; None for a learner that does not learn from dicts.
         self.names: dict[Any, int] | None = None
@@ -154,12 +157,12 @@ class Learner:
         """
         return self._learn(x, y, order, weights, None)
 
-    def trace(self, x: Any, y: ArrayLike) -> Trace:
-        """Learn from each row in turn; what each round looked like."""
+    def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
+        """Learn as `learn` does; what each round looked like."""
         rows = self._rows(x)
         lines = np.zeros((len(rows), len(Trace._fields)))
-        self._learn(rows, y, None, None, lines)
-        return Trace(*lines.T)
+        rounds = self._learn(rows, y, order, weights, lines).seen
+        return Trace(*lines[:rounds].T)
 
     def scores(self, x: Any) -> Array:
         """mu.x for each row."""
@@ -182,14 +185,16 @@ class Learner:
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x for each row: how unsure its score is."""
-        gaussian = self._fitted()
-        return self._by_block(x, lambda block: gaussian.margin_variances(self._with_constant(block)))
+        rows, gaussian = self._rows(x), self._fitted()
+        per_row = rows.width if gaussian.covariance.name == "full" else rows.stored // max(1, len(rows))
+        parts = by_block(rows, per_row, lambda block: gaussian.margin_variances(with_constant(block, self.intercept)))
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def score_one(self, x: ArrayLike | dict[Any, float]) -> float:
         """mu.x for a single example: a vector, or a dict of named features, of which those never seen count nothing."""
         if isinstance(x, dict):
             return (self._named or self._hold(named=True)).score_named(x)
-        return (self._plain or self._hold(named=False)).score(_as_vector(x))
+        return (self._plain or self._hold(named=False)).score(as_vector(x))
 
     def learn_one(self, x: ArrayLike | dict[Any, float], y: float, w: float = 1.0) -> float:
         """Learn from a single example of weight w, a vector or a dict of named features; its score before.
@@ -210,7 +215,7 @@ class Learner:
         if isinstance(x, dict):
             score = one.learn_named(x, y, w) if (one := self._named) else None
             return self._learn_new_names(x, y, w) if score is None else score
-        vector = _as_vector(x)
+        vector = as_vector(x)
         if self.gaussian is None:
             # The first example decides how many features there are, and is checked as a batch is.
             self._learn(vector[np.newaxis], [y], None, [w], None)
@@ -256,80 +261,53 @@ class Learner:
         self, x: Any, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
     ) -> Counts:
         rows = self._rows(x)
-        labels = check_signs(y, len(rows))
-        weighed = check_weights(weights, len(rows))
-        places = None if order is None else row_numbers(order, len(rows))
-        if weighed is not None and not weighed.all():
-            # Not there at all: a row that is only skipped would still say which features are common.
-            rows.check()
-            kept = np.flatnonzero(weighed)
-            if places is not None:
-                places = np.searchsorted(kept, rows_that_weigh(places, weighed))
-            rows, labels, weighed = rows.chosen(kept), labels[kept], weighed[kept]
-            if not len(rows):
-                return Counts()
+        batch = Batch.of(rows, check_signs(y, len(rows)), order, weights)
+        if len(rows) and not len(batch.rows):
+            return Counts()
         before = self.counts
-        if not is_spelled(self.rule):
-            # A function of the user's is not asked twice about a row.
-            rows.check()
-        try:
-            self._learn_rows(rows, labels, weighed, places, lines)
-        except UnsortedError:
-            rows.check()
-            self._learn_rows(rows, labels, weighed, places, lines)
+        once_in_order(batch.rows, self.rule, lambda: self._learn_batch(batch, lines))
         return self.counts - before
 
-    def _learn_rows(
-        self,
-        rows: Rows,
-        labels: NDArray[np.int8],
-        weights: Array | None,
-        places: NDArray[np.intp] | None,
-        lines: Array | None,
-    ) -> None:
-        gaussian = self._prior_for(rows) if self.gaussian is None else self.gaussian.writable()
+    def _learn_batch(self, batch: Batch, lines: Array | None) -> None:
+        gaussian = self._prior_for(batch.rows) if self.gaussian is None else self.gaussian.writable()
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
-        covariance = gaussian.covariance
-        stored = rows.stored / max(1, len(rows))
-        per_row = covariance.work(gaussian.size, stored)
-        block_rows = max(1, int(WORK_OF_A_BLOCK / per_row))
-        at_once = min(covariance.block(gaussian.size, stored), len(rows) or 1)
-        if at_once > 1:
-            # Blocks are full, and so much work that a check of their own costs nothing.
-            rows.check()
-        # Nothing can stop a spelled rule within a block, so that a single short one needs no way back, once it is
-        # checked; a copy of the model would cost more than the work. Nor does a model that is thrown away.
-        kept = covariance.entries(gaussian.size)
-        safe = is_spelled(self.rule) and len(rows) <= block_rows and len(rows) * per_row < 8 * kept
-        way_back: AbstractContextManager[None] = all_or_nothing(None if self.gaussian is None else gaussian, tally)
-        if safe and self.gaussian is not None:
-            # One call of the loop, which Ctrl-C comes before or after.
-            rows.check()
+        covariance, size = gaussian.covariance, gaussian.size
+        at_once = min(covariance.block(size, batch.stored), len(batch.rows) or 1)
+        rule, model = native_rule(self.rule, self.parameters), gaussian.native(tally, self.variance_floor)
+        threads = allowed_threads() if covariance.shares_work(size) else 1
+        work = np.empty(work_entries(covariance.name, size, at_once))
+
+        def take() -> None:
             self.gaussian, self._tally = gaussian, tally
-            way_back = nullcontext()
-        with way_back:
-            rule, model = native_rule(self.rule, self.parameters), gaussian.native(tally)
-            threads = allowed_threads() if covariance.shares_work(gaussian.size) else 1
-            work = np.empty(work_entries(covariance.name, gaussian.size, at_once))
-            for block in rows.blocks(block_rows, places):
-                part = slice(block.start, block.start + block.count)
-                chosen = part if places is None else places[part]
-                learn_rows(
-                    rule,
-                    model,
-                    block.values,
-                    block.indices,
-                    block.offsets,
-                    block.width,
-                    self.intercept,
-                    labels[chosen],
-                    None if weights is None else weights[chosen],
-                    work,
-                    None if lines is None else lines[part],
-                    at_once,
-                    threads,
-                )
-            self.gaussian, self._tally = gaussian, tally
+
+        def learn(some: BatchBlock) -> None:
+            learn_rows(
+                rule,
+                model,
+                some.block.values,
+                some.block.indices,
+                some.block.offsets,
+                some.block.width,
+                self.intercept,
+                some.labels,
+                some.weights,
+                work,
+                None if lines is None else lines[some.part],
+                at_once,
+                threads,
+            )
+
+        go_through(
+            batch,
+            gaussian,
+            tally,
+            Costs(covariance.work(size, batch.stored), at_once, covariance.entries(size)),
+            spelled=is_spelled(self.rule),
+            begun=self.gaussian is not None,
+            own=gaussian is self.gaussian,
+            take=take,
+            learn=learn,
+        )
 
     def _rows(self, x: Any) -> Rows:
         rows = as_rows(x, check=False)
@@ -347,21 +325,11 @@ class Learner:
     def _prior_for(self, rows: Rows) -> Gaussian:
         gaussian = self._prior(rows.width)
         if gaussian.covariance.name == "full":
-            rows.check()
-            counted = len(rows) * _VALUES_COUNTED // max(1, rows.stored)
-            counts = rows.part(0, max(1, counted)).occurrences()
-            gaussian.covariance.arrange(gaussian.memory, np.append(counts, [len(rows)] * self.intercept))
+            gaussian.covariance.arrange(gaussian.memory, occurrences(rows, self.intercept))
         return gaussian
 
     def _covariance_for(self, width: int, named: bool) -> str:
-        if self.covariance != "auto":
-            return self.covariance
-        if isinstance(self.rule, Rule) and self.rule.order == 1:
-            return "identity"
-        # How many names will come is not known.
-        if width <= AUTO_FULL_LIMIT and not named:
-            return "full"
-        return self.rule.diagonal if isinstance(self.rule, Rule) else "diagonal"
+        return auto_covariance(self.rule, width, named=named) if self.covariance == "auto" else self.covariance
 
     def _check_kind(self, *, named: bool) -> None:
         if self.gaussian is not None and named != (self.names is not None):
@@ -395,7 +363,10 @@ class Learner:
         self._tally = np.require(self._tally, requirements="W")
         names = {} if self.names is None else self.names
         one = _native.OneByOne(
-            native_rule(self.rule, self.parameters), self.gaussian.native(self._tally), names, self.intercept
+            native_rule(self.rule, self.parameters),
+            self.gaussian.native(self._tally, self.variance_floor),
+            names,
+            self.intercept,
         )
         self.__dict__["_named" if named else "_plain"] = one
         return one
@@ -405,24 +376,6 @@ class Learner:
             raise ValueError("this learner has not learned from any row yet")
         return self.gaussian
 
-    def _by_block(self, x: Any, of_block: Callable[[Block], Array]) -> Array:
-        rows = self._rows(x)
-        # What a block becomes on the way (a converted copy, x R) stays within some 10 MB.
-        dense = self._fitted().covariance.name == "full"
-        per_row = rows.width if dense else rows.stored // max(1, len(rows))
-        rows.check()
-        parts = [of_block(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def _with_constant(self, block: Block) -> Any:
-        x = block.matrix()
-        if not self.intercept:
-            return x
-        ones = np.ones((block.count, 1))
-        if block.indices is None:
-            return np.hstack([x, ones])
-        return sparse.hstack([x, ones], format="csr")
-
 
 def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:
     return memory_for(
@@ -431,9 +384,3 @@ def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[Non
         what=f"covariance={covariance.name!r} with {size} weights",
         instead='covariance="diagonal" needs only two numbers a feature',
     )
-
-
-def _as_vector(x: ArrayLike) -> NDArray[np.float64]:
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.c_contiguous and x.flags.aligned:
-        return x
-    return np.require(x, np.float64, ["C", "A"])

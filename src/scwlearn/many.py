@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import Together, learn_each
+from scwlearn._native import Model, Together, learn_each
+from scwlearn.batches import WORK_OF_A_BLOCK
 from scwlearn.called import OwnRule, is_spelled, native_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.covariance.base import zeros
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows
-from scwlearn.learner import WORK_OF_A_BLOCK, Learner
+from scwlearn.learner import Learner
 from scwlearn.memory import memory_for
 from scwlearn.rounds import Counts, row_numbers
 from scwlearn.rules import Rule
@@ -58,7 +59,7 @@ def learn_grid(
     progress : function, optional
         Called now and then with the rows done and the rows in all, each counted once for each learner.
     **how
-        What all have in common: covariance, intercept, initial_variance, parameters.
+        What all have in common: covariance, intercept, initial_variance, variance_floor, parameters.
 
     Examples
     --------
@@ -127,6 +128,9 @@ class _Run:
     @property
     def counts(self) -> Counts:
         return Counts(*self.tally.tolist()) - self.learner.counts
+
+    def native(self) -> Model:
+        return self.model.native(self.tally, self.learner.variance_floor)
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
     intercept, start = runs[0].learner.intercept, runs[0].model
     work = np.empty(Together.work_entries(start.covariance.name, start.size, len(runs)))
-    together = Together(rules, [run.model.native(run.tally) for run in runs], intercept, threads, work)
+    together = Together(rules, [run.native() for run in runs], intercept, threads, work)
     per_row = len(runs) * start.covariance.work(start.size, batch.rows.stored / max(1, len(batch.rows)))
     for block, labels in batch.blocks(threads * WORK_OF_A_BLOCK / per_row):
         together.learn(block.values, block.indices, block.offsets, block.width, labels)
@@ -213,7 +217,7 @@ def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     if keep:
         for run in runs:
             run.model = _unfilled(run.model)
-        together.write([run.model.native(run.tally) for run in runs])
+        together.write([run.native() for run in runs])
 
 
 def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
@@ -223,7 +227,7 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     inside = max(1, threads // len(runs)) if runs[0].model.covariance.shares_work(runs[0].model.size) else 1
     models = [run.model.copy() for run in runs]
     rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
-    natives = [model.native(run.tally) for model, run in zip(models, runs, strict=True)]
+    natives = [model.native(run.tally, run.learner.variance_floor) for model, run in zip(models, runs, strict=True)]
     covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.intercept
     stored = batch.rows.stored / max(1, len(batch.rows))
     per_row = covariance.work(size, stored)

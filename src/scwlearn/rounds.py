@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.covariance import Gaussian
-from scwlearn.rules import Parameter
+from scwlearn.checks import part
+from scwlearn.rules import Parameter, Rule
 
 Array = NDArray[np.float64]
 
@@ -44,16 +44,37 @@ class Counts:
         return Counts(self.seen - other.seen, self.mistakes - other.mistakes, self.updates - other.updates)
 
 
+def check_floor(value: object, rule: object, covariance: str) -> float:
+    """A floor on the variance, or an error where there is none that could fall."""
+    floor = part("variance_floor", value)
+    keeps = "the covariance is 'identity'" if covariance == "identity" else ""
+    if isinstance(rule, Rule) and rule.order == 1:
+        keeps = f"{rule.name} is a first-order rule"
+    if floor > 0 and keeps:
+        raise ValueError(f"variance_floor must be 0 where no variance ever falls ({keeps}), got {value!r}")
+    return floor
+
+
+class Restorable(Protocol):
+    """A model that can be put back as it was."""
+
+    def copy(self) -> Self:
+        """The same model in memory of its own."""
+
+    def become(self, other: Self) -> None:
+        """Take on the state of another model of the same size, in this one's memory."""
+
+
 @contextmanager
-def all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
+def all_or_nothing(model: Restorable | None, tally: NDArray[np.int64]) -> Iterator[None]:
     """Put the model, if one is given, and the counts back as they were when anything is raised (an error, Ctrl-C)."""
-    kept = None if gaussian is None else gaussian.copy()
+    kept = None if model is None else model.copy()
     counts = tally.copy()
     try:
         yield
     except BaseException:
-        if gaussian is not None and kept is not None:
-            gaussian.become(kept)
+        if model is not None and kept is not None:
+            model.become(kept)
         np.copyto(tally, counts)
         raise
 

@@ -9,7 +9,7 @@ import inspect
 from dataclasses import dataclass
 from textwrap import indent
 
-from scwlearn.rules import Rule, all_rules, estimator_names
+from scwlearn.rules import WEIGHT_MEANINGS, Rule, all_rules, estimator_names
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,30 @@ _SECOND_ORDER = (
         "`covariance_kind_` says which it became.",
     ),
     _PRIOR,
+)
+_MULTI_CLASS = Setting(
+    "multi_class",
+    "str",
+    "joint",
+    'With more than two classes: "joint" moves the class of an example against its best rival, "ovr" learns each class '
+    "against all others.",
+)
+_SHARED_COVARIANCE = Setting(
+    "shared_covariance", "bool", False, "Whether all classes share one Sigma, with more than two and joint steps."
+)
+_RIVALS = Setting(
+    "rivals",
+    "str",
+    "max",
+    'Which classes a joint step moves away from a mistaken example: the best rival ("max"), or all that scored no less '
+    'than its own, alike ("uniform") or by how much more they scored ("proportional").',
+)
+_CLASS_WEIGHT = Setting(
+    "class_weight",
+    "dict | str | None",
+    None,
+    'What the examples of each class weigh: a dict by label, or "balanced" for n/(k n_y), counted as they come, with n '
+    "examples of k classes so far and n_y of its own.",
 )
 _KERNEL = (
     Setting(
@@ -82,12 +106,15 @@ _SHARED = (
 
 def settings(rule: Rule) -> tuple[Setting, ...]:
     """The parameters of the linear estimator of a rule, in order."""
-    return _own(rule) + (_SECOND_ORDER if rule.order == 2 else ()) + (_INTERCEPT, *_SHARED)
+    second_order = (*_SECOND_ORDER, _MULTI_CLASS, _SHARED_COVARIANCE)
+    first_order = (_MULTI_CLASS, _RIVALS) if rule.has_rivals else (_MULTI_CLASS,)
+    return _own(rule) + (second_order if rule.order == 2 else first_order) + (_CLASS_WEIGHT, _INTERCEPT, *_SHARED)
 
 
 def kernel_settings(rule: Rule) -> tuple[Setting, ...]:
     """Those of its kernel estimator."""
-    return _own(rule) + _KERNEL + ((_PRIOR,) if rule.order == 2 else ()) + (_KERNEL_INTERCEPT, *_SHARED)
+    prior = (_PRIOR,) if rule.order == 2 else ()
+    return _own(rule) + _KERNEL + prior + (_CLASS_WEIGHT, _KERNEL_INTERCEPT, *_SHARED)
 
 
 def _own(rule: Rule) -> tuple[Setting, ...]:
@@ -105,17 +132,17 @@ def signature(taken: tuple[Setting, ...]) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own])
 
 
-_CLASSES = """classes_ : ndarray of shape (2,)
-    The labels; a score of 0 or more predicts the second.
+_CLASSES = """classes_ : ndarray of shape (n_classes,)
+    The labels known so far, in order; `partial_fit` adds those that it has not seen.
 """
-_WEIGHTS = """coef_ : ndarray of shape (1, n_features)
-    The mean weights.
-intercept_ : ndarray of shape (1,)
-    The mean constant; 0 without `fit_intercept`.
+_WEIGHTS = """coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    The mean weights; of two classes those of the second.
+intercept_ : ndarray of shape (1,) or (n_classes,)
+    The mean constants; 0 without `fit_intercept`.
 """
-_UNCERTAINTY = """variance_ : ndarray of shape (1, n_features)
+_UNCERTAINTY = """variance_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     The variance of each weight: small where it is sure.
-covariance_ : ndarray of shape (n_features, n_features)
+covariance_ : ndarray of shape (n_features, n_features) or (n_classes, n_features, n_features)
     Sigma; only with a full covariance.
 covariance_kind_ : str
     What `covariance` became.
@@ -181,6 +208,8 @@ The step::
 
 {formula}
 
+The weight of an example: {WEIGHT_MEANINGS[rule.weight]}.
+
 Parameters
 ----------
 {parameters}
@@ -199,7 +228,8 @@ Examples
 
 def stub() -> str:
     """The type stub of scwlearn.estimators: every class with its signature."""
-    lines = ["from collections.abc import Callable", "", "from numpy.random import RandomState", ""]
+    lines = ["from collections.abc import Callable", "from typing import Any", ""]
+    lines += ["from numpy.random import RandomState", ""]
     lines += ["from scwlearn.classifiers import LinearClassifier, SecondOrderClassifier"]
     lines += ["from scwlearn.kernel.classifiers import KernelClassifier, SecondOrderKernelClassifier", ""]
     for rule in all_rules():
@@ -217,4 +247,4 @@ def stub() -> str:
 
 
 def _annotation(setting: Setting) -> str:
-    return setting.kind.replace("Callable", "Callable[..., object]")
+    return setting.kind.replace("Callable", "Callable[..., object]").replace("dict", "dict[Any, float]")

@@ -53,6 +53,9 @@ class Covariance(Protocol):
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         """The memory with `count` features more, put in at index `at`, of that variance and independent."""
 
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        """The memory with the features in that order."""
+
     def variances(self, memory: Array, prior: float) -> Array:
         """The diagonal of Sigma/scale."""
 

@@ -45,6 +45,9 @@ class Diagonal:
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         return np.insert(memory, at, self.start(count, variance), axis=0)
 
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        return memory[order]
+
     def variances(self, memory: Array, prior: float) -> Array:
         return memory[:, 1].copy()
 

@@ -67,6 +67,12 @@ class Full:
         wider[3 : 3 + size, :size] = memory[3:, :size]
         return wider
 
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        # U and D stay: each feature takes its place along.
+        other = memory.copy()
+        other[:2, : _size(memory)] = memory[:2, order]
+        return other
+
     def variances(self, memory: Array, prior: float) -> Array:
         # In slices, so that nothing of the size of Sigma is made.
         size = _size(memory)

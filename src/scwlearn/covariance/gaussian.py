@@ -61,9 +61,13 @@ class Gaussian:
         sound = is_aligned(self.memory) and self.memory.flags.writeable and self.scalars.flags.writeable
         return self if sound else self.copy()
 
-    def native(self, tally: NDArray[np.int64]) -> Model:
-        """The model for the native loops, in the same memory, with the counts that they add to."""
-        return Model(self.covariance.name, self.size, self.memory, self.scalars, tally, self.initial_variance)
+    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model:
+        """The model for the native loops, in the same memory, with the counts that they add to.
+
+        No variance falls below `variance_floor` times that of the prior.
+        """
+        arrays = self.memory, self.scalars, tally
+        return Model(self.covariance.name, self.size, *arrays, self.initial_variance, variance_floor)
 
     def become(self, other: Gaussian) -> None:
         """Take on the state of another model of the same size, in this one's memory."""
@@ -74,6 +78,11 @@ class Gaussian:
         """The model with `count` features more at index `at`: as if they had always been there, and zero."""
         unseen = self.initial_variance * self.scalars[GROWTH] / self.scalars[SPREAD_SCALE]
         memory = self.covariance.widen(self.memory, at, count, unseen)
+        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
+
+    def reordered(self, order: NDArray[np.intp]) -> Gaussian:
+        """The model with feature `order[i]` at index i."""
+        memory = self.covariance.reorder(self.memory, order)
         return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
 
     def weights(self) -> Array:

@@ -40,6 +40,9 @@ class Identity:
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
         return np.insert(memory, at, np.zeros(count))
 
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        return memory[order]
+
     def variances(self, memory: Array, prior: float) -> Array:
         return np.full(len(memory), prior)
 

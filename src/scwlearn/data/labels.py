@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,32 +34,79 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
     return next(iter(seen), "number")
 
 
-def binary_classes(labels: Any, *, name: str = "y") -> NDArray[Any]:
-    """The two labels in order, or a ValueError if there are fewer or more."""
-    classes: NDArray[Any] = np.unique(np.asarray(labels))
-    if len(classes) < 2:
-        raise ValueError(f"{name} holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
-    if len(classes) > 2:
-        shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is multiclass: "
-            f"{name} holds {len(classes)} classes ({shown})"
-        )
-    return classes
+class Classes:
+    """The labels known so far, numbered from 0: those named in advance in their order, others as they come."""
+
+    def __init__(self) -> None:
+        #: The labels by number.
+        self.labels: NDArray[Any] = np.empty(0)
+        self._numbers: dict[Any, int] = {}
+        self._kind = ""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The numbers of the classes in the order of their labels, as users see them."""
+        return np.argsort(self.labels, kind="stable")
+
+    @property
+    def in_order(self) -> NDArray[Any]:
+        """The labels in order."""
+        labels: NDArray[Any] = self.labels[self.order]
+        return labels
+
+    def find(self, labels: NDArray[Any]) -> Numbered:
+        """The number of each label; those never seen get the next ones, in the order in which they come."""
+        self.check_kind(labels)
+        values, first, places = np.unique(labels, return_index=True, return_inverse=True)
+        known = [self._numbers.get(value, -1) for value in values.tolist()]
+        new = [i for i in np.argsort(first) if known[i] < 0]
+        for number, i in enumerate(new, start=len(self)):
+            known[i] = number
+        return Numbered(np.array(known, dtype=np.int32)[places.ravel()], values[new])
+
+    def add(self, new: NDArray[Any]) -> Classes:
+        """These classes and some more, with the next numbers."""
+        if not len(new):
+            return self
+        wider = Classes()
+        wider.labels = np.concatenate([self.labels, new]) if len(self) else np.array(new)
+        wider._numbers = {label: number for number, label in enumerate(wider.labels.tolist())}
+        wider._kind = self._kind or _comparable(label_kind(new))
+        return wider
+
+    def check_kind(self, labels: NDArray[Any]) -> None:
+        """A TypeError for labels that are of another kind than those known."""
+        kind = _comparable(label_kind(labels))
+        if len(labels) and self._kind and kind != self._kind:
+            raise TypeError(f"y holds labels of type {label_kind(labels)}, but the classes are {_shown(self.in_order)}")
 
 
-def as_signs(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
-    """-1 for the first class, +1 for the second; an error for a label that is neither."""
+class Numbered(NamedTuple):
+    """Labels as numbers, and the classes that they bring."""
+
+    numbers: NDArray[np.int32]
+    new: NDArray[Any]
+
+
+def given_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Classes that are named in advance, each once and in order; a ValueError if there are none."""
+    label_kind(classes, name="classes")
+    given: NDArray[Any] = np.unique(np.asarray(classes))
+    if not len(given):
+        raise ValueError("classes names no class; leave it out, or name those to come")
+    return given
+
+
+def _comparable(kind: str) -> str:
     # True is 1, as everywhere in Python, but "1" is not.
-    kinds = {kind.replace("bool", "number") for kind in (label_kind(labels), label_kind(classes))}
-    if len(labels) and len(kinds) > 1:
-        raise TypeError(f"y holds labels of type {label_kind(labels)}, but the classes are {classes.tolist()}")
-    positive = labels == classes[1]
-    unknown = np.flatnonzero(~(positive | (labels == classes[0])))
-    if len(unknown):
-        wrong = labels[unknown[:1]].tolist()
-        raise ValueError(f"y[{unknown[0]}] = {wrong[0]!r} is not one of the classes {classes.tolist()}")
-    return np.where(positive, 1, -1).astype(np.int8)
+    return kind.replace("bool", "number")
+
+
+def _shown(labels: NDArray[Any]) -> str:
+    return "[" + ", ".join(map(repr, labels[:5].tolist())) + (", ...]" if len(labels) > 5 else "]")
 
 
 def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
@@ -73,3 +120,35 @@ def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
     if len(wrong):
         raise ValueError(f"a learner's labels are -1 and +1, got y[{wrong[0]}] = {labels[wrong[:1]].tolist()[0]!r}")
     return labels.real.astype(np.int8)
+
+
+def check_class_numbers(y: ArrayLike, count: int) -> NDArray[np.int32]:
+    """Numbers of classes, one for each of so many rows."""
+    labels = np.asarray(y)
+    if labels.shape != (count,):
+        raise ValueError(f"y must be a vector of {count} labels, one a row of X, got the shape {labels.shape}")
+    if np.ma.is_masked(y):
+        raise ValueError("y is a masked array with masked values; a learner needs every label")
+    if count and labels.dtype.kind not in "iuf":
+        raise TypeError(f"the labels of a learner for several classes are whole numbers from 0, got {labels.dtype}")
+    most = np.iinfo(np.int32).max
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(~((labels >= 0) & (labels < most) & (labels == np.floor(labels))))
+    if len(wrong):
+        raise ValueError(f"y[{wrong[0]}] = {labels[wrong[0]]}; labels are whole numbers from 0, and less than {most}")
+    return labels.astype(np.int32)
+
+
+def classes_after(labels: NDArray[np.int32], known: int, *, name: str = "y") -> int:
+    """How many classes are known after these labels; an error for one that is neither known nor the next."""
+    if not len(labels):
+        return known
+    after = np.maximum.accumulate(np.append(known, labels.astype(np.int64) + 1))
+    wrong = np.flatnonzero(labels > after[:-1])
+    if len(wrong):
+        label, before = labels[wrong[0]], after[wrong[0]]
+        raise ValueError(
+            f"{name} holds the label {label} where {before} classes are known; a label is the number of a known class, "
+            f"or {before} for a new one"
+        )
+    return int(after[-1])

@@ -124,6 +124,11 @@ class Rows:
         chosen.count = len(numbers)
         return chosen
 
+    def dense(self) -> NDArray[np.float64]:
+        """All rows as a plain matrix, once they are checked."""
+        self.check()
+        return np.asarray(self._x.toarray() if self._sparse else self._x, dtype=np.float64)
+
     def columns(self, numbers: NDArray[np.intp]) -> Any:
         """Some columns of all rows."""
         return self._x[:, numbers]
@@ -134,6 +139,20 @@ class Rows:
         wider._x = _csr_of(self._x.data, self._x.indices, self._x.indptr, (self.count, width))
         wider.width = width
         return wider
+
+    def in_order(self, places: NDArray[np.intp]) -> Rows:
+        """The rows in another order, as checked as they are."""
+        other = copy(self)
+        other._x = self._x[places]
+        if self._sparse:
+            other._x = _csr_of(other._x.data, *_one_index_type(other._x), other._x.shape)
+        return other
+
+    def with_values(self, values: NDArray[Any]) -> Rows:
+        """These rows, which have been checked, with other values in the same places, which need no check."""
+        other, x = copy(self), self._x
+        other._x = _csr_of(values, x.indices, x.indptr, x.shape) if self._sparse else values.reshape(x.shape)
+        return other
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
         """The rows in blocks of at most `rows`, in the given order or their own.

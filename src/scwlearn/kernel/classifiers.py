@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from scwlearn.checks import flag
+from scwlearn.classes import Recipe
 from scwlearn.classifiers import OnlineClassifier, make_class
 from scwlearn.data.rows import Rows
 from scwlearn.kernel.functions import PARAMETERS, PRECOMPUTED, Kernel
@@ -43,27 +44,30 @@ class KernelClassifier(OnlineClassifier):
     budget: int | None
     tolerance: float | None
     max_support: int
+    initial_variance: float
 
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         if self.kernel == PRECOMPUTED:
             raise ValueError(
                 "partial_fit does not work with kernel='precomputed': its examples are columns of one matrix; use fit, "
                 "or pass the kernel as a function"
             )
-        return super().partial_fit(X, y, classes)
+        return super().partial_fit(X, y, classes, sample_weight)
 
     partial_fit.__doc__ = OnlineClassifier.partial_fit.__doc__
 
     @property
     def n_support_(self) -> int:
         """How many examples the support has."""
-        count: int = self._begun("n_support_").support.count
+        count: int = self._begun("n_support_").learner.support.count
         return count
 
     @property
     def support_vectors_(self) -> Any:
         """The examples in whose span the model lies."""
-        learner = self._begun("support_vectors_")
+        learner = self._begun("support_vectors_").learner
         if learner.kernel.is_precomputed:
             raise AttributeError("support_vectors_ is not known with a precomputed kernel; support_ has their columns")
         return learner.support.examples
@@ -71,7 +75,7 @@ class KernelClassifier(OnlineClassifier):
     @property
     def support_(self) -> NDArray[np.intp]:
         """The columns of these examples in a precomputed kernel matrix."""
-        learner = self._begun("support_")
+        learner = self._begun("support_").learner
         if not learner.kernel.is_precomputed:
             raise AttributeError("support_ is for a precomputed kernel; support_vectors_ has the examples")
         columns: NDArray[np.intp] = learner.support.examples
@@ -80,13 +84,13 @@ class KernelClassifier(OnlineClassifier):
     @property
     def dual_coef_(self) -> Array:
         """The mean as a combination of the support, of shape (1, n_support)."""
-        coefficients: Array = self._begun("dual_coef_").dual_coefficients()
-        return coefficients[np.newaxis]
+        learner = self._begun("dual_coef_")
+        return learner.by_label(learner.learner.dual_coefficients())
 
     @property
     def gamma_(self) -> float:
         """What `gamma` became."""
-        parameters = self._begun("gamma_").kernel.parameters
+        parameters = self._begun("gamma_").learner.kernel.parameters
         if "gamma" not in parameters:
             raise AttributeError(f"kernel {self.kernel!r} takes no gamma")
         gamma: float = parameters["gamma"]
@@ -95,20 +99,16 @@ class KernelClassifier(OnlineClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        tags.classifier_tags.multi_class = False
         return tags
 
-    def _new_learner(self, rows: Rows) -> KernelLearner:
-        how: dict[str, Any] = {name: getattr(self, name) for name in ("initial_variance",) if self._rule.order == 2}
-        return KernelLearner(
-            self._rule,
-            kernel=Kernel(self.kernel, self._kernel_parameters(rows)),
-            intercept=flag("fit_intercept", self.fit_intercept),
-            budget=self.budget,
-            tolerance=self.tolerance,
-            max_support=self.max_support,
-            **how,
-            **self._own_parameters(),
-        )
+    def _recipe(self, rows: Rows) -> Recipe:
+        how = {name: getattr(self, name) for name in ("budget", "tolerance", "max_support")}
+        how["kernel"] = Kernel(self.kernel, self._kernel_parameters(rows))
+        how["intercept"] = flag("fit_intercept", self.fit_intercept)
+        if self._rule.order == 2:
+            how["initial_variance"] = self.initial_variance
+        return Recipe(KernelLearner, None, self._rule, self._own_parameters(), how, {})
 
     def _kernel_parameters(self, rows: Rows) -> dict[str, float]:
         known = PARAMETERS.get(self.kernel, {}) if isinstance(self.kernel, str) else {}
@@ -122,13 +122,10 @@ class SecondOrderKernelClassifier(KernelClassifier):
 
     _fixed = (*KernelClassifier._fixed, "initial_variance")
 
-    initial_variance: float
-
     def margin_variance(self, X: Any) -> Array:
         """x'Sigma x of each example, in the space of the kernel: how unsure its score is."""
         check_is_fitted(self)
-        variances: Array = self._learner.margin_variances(self._rows(X, reset=False))
-        return variances
+        return self._learner.margin_variances(self._rows(X, reset=False))
 
 
 def make_kernel_estimator(rule: Rule) -> type[OnlineClassifier]:

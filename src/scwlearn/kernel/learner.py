@@ -22,7 +22,7 @@ from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.kernel.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernel.support import Support
 from scwlearn.memory import memory_for
-from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, row_numbers
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, all_or_nothing, check_floor, row_numbers
 from scwlearn.rules import Parameter, Rule
 from scwlearn.threads import allowed_threads, one_blas_thread
 
@@ -90,6 +90,8 @@ class KernelLearner:
         Whether to add 1 to the kernel, which makes it learn a constant.
     initial_variance : float
         The prior is N(0, initial_variance I).
+    variance_floor : float
+        The part of the prior's variance of an example below which a step by it does not take it (docs/drift.md).
     budget : int, optional
         How many examples the support may have. When it is full, all others are projected on their span.
     tolerance : float, optional
@@ -120,6 +122,7 @@ class KernelLearner:
         kernel_parameters: dict[str, float] | None = None,
         intercept: bool = False,
         initial_variance: float = 1.0,
+        variance_floor: float = 0.0,
         budget: int | None = None,
         tolerance: float | None = None,
         max_support: int = 20_000,
@@ -132,6 +135,7 @@ class KernelLearner:
             raise TypeError("a Kernel has its own parameters; kernel_parameters is for names")
         self.kernel = replace(kernel, constant=flag("intercept", intercept))
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
+        self.variance_floor = check_floor(variance_floor, self.rule, "full")
         self.budget = None if budget is None else whole_number("budget", budget)
         if tolerance is None:
             tolerance = _EXACT if budget is None else _WITH_BUDGET
@@ -179,12 +183,12 @@ class KernelLearner:
         """
         return self._learn(as_rows(x), y, order, weights, None)
 
-    def trace(self, x: Any, y: ArrayLike) -> Trace:
-        """Learn from each row in turn; what each round looked like."""
+    def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
+        """Learn as `learn` does; what each round looked like."""
         rows = as_rows(x)
         lines = np.zeros((len(rows), len(Trace._fields)))
-        self._learn(rows, y, None, None, lines)
-        return Trace(*lines.T)
+        rounds = self._learn(rows, y, order, weights, lines).seen
+        return Trace(*lines[:rounds].T)
 
     def scores(self, x: Any) -> Array:
         """mu.x for each row."""
@@ -266,7 +270,7 @@ class KernelLearner:
         at_once = min(covariance.block(size, size), len(numbers))
         taken = learn_coordinates(
             native_rule(self.rule, self.parameters),
-            model.gaussian.native(model.tally),
+            model.gaussian.native(model.tally, self.variance_floor),
             coordinates,
             residuals,
             left,

@@ -166,6 +166,11 @@ class Rule:
         return self.function.__module__.startswith("scwlearn.rules.")
 
     @property
+    def has_rivals(self) -> bool:
+        """Whether a joint step for several classes may move more than one class away from an example."""
+        return self.name == "perceptron"
+
+    @property
     def uses_norm(self) -> bool:
         return "norm2" in self.arguments
 

@@ -1,0 +1,283 @@
+"""Probabilities on rows that no model has seen, after one pass: ours, scikit-learn's, River's and Vowpal Wabbit's.
+
+Prints the table of docs/probabilities.md and draws its picture; --publish puts both there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from data_sets import DEFAULT_DIRECTORY, SEED
+from numpy.typing import NDArray
+from publish_evaluation import shrink
+from reliability import Quality, confidence, curve, quality
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+from speed.harness import Unavailable
+from speed.peers import module
+
+import scwlearn
+from scwlearn.data.libsvm import load_libsvm
+from scwlearn.datasets.prepare import min_max, unit_log_counts
+from scwlearn.experiments import style
+from scwlearn.rules import all_rules
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+#: Of covtype, which is not split by its makers.
+COVTYPE_ROWS = (100_000, 50_000)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A set with rows to learn from and rows to judge by; labels are numbers from 0."""
+
+    x: Any
+    y: Numbers
+    x_test: Any
+    y_test: Numbers
+
+    @property
+    def classes(self) -> int:
+        return int(self.y.max()) + 1
+
+
+#: Learns from the rows in their order; the probabilities of all classes for the test rows.
+Model = Callable[[Any, Numbers, Any, int], Array]
+
+
+def read(directory: Path, name: str, part: str, width: int) -> tuple[Any, Array]:
+    """A file of LIBSVM text."""
+    with lzma.open(directory / name / f"{name}{part}.libsvm.xz") as file:
+        return load_libsvm(cast(BinaryIO, file), n_features=width)
+
+
+def two_parts(directory: Path, name: str, width: int) -> Split:
+    """A set whose makers split it; the labels are -1 and +1."""
+    (x, y), (x_test, y_test) = (read(directory, name, part, width) for part in ("", ".t"))
+    return Split(x, (y > 0).astype(np.intp), x_test, (y_test > 0).astype(np.intp))
+
+
+def newsgroups(directory: Path) -> Split:
+    """All 20 groups, split by date."""
+    (x, y), (x_test, y_test) = (read(directory, "20news", part, 59051) for part in (".train", ".test"))
+    numbers = (labels.astype(np.intp) - 1 for labels in (y, y_test))
+    return Split(unit_log_counts(x), next(numbers), unit_log_counts(x_test), next(numbers))
+
+
+def covtype(directory: Path) -> Split:
+    """Class 2 against the rest, columns scaled to [0, 1]; some rows, chosen at random."""
+    x, labels = read(directory, "covtype", ".multi", 54)
+    chosen = np.random.default_rng(SEED).permutation(len(labels))[: sum(COVTYPE_ROWS)]
+    x, y = min_max(x.toarray())[chosen], (labels[chosen] == 2).astype(np.intp)
+    rows = COVTYPE_ROWS[0]
+    return Split(x[:rows], y[:rows], x[rows:], y[rows:])
+
+
+SETS: dict[str, Callable[[Path], Split]] = {
+    "a9a": partial(two_parts, name="a9a", width=123),
+    "w7a": partial(two_parts, name="w7a", width=300),
+    "covtype": covtype,
+    "20news": newsgroups,
+}
+
+
+def ours(estimator: str, x: Any, y: Numbers, x_test: Any, _: int) -> Array:
+    """As it comes: default parameters, one pass."""
+    probabilities: Array = getattr(scwlearn, estimator)().fit(x, y).predict_proba(x_test)
+    return probabilities
+
+
+def sgd(x: Any, y: Numbers, x_test: Any, _: int) -> Array:
+    """One pass over the rows in their order; more classes one against the rest."""
+    model = SGDClassifier(loss="log_loss", max_iter=1, tol=None, shuffle=False).fit(x, y)
+    probabilities: Array = model.predict_proba(x_test)
+    return probabilities
+
+
+def as_dicts(x: Any) -> Iterator[dict[int, float]]:
+    """The rows as River takes them."""
+    rows = sparse.csr_matrix(x)
+    for start, end in zip(rows.indptr, rows.indptr[1:], strict=False):
+        yield dict(zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True))
+
+
+def river(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
+    """Its logistic regression; more classes by its OneVsRestClassifier."""
+    model = module("river.linear_model").LogisticRegression()
+    if classes > 2:
+        model = module("river.multiclass").OneVsRestClassifier(model)
+    for row, label in zip(as_dicts(x), y.tolist(), strict=True):
+        model.learn_one(row, bool(label) if classes == 2 else label)
+    told = [model.predict_proba_one(row) for row in as_dicts(x_test)]
+    return np.array([[chances.get(number, 0.0) for number in range(classes)] for chances in told])
+
+
+def vowpal_wabbit(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
+    """Its logistic loss; more classes by --oaa. It reads files, as its users have it do."""
+    workspace = module("vowpalwabbit").Workspace
+    quiet = "--no_stdin --quiet" if classes == 2 else "--no_stdin --quiet --probabilities"
+    how = "--link logistic" if classes == 2 else f"--oaa {classes}"
+    with tempfile.TemporaryDirectory() as folder:
+        rows, told, model = (str(Path(folder) / name) for name in ("rows.vw", "told.txt", "model.vw"))
+        _write(rows, x, 2 * y - 1 if classes == 2 else y + 1)
+        workspace(f"--loss_function logistic -b 22 {how} -d {rows} -f {model} {quiet}").finish()
+        _write(rows, x_test, np.zeros(x_test.shape[0], dtype=np.intp))
+        workspace(f"-t -i {model} -d {rows} -p {told} {quiet}").finish()
+        lines = Path(told).read_text().splitlines()
+    if classes == 2:
+        second = np.array(lines, dtype=np.float64)
+        return np.stack([1 - second, second], axis=1)
+    return np.array([[part.partition(":")[2] for part in line.split()] for line in lines], dtype=np.float64)
+
+
+def _write(path: str, x: Any, labels: Numbers) -> None:
+    with Path(path).open("w") as file:
+        for row, label in zip(as_dicts(x), labels.tolist(), strict=True):
+            file.write(f"{label or ''} | {' '.join(f'{i}:{v:.6g}' for i, v in row.items())}\n")
+
+
+OURS = ("AROW", "SCW1", "SCW2", "PA1", "Perceptron")
+PEERS: dict[str, Model] = {
+    "SGDClassifier(log_loss)": sgd,
+    "River LogisticRegression": river,
+    "Vowpal Wabbit": vowpal_wabbit,
+}
+MODELS: dict[str, Model] = {**{name: partial(ours, name) for name in OURS}, **PEERS}
+
+
+@dataclass
+class Told:
+    """What a model said of a set, once for each order of the rows."""
+
+    qualities: list[Quality]
+    last: Array
+
+    def mean(self) -> Quality:
+        return Quality(*np.mean(self.qualities, axis=0))
+
+    def spread(self) -> Quality:
+        return Quality(*np.std(self.qualities, axis=0, ddof=1 if len(self.qualities) > 1 else 0))
+
+
+def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Told]:
+    """Every model on the same orders of the rows."""
+    found: dict[str, Told] = {}
+    for seed in range(orders):
+        order = np.random.default_rng([SEED, seed]).permutation(len(split.y))
+        for name, model in models.items():
+            print(f"  {name}", file=sys.stderr)
+            try:
+                last = model(split.x[order], split.y[order], split.x_test, split.classes)
+            except Unavailable as error:
+                print(f"  left out: {error}", file=sys.stderr)
+                continue
+            told = found.setdefault(name, Told([], last))
+            told.qualities.append(quality(last, split.y_test))
+            told.last = last
+    return found
+
+
+def table(name: str, split: Split, found: dict[str, Told]) -> str:
+    """One set; what is best stands out."""
+    heads = ("log-loss", "Brier", "ECE", "ECE, equal mass", "if true", "error")
+    kind = "two classes" if split.classes == 2 else f"{split.classes} classes"
+    lines = [
+        f"**{name}**: {kind}, {len(split.y)} rows to learn from, {len(split.y_test)} to judge by.\n",
+        f"| {name} | {' | '.join(heads)} |",
+        "|---|" + "---|" * len(heads),
+    ]
+    means = {model: told.mean() for model, told in found.items()}
+    best = [min(column) for column in zip(*means.values(), strict=True)]
+    for model, told in found.items():
+        cells = []
+        for place, (value, spread) in enumerate(zip(means[model], told.spread(), strict=True)):
+            text = f"{value:.4f} ± {spread:.4f}"
+            stands_out = value == best[place] and heads[place] != "if true"
+            cells.append(f"**{text}**" if stands_out else f"{value:.4f}" if heads[place] == "if true" else text)
+        lines.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+_PEER_LOOKS = {
+    "SGDClassifier(log_loss)": ("#7a7a7a", "s"),
+    "River LogisticRegression": ("#2a9d8f", "^"),
+    "Vowpal Wabbit": ("#8052c1", "v"),
+}
+
+
+def draw(splits: dict[str, Split], found: dict[str, dict[str, Told]], path: Path) -> None:
+    """How often what has a probability comes true, less that probability: 0 everywhere is calibrated."""
+    import matplotlib.pyplot as plt
+
+    looks = {rule.estimator: style.look_of(rule) for rule in all_rules()}
+    with style.house():
+        figure, panels = plt.subplots(2, 2, figsize=(10, 7.2), layout="constrained")
+        for panel, (name, models) in zip(panels.flat, found.items(), strict=False):
+            panel.axhline(0, color="#444444", linewidth=0.8)
+            for model, told in models.items():
+                if model in ("PA1", "Perceptron"):
+                    continue
+                p, share = curve(*confidence(told.last, splits[name].y_test))
+                colour, marker = _PEER_LOOKS.get(model) or (looks[model].colour, looks[model].marker)
+                dash = style.DASHES["dashed" if model in PEERS else "solid"]
+                panel.plot(p, share - p, color=colour, marker=marker, markersize=4.5, linestyle=dash, label=model)
+            of = "the likeliest class" if splits[name].classes > 2 else "the second class"
+            panel.set(
+                title=name, xlabel=f"probability of {of}", ylabel="how often it came true, less that", xlim=(0, 1)
+            )
+            panel.grid()
+        panels.flat[0].legend(frameon=False, fontsize=8)
+        style.save(figure, path)
+        plt.close(figure)
+
+
+def publish(text: str, picture: Path) -> None:
+    """Into docs/probabilities.md, between the marks, and beside it."""
+    shrink(picture.with_suffix(".png"), DOCS / "images" / "calibration" / "reliability.webp")
+    page = DOCS / "probabilities.md"
+    begin, end = "<!-- calibration -->\n", "\n<!-- /calibration -->"
+    old = page.read_text()
+    page.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, old, flags=re.DOTALL))
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
+    parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS), metavar="SET")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS), metavar="MODEL")
+    parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
+    parser.add_argument("--output", type=Path, default=DOCS.parent / "build" / "calibration")
+    parser.add_argument("--publish", action="store_true", help="put table and picture into the documentation")
+    asked = parser.parse_args()
+    splits, found, tables = {}, {}, []
+    for name in asked.sets:
+        print(name, file=sys.stderr)
+        splits[name] = SETS[name](asked.data_dir)
+        found[name] = judge(splits[name], {model: MODELS[model] for model in asked.models}, asked.orders)
+        tables.append(table(name, splits[name], found[name]))
+        print(tables[-1], flush=True)
+    draw(splits, found, asked.output / "reliability")
+    text = "\n".join(tables)
+    (asked.output / "calibration.md").write_text(text)
+    if asked.publish:
+        publish(text, asked.output / "reliability")
+
+
+if __name__ == "__main__":
+    main()

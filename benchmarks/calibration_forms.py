@@ -1,0 +1,111 @@
+"""Which function of a score and its variance makes the best probability: the first table of docs/probabilities.md.
+
+One pass of each algorithm; what is to be fitted is fitted to the scores before learning in the last third of the
+stream; log-loss and calibration error are those on rows that no model has seen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from calibration import SETS, Split
+from data_sets import DEFAULT_DIRECTORY, SEED
+from numpy.typing import NDArray
+from reliability import quality
+from scipy.special import ndtr
+from sklearn.linear_model import LogisticRegression
+
+from scwlearn import Learner
+from scwlearn.calibration import Calibration
+from scwlearn.rounds import Trace
+
+Array = NDArray[np.float64]
+
+RULES = ("arow", "nherd", "scw1", "scw2", "cw", "pa1", "perceptron")
+#: The first half of the newsgroups against the second.
+HALF = 10
+
+Looks = tuple[Array, Array]
+Signal = Callable[[Array, Array], Array]
+
+
+def logistic(*signals: Signal) -> Callable[[Trace, Array, Looks], Array]:
+    """A line through some signals, fitted to the log-odds."""
+
+    def probabilities(before: Trace, y: Array, looks: Looks) -> Array:
+        late = slice(len(y) * 2 // 3, None)
+        columns, new = (
+            np.stack([signal(*each) for signal in signals], axis=1)
+            for each in ((before.score[late], before.variance[late]), looks)
+        )
+        usual = np.sqrt((columns**2).mean(axis=0))
+        fitted: Array = LogisticRegression().fit(columns / usual, y[late]).predict_proba(new / usual)[:, 1]
+        return fitted
+
+    return probabilities
+
+
+def noisy(f: Array, v: Array) -> Array:
+    """How the score stands out from noise of variance 1 and its own."""
+    return f / np.sqrt(1 + v)
+
+
+def sure(f: Array, v: Array) -> Array:
+    """How many of its own standard deviations it is from 0, bent so that it stays below 8."""
+    return np.where(f == 0, 0.0, f / np.where(f == 0, 1.0, np.sqrt(v) + abs(f) / 8))
+
+
+def learned_online(before: Trace, y: Array, looks: Looks) -> Array:
+    """What scwlearn does."""
+    calibration = Calibration()
+    calibration.learn(before.score, before.variance, y)
+    return calibration.probabilities(*looks)
+
+
+FORMS: dict[str, Callable[[Trace, Array, Looks], Array]] = {
+    "Φ(f/√(1 + v)), as it is": lambda before, y, looks: ndtr(noisy(*looks)),
+    "a line through f": logistic(lambda f, v: f),
+    "through f/√(1 + v)": logistic(noisy),
+    "through f/√v, bent": logistic(sure),
+    "through both": logistic(noisy, sure),
+    "both, and knots, online": learned_online,
+}
+
+
+def halves(split: Split) -> Split:
+    """Two classes of twenty."""
+    if split.classes == 2:
+        return split
+    return Split(split.x, (split.y < HALF).astype(np.intp), split.x_test, (split.y_test < HALF).astype(np.intp))
+
+
+def main() -> None:
+    """Print a table for each group of algorithms, over all sets."""
+    directory = Path(os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY))
+    splits = [halves(load(directory)) for load in SETS.values()]
+    print(f"| log-loss, ECE of equal mass | {' | '.join(RULES)} |\n|---|{'---|' * len(RULES)}")
+    cells: dict[str, list[str]] = {form: [] for form in FORMS}
+    for rule in RULES:
+        found: dict[str, list[tuple[float, float]]] = {form: [] for form in FORMS}
+        for split in splits:
+            order = np.random.default_rng(SEED).permutation(len(split.y))
+            y = np.where(split.y[order] == 1, 1, -1)
+            learner = Learner(rule, intercept=True)
+            before = learner.trace(split.x[order], y)
+            looks = learner.scores(split.x_test), learner.margin_variances(split.x_test)
+            for form, probabilities in FORMS.items():
+                p = probabilities(before, y, looks)
+                told = quality(np.stack([1 - p, p], axis=1), split.y_test)
+                found[form].append((told.log_loss, told.ece_mass))
+        for form, values in found.items():
+            loss, error = np.mean(values, axis=0)
+            cells[form].append(f"{loss:.3f}, {error:.3f}")
+    for form, row in cells.items():
+        print(f"| {form} | {' | '.join(row)} |")
+
+
+if __name__ == "__main__":
+    main()

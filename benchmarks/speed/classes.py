@@ -1,0 +1,52 @@
+"""Twenty classes at once: against scikit-learn's linear models, which learn each class against all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scwlearn.multiclass import MultiLearner
+from speed import data, peers
+from speed.diagonal import PERCEPTRON, SGD, theirs
+from speed.harness import Race, Scale, Side, comparison, times_faster
+
+
+def ours(rows: data.Rows, **how: Any) -> Side:
+    """One pass of our learner."""
+
+    def learn() -> MultiLearner:
+        learner = MultiLearner("scw1", n_classes=20, covariance="diagonal", **how)
+        learner.learn(rows.x, rows.y)
+        return learner
+
+    return Side("scwlearn", learn, lambda learner: judge(learner, rows))
+
+
+def judge(learner: MultiLearner, rows: data.Rows) -> dict[str, float]:
+    """Mistakes on the way, and the accuracy on the same rows afterwards, which is all that the peers tell."""
+    right = learner.scores(rows.x).argmax(axis=1) == rows.y
+    return {"mistakes": learner.counts.mistakes, "accuracy": float(right.mean())}
+
+
+def race(scale: Scale, name: str, make: Callable[[], Any], **how: Any) -> Race:
+    """Both on the same rows."""
+    rows = data.newsgroups().first(scale.of(20_000, 2_000))
+    return Race(str(rows), ours(rows, **how), theirs(name, make, rows.x, rows.y))
+
+
+@comparison("SCW-I diagonal, 20 classes jointly, CSR", against=SGD, target=times_faster(2))
+def classes_joint_sgd(scale: Scale) -> Race:
+    """Text in unit rows, a covariance for each class."""
+    return race(scale, SGD, peers.sgd)
+
+
+@comparison("SCW-I diagonal, 20 classes jointly, CSR", against=PERCEPTRON)
+def classes_joint_perceptron(scale: Scale) -> Race:
+    """The lightest step that there is, twenty times."""
+    return race(scale, PERCEPTRON, peers.perceptron)
+
+
+@comparison("SCW-I diagonal, 20 classes, each against all others, CSR", against=SGD, target=times_faster(1))
+def classes_one_versus_rest_sgd(scale: Scale) -> Race:
+    """What the peers do, too."""
+    return race(scale, SGD, peers.sgd, multi_class="ovr")

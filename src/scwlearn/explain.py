@@ -1,0 +1,67 @@
+"""What a model has learned, in words that a person can read: features by name, their weights, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: What the constant is called among the features of an example.
+CONSTANT = "(constant)"
+
+
+class Weight(NamedTuple):
+    """A feature: its name, its mean weight and the standard deviation of that, NaN where none is known."""
+
+    name: Any
+    weight: float
+    deviation: float
+
+
+class Part(NamedTuple):
+    """A feature of an example: what it adds to a score, which is its value times its mean weight."""
+
+    name: Any
+    value: float
+    weight: float
+    deviation: float
+    adds: float
+
+
+def largest_weights(
+    names: Sequence[Any], labels: Sequence[Any], weights: Array, deviations: Array | None, count: int
+) -> dict[Any, list[Weight]]:
+    """For each class its largest weights, by size; weights beyond the names (the constant) are left out."""
+    found: dict[Any, list[Weight]] = {}
+    for number, label in enumerate(labels):
+        own = weights[number, : len(names)]
+        largest = np.argsort(-np.abs(own), kind="stable")[:count]
+        found[label] = [Weight(names[i], float(own[i]), _deviation(deviations, number, i)) for i in largest]
+    return found
+
+
+def parts_of_scores(
+    names: Sequence[Any], labels: Sequence[Any], weights: Array, deviations: Array | None, values: Array
+) -> dict[Any, list[Part]]:
+    """For each class what the features that an example has add to its score, the largest first, the constant last."""
+    present = np.flatnonzero(values)
+    found: dict[Any, list[Part]] = {}
+    for number, label in enumerate(labels):
+        own = weights[number]
+        by_size = present[np.argsort(-np.abs(own[present] * values[present]), kind="stable")]
+        parts = [(names[i], float(values[i]), i) for i in by_size]
+        if len(own) > len(names):
+            parts.append((CONSTANT, 1.0, len(names)))
+        found[label] = [
+            Part(name, value, float(own[i]), _deviation(deviations, number, i), value * float(own[i]))
+            for name, value, i in parts
+        ]
+    return found
+
+
+def _deviation(deviations: Array | None, number: int, feature: int) -> float:
+    return float("nan") if deviations is None else float(deviations[number, feature])

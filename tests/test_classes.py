@@ -1,0 +1,426 @@
+"""Labels of any kind in as many classes as come: the estimators on top of learners for two and for more classes."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, make_blobs
+
+import scwlearn
+from laws import draw_examples
+from scwlearn import AROW, PA1, SCW1, Perceptron
+from scwlearn.data.class_weights import ClassWeights
+from scwlearn.data.labels import Classes
+from scwlearn.rules import all_rules
+
+LINEAR = [rule.estimator for rule in all_rules()]
+KERNEL = [rule.kernel_estimator for rule in all_rules()]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    x, y = load_digits(return_X_y=True)
+    return x / 16, y
+
+
+def blobs(classes=5, rows=200, seed=0):
+    x, y = make_blobs(rows, 6, centers=classes, cluster_std=2.0, random_state=seed)
+    return (x - x.mean(axis=0)) / x.std(axis=0), y
+
+
+def same_model(one, other):
+    assert one.classes_.tolist() == other.classes_.tolist()
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    assert (one.n_seen_, one.n_mistakes_, one.n_updates_) == (other.n_seen_, other.n_mistakes_, other.n_updates_)
+
+
+# What is shown
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_ten_digits_are_told_apart(name, multi_class, digits):
+    x, y = digits
+    model = getattr(scwlearn, name)(multi_class=multi_class, n_epochs=2).fit(x[:1200], y[:1200])
+    assert model.classes_.tolist() == list(range(10))
+    assert model.coef_.shape == (10, 64)
+    assert model.intercept_.shape == (10,)
+    scores = model.decision_function(x[1200:])
+    assert scores.shape == (597, 10)
+    np.testing.assert_allclose(scores, x[1200:] @ model.coef_.T + model.intercept_, atol=1e-9 * np.abs(scores).max())
+    assert np.array_equal(model.predict(x[1200:]), model.classes_[scores.argmax(axis=1)])
+    assert model.score(x[1200:], y[1200:]) > 0.8
+    assert model.n_seen_ == 2400
+
+
+@pytest.mark.parametrize("name", KERNEL)
+def test_a_kernel_tells_two_classes_apart_and_refuses_a_third(name, digits):
+    x, y = digits
+    model = getattr(scwlearn, name)(gamma=0.5).partial_fit(x[y < 2][:100], y[y < 2][:100])
+    chances = model.predict_proba(x[y < 2])
+    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(x[y < 2]))
+    before = pickle.dumps(model)
+    for teach in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match="Only binary classification is supported"):
+            teach(x[:50], y[:50])
+        assert pickle.dumps(model) == before
+
+
+def test_a_second_order_model_shows_how_sure_it_is_of_each_class(digits):
+    x, y = digits
+    for covariance in ("full", "diagonal"):
+        model = SCW1(covariance=covariance).fit(x, y)
+        assert model.covariance_kind_ == covariance
+        assert model.variance_.shape == (10, 64)
+        assert ((model.variance_ > 0) & (model.variance_ <= 1)).all()
+        variances = model.margin_variance(x[:20])
+        assert variances.shape == (20, 10)
+        # The intercept is a feature that is 1 in every row, and independent of the others in a diagonal Sigma only.
+        if covariance == "diagonal":
+            assert (variances > x[:20] ** 2 @ model.variance_.T).all()
+        else:
+            assert model.covariance_.shape == (10, 64, 64)
+            np.testing.assert_allclose(np.einsum("kii->ki", model.covariance_), model.variance_)
+    with pytest.raises(AttributeError, match="needs a full covariance"):
+        _ = model.covariance_
+
+
+def test_all_classes_may_share_one_covariance(digits):
+    x, y = digits
+    model = AROW(shared_covariance=True, covariance="diagonal").fit(x, y)
+    assert (model.variance_ == model.variance_[0]).all()
+    assert model.score(x, y) > 0.9
+
+
+# Classes as they come
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_batch_is_its_rows_one_by_one_when_classes_come_on_the_way(name):
+    x, y = blobs()
+    batch, rows = (getattr(scwlearn, name)(**_diagonal(name)) for _ in range(2))
+    batch.partial_fit(x, y)
+    for i in range(len(y)):
+        rows.partial_fit(x[i : i + 1], y[i : i + 1])
+    same_model(batch, rows)
+
+
+def _diagonal(name):
+    # In full blocks rows are multiplied together, which rounds otherwise.
+    (rule,) = (rule for rule in all_rules() if rule.estimator == name)
+    return {"covariance": rule.diagonal} if rule.order == 2 else {}
+
+
+def test_a_class_that_comes_late_starts_from_the_prior():
+    x, y = blobs(4)
+    early = y != 3
+    model = SCW1().partial_fit(x[early], y[early])
+    assert model.classes_.tolist() == [0, 1, 2]
+    before = model.coef_
+    model.partial_fit(x[:1], y[:1], classes=[3], sample_weight=[0.0])
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(model.coef_[:3], before)
+    assert not model.coef_[3].any()
+    np.testing.assert_array_equal(model.variance_[3], 1.0)
+    model.partial_fit(x, y)
+    assert model.score(x[~early], y[~early]) > 0.5
+
+
+def test_two_classes_become_three_without_changing_what_is_said_of_them():
+    x, y = draw_examples(0, 100, 5, 1.0)
+    for multi_class in ("joint", "ovr"):
+        model = SCW1(multi_class=multi_class).partial_fit(x, y)
+        scores = model.decision_function(x)
+        model.partial_fit(x[:1], y[:1], classes=[7], sample_weight=[0.0])
+        three = model.decision_function(x)
+        assert three.shape == (100, 3)
+        gap = three[:, 1] - three[:, 0]
+        np.testing.assert_allclose(gap if multi_class == "joint" else gap / 2, scores, atol=1e-12)
+
+
+def test_the_order_in_which_two_classes_come_does_not_change_their_scores():
+    x, y = draw_examples(1, 80, 5, 1.0)
+    assert y[0] == -1 or y[0] == 1
+    known, come = SCW1().partial_fit(x, y, classes=[-1, 1]), SCW1().partial_fit(x, y)
+    swapped = SCW1().partial_fit(x, -y)
+    np.testing.assert_allclose(come.decision_function(x), known.decision_function(x), atol=1e-12)
+    np.testing.assert_allclose(swapped.coef_, -known.coef_, atol=1e-12)
+    assert come.classes_.tolist() == [-1, 1]
+
+
+def test_one_class_alone_is_predicted():
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    model = SCW1().partial_fit(x, ["b"] * 20)
+    assert model.classes_.tolist() == ["b"]
+    assert set(model.predict(x)) == {"b"}
+    assert model.partial_fit(x, ["a"] * 20).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["ham", "spam", "news"],
+        [3, 1, 2],
+        [2.0, 1.0, -1.0],
+        [np.str_("x"), np.str_("yy"), np.str_("zzz")],
+        [np.int8(3), np.int8(-3), np.int8(0)],
+    ],
+)
+def test_labels_of_any_kind_come_back(labels):
+    x, y = blobs(3)
+    named = np.array(labels)[y]
+    model = AROW().partial_fit(x, named)
+    assert model.classes_.tolist() == sorted(np.array(labels).tolist())
+    assert model.predict(x).dtype == named.dtype
+    assert (model.predict(x) == named).mean() > 0.6
+    one_by_one = AROW()
+    for row, label in zip(x, named, strict=True):
+        one_by_one.partial_fit([row], [label])
+    assert one_by_one.classes_.tolist() == model.classes_.tolist()
+
+
+def test_labels_of_another_kind_are_refused():
+    x, y = blobs(3)
+    model = AROW().partial_fit(x, y)
+    before = pickle.dumps(model)
+    with pytest.raises(TypeError, match=r"y holds labels of type str, but the classes are \[0, 1, 2\]"):
+        model.partial_fit(x, y.astype(str))
+    with pytest.raises(TypeError, match="mixed types"):
+        model.partial_fit(x[:2], [1, "a"])
+    with pytest.raises(ValueError, match="classes names no class"):
+        model.partial_fit(x, y, classes=[])
+    assert pickle.dumps(model) == before
+
+
+def test_a_bad_batch_brings_no_class():
+    x, y = blobs(3)
+    model = AROW(covariance="diagonal").partial_fit(x, y)
+    before = model.coef_.copy()
+    bad = x.copy()
+    bad[-1, 0] = np.nan
+    for classes in (None, [8]):
+        with pytest.raises(ValueError, match=r"X\[199, 0\] = nan"):
+            model.partial_fit(bad, y + 5, classes=classes)
+        assert model.classes_.tolist() == [0, 1, 2]
+        np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_a_copy_and_a_pickle_go_on_by_themselves():
+    x, y = blobs(4)
+    model = SCW1().partial_fit(x[:100], y[:100])
+    frozen = model.coef_.copy()
+    for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        other.partial_fit(x[100:], y[100:] + 10)
+        assert len(other.classes_) == 8
+    np.testing.assert_array_equal(model.coef_, frozen)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_sparse_rows_are_dense_rows(digits):
+    x, y = digits
+    for estimator in (SCW1(covariance="diagonal"), PA1(), Perceptron(rivals="uniform")):
+        dense = copy.copy(estimator).fit(x, y)
+        in_csr = copy.copy(estimator).fit(sparse.csr_array(x), y)
+        np.testing.assert_array_equal(dense.predict(x), in_csr.predict(sparse.csr_array(x)))
+
+
+@pytest.mark.parametrize("rivals", ["max", "uniform", "proportional"])
+def test_a_perceptron_may_have_several_rivals(rivals, digits):
+    x, y = digits
+    assert Perceptron(rivals=rivals).fit(x, y).score(x, y) > 0.85
+    with pytest.raises(ValueError, match="rivals"):
+        Perceptron(rivals="none").fit(x, y)
+
+
+def test_settings_for_several_classes_are_checked_with_two_classes_too():
+    x, y = draw_examples(0, 10, 3, 1.0)
+    with pytest.raises(ValueError, match="multi_class must be"):
+        SCW1(multi_class="all").fit(x, y)
+    with pytest.raises(ValueError, match="shared_covariance"):
+        SCW1(multi_class="ovr", shared_covariance=True).fit(x, y)
+
+
+# Weights
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_an_example_of_weight_zero_is_not_there(name):
+    x, y = blobs()
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
+    there = weights > 0
+    new = getattr(scwlearn, name)
+    without = new().partial_fit(x[there], y[there], sample_weight=weights[there])
+    same_model(new().partial_fit(x, y, sample_weight=weights), without)
+    nothing = copy.deepcopy(without).partial_fit(x, y + 100, sample_weight=np.zeros(len(y)))
+    same_model(nothing, without)
+
+
+def test_weights_of_classes_are_weights_of_their_examples():
+    x, y = blobs(3)
+    by_class = {0: 0.5, 2: 3.0}
+    weights = np.array([0.5, 1.0, 3.0])[y]
+    for new in (lambda **how: SCW1(covariance="diagonal", **how), lambda **how: Perceptron(**how)):
+        same_model(new(class_weight=by_class).fit(x, y), new().fit(x, y, sample_weight=weights))
+        both = new(class_weight=by_class).fit(x, y, sample_weight=np.full(len(y), 2.0))
+        same_model(both, new().fit(x, y, sample_weight=2 * weights))
+
+
+def test_balanced_classes_are_counted_as_they_come():
+    x, y = blobs(3)
+    seen, weights = np.zeros(3), []
+    for label in y:
+        seen[label] += 1
+        weights.append(seen.sum() / (np.count_nonzero(seen) * seen[label]))
+    expected = SCW1(covariance="diagonal").partial_fit(x, y, sample_weight=weights)
+    at_once = SCW1(covariance="diagonal", class_weight="balanced").partial_fit(x, y)
+    pieces = SCW1(covariance="diagonal", class_weight="balanced")
+    for start in range(0, len(y), 7):
+        pieces.partial_fit(x[start : start + 7], y[start : start + 7])
+    same_model(at_once, expected)
+    same_model(pieces, expected)
+
+
+def test_a_rare_class_is_found_more_often_where_classes_are_balanced():
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.03).astype(int)
+    x = rng.normal(size=(4000, 2)) + y[:, np.newaxis]
+    plain, balanced = (AROW(class_weight=weight).fit(x, y) for weight in (None, "balanced"))
+    assert (balanced.predict(x)[y == 1]).mean() > (plain.predict(x)[y == 1]).mean() + 0.2
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "error", "message"),
+    [
+        ("even", ValueError, "class_weight must be a dict of labels, 'balanced' or None, got 'even'"),
+        ([1.0, 2.0], TypeError, "class_weight must be a dict of labels"),
+        ({0: -1.0}, ValueError, r"the values of class_weight\[0\] = -1.0"),
+        ({0: "much"}, TypeError, "the values of class_weight must hold numbers"),
+    ],
+)
+def test_bad_weights_of_classes_are_refused(class_weight, error, message):
+    x, y = blobs(2)
+    with pytest.raises(error, match=message):
+        SCW1(class_weight=class_weight).fit(x, y)
+
+
+def test_classes_are_numbered_as_they_come():
+    classes = Classes().add(np.array(["b", "d"]))
+    found = classes.find(np.array(["d", "c", "a", "c", "b"]))
+    assert found.numbers.tolist() == [1, 2, 3, 2, 0]
+    assert found.new.tolist() == ["c", "a"]
+    wider = classes.add(found.new)
+    assert wider.labels.tolist() == ["b", "d", "c", "a"]
+    assert wider.in_order.tolist() == ["a", "b", "c", "d"]
+    assert len(classes) == 2
+
+
+def test_nothing_is_counted_where_no_weight_follows_from_it():
+    weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
+    assert weights.tolist() == [2.0, 1.0]
+    assert len(seen) == 0
+
+
+# Features by name
+
+
+def test_top_features_and_parts_of_a_score_have_names():
+    import pandas as pd
+
+    x, y = blobs(3)
+    frame = pd.DataFrame(x, columns=[f"f{i}" for i in range(6)])
+    for model in (SCW1(), SCW1(covariance="diagonal"), Perceptron()):
+        model.fit(frame, y)
+        top = model.top_features(2)
+        assert list(top) == [0, 1, 2]
+        largest = np.abs(model.coef_[1]).argmax()
+        assert top[1][0].name == f"f{largest}"
+        assert top[1][0].weight == model.coef_[1, largest]
+        parts = model.explain(x[3])
+        for number, label in enumerate(model.classes_):
+            adds = [part.adds for part in parts[label]]
+            assert sum(adds) == pytest.approx(model.decision_function(frame[3:4])[0, number])
+            assert parts[label][-1].name == "(constant)"
+            assert np.abs(adds[:-1]).tolist() == sorted(np.abs(adds[:-1]), reverse=True)
+        sure = np.isnan(top[1][0].deviation)
+        assert sure == isinstance(model, Perceptron)
+
+
+def test_of_two_classes_the_parts_are_those_of_the_second():
+    x, y = draw_examples(0, 50, 4, 1.0)
+    model = SCW1().partial_fit(x, np.where(y > 0, "a", "b"))
+    parts = model.explain(sparse.csr_array(x[:1]))
+    assert list(parts) == list(model.top_features()) == ["b"]
+    assert sum(part.adds for part in parts["b"]) == pytest.approx(model.decision_function(x[:1])[0])
+
+
+# Probabilities
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_probabilities_sum_to_one_and_agree_with_what_is_predicted(name, multi_class, digits):
+    x, y = digits
+    for classes in (2, 10):
+        some = y < classes
+        model = getattr(scwlearn, name)(multi_class=multi_class).fit(x[some][:900], y[some][:900])
+        chances = model.predict_proba(x[some])
+        assert chances.shape == (some.sum(), classes)
+        assert ((chances > 0) & (chances < 1)).all()
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+        assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(x[some]))
+        np.testing.assert_allclose(model.predict_log_proba(x[some]), np.log(chances))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_those_of_the_rows_one_by_one(classes):
+    x, y = blobs(classes)
+    batch, rows = SCW1(covariance="diagonal").partial_fit(x, y), SCW1(covariance="diagonal")
+    for i in range(len(y)):
+        rows.partial_fit(x[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(batch.predict_proba(x), rows.predict_proba(x), rtol=1e-12)
+
+
+def test_probabilities_are_how_often_it_is_so():
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(3, 5))
+    x = rng.normal(size=(20_000, 5))
+    logits = x @ weights.T
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (chances.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    for estimator, off in ((AROW(), 0.06), (AROW(covariance="diagonal", multi_class="ovr"), 0.06), (PA1(C=0.01), 0.1)):
+        model = estimator.fit(x[:15_000], y[:15_000])
+        given = model.predict_proba(x[15_000:])
+        for label in range(3):
+            for low in (0.2, 0.5):
+                some = (given[:, label] > low) & (given[:, label] < low + 0.3)
+                assert (y[15_000:][some] == label).mean() == pytest.approx(given[some, label].mean(), abs=off)
+
+
+def test_probabilities_do_not_follow_the_weights_of_classes():
+    rng = np.random.default_rng(0)
+    y = (rng.random(20_000) < 0.1).astype(int)
+    x = rng.normal(size=(20_000, 2)) + y[:, np.newaxis]
+    for class_weight in (None, "balanced"):
+        model = AROW(class_weight=class_weight).fit(x, y)
+        assert model.predict_proba(x)[:, 1].mean() == pytest.approx(0.1, abs=0.05 if class_weight else 0.02)
+
+
+def test_labels_that_came_in_any_order_have_their_own_column():
+    x, y = blobs(3)
+    names = np.array(["b", "c", "a"])[y]
+    model = SCW1(covariance="diagonal").partial_fit(x, names)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_proba(x)[names == "a", 0].mean() > 0.5 > model.predict_proba(x)[names == "b", 0].mean()
+
+
+def test_a_class_that_weighs_nothing_is_not_learned():
+    x, y = blobs(3)
+    model = SCW1(class_weight={2: 0.0}).fit(x, y)
+    assert model.n_seen_ == (y != 2).sum()
+    assert model.classes_.tolist() == [0, 1, 2]
+    come = SCW1(covariance="diagonal", class_weight={2: 0.0}).partial_fit(x, y)
+    two = SCW1(covariance="diagonal").partial_fit(x[y != 2], y[y != 2])
+    same_model(come, two)

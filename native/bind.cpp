@@ -267,6 +267,7 @@ NB_MODULE(_native, module) {
     module.attr("LARGEST_VALUE") = kLargestValue;
     module.attr("SMALLEST_WEIGHT") = kSmallestWeight;
     module.attr("LARGEST_WEIGHT") = kLargestWeight;
+    module.attr("SMALLEST_VARIANCE") = kSmallestVariance;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);

@@ -558,6 +558,7 @@ def test_a_learner_that_has_learned_nothing_says_so():
 
 def test_more_classes_than_memory_holds_are_refused(monkeypatch):
     monkeypatch.setattr("scwlearn.memory.available_memory", lambda: 10_000)
+    monkeypatch.setattr("scwlearn.memory._LITTLE", 0)
     learner = MultiLearner("arow", covariance="diagonal")
     learner.learn(np.eye(3), [0, 1, 2])
     before = state(learner)

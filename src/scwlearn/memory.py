@@ -9,6 +9,9 @@ from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
 
+# So little is there, and to ask for it takes less time than to find out.
+_LITTLE = 2**20
+
 
 def available_memory() -> int | None:
     """Bytes that can be had without swapping; None where the system does not say."""
@@ -41,7 +44,7 @@ def _of_the_container() -> int | None:
 def memory_for(needed: int, *, what: str, instead: str) -> Iterator[None]:
     """A ValueError that says how much is needed and what to choose instead, before or in place of a MemoryError."""
     needs = f"{what} needs {needed / 2**30:.3g} GiB of memory"
-    available = available_memory()
+    available = available_memory() if needed > _LITTLE else None
     if available is not None and needed > available:
         raise ValueError(f"{needs}, of which {available / 2**30:.3g} GiB are available; {instead}")
     try:

@@ -56,6 +56,9 @@ class Covariance(Protocol):
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
         """The memory with the features in that order."""
 
+    def marginal(self, memory: Array, features: NDArray[np.int64]) -> Array:
+        """The memory of a model of these features alone, in this order."""
+
     def variances(self, memory: Array, prior: float) -> Array:
         """The diagonal of Sigma/scale."""
 

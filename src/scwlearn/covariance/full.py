@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import full_stride
+from scwlearn._native import SMALLEST_VARIANCE, full_stride
 from scwlearn.covariance.base import Array, Matrix, zeros
 
 # Up to here the half of U that is not zero fits into the cache of a core.
@@ -72,6 +72,19 @@ class Full:
         other = memory.copy()
         other[:2, : _size(memory)] = memory[:2, order]
         return other
+
+    def marginal(self, memory: Array, features: NDArray[np.int64]) -> Array:
+        # Sigma of these features is R R' for the rows R of a root, and R = T Q for an upper triangle T: U D^(1/2).
+        reversed_rows = self.root(memory, 1.0)[features[::-1]]
+        triangle = np.asarray(np.linalg.qr(reversed_rows.T, mode="r")).T[::-1, ::-1]
+        diagonal = triangle.diagonal()
+        diagonal = np.where(diagonal**2 > SMALLEST_VARIANCE, diagonal, np.sqrt(SMALLEST_VARIANCE))
+        size = len(features)
+        smaller = self.start(size, 1.0)
+        smaller[0, :size] = self.mean(memory)[features]
+        smaller[2, :size] = diagonal**2
+        smaller[3:, :size] = np.tril((triangle / diagonal).T, -1) + np.eye(size)
+        return smaller
 
     def variances(self, memory: Array, prior: float) -> Array:
         # In slices, so that nothing of the size of Sigma is made.

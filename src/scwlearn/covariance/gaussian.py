@@ -85,6 +85,15 @@ class Gaussian:
         memory = self.covariance.reorder(self.memory, order)
         return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
 
+    def marginal(self, features: NDArray[np.int64]) -> Gaussian:
+        """The model of these features alone, in this order."""
+        scalars = self.scalars.copy()
+        memory = self.covariance.marginal(self.memory, features)
+        other = Gaussian(self.covariance, self.initial_variance, memory, scalars)
+        if scalars[NORM2] > 0:
+            scalars[[NORM2, NORM2_PEAK]] = other.mean @ other.mean
+        return other
+
     def weights(self) -> Array:
         """mu."""
         weights: Array = self.mean * self.scalars[MEAN_SCALE]

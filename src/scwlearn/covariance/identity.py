@@ -43,6 +43,9 @@ class Identity:
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
         return memory[order]
 
+    def marginal(self, memory: Array, features: NDArray[np.int64]) -> Array:
+        return memory[features]
+
     def variances(self, memory: Array, prior: float) -> Array:
         return np.full(len(memory), prior)
 

@@ -302,6 +302,7 @@ NB_MODULE(_native, module) {
                "Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.");
     module.def("score_rows", &score_rows, "covariance"_a, "entries"_a, "scalars"_a, "values"_a, "indices"_a.none(),
                "offsets"_a.none(), "width"_a, "intercept"_a, "scores"_a.noconvert(), "mu.x for each row; whether all of them are finite.");
+    bind_vocabulary(module);
     bind_one(module);
     bind_libsvm(module);
     bind_many(module);

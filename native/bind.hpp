@@ -89,6 +89,7 @@ const ScaleLoops& scale_loops_in_use();
 const MultiBlockLoops& multi_block_loops_in_use();
 
 // The other files' parts of the module.
+void bind_vocabulary(nb::module_& module);
 void bind_one(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_many(nb::module_& module);

@@ -4,14 +4,13 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bind_example.hpp"
-#include "bind_names.hpp"
-#include "scan.hpp"
+#include "bind_vocabulary.hpp"
 
 using namespace nanobind::literals;
 
@@ -19,36 +18,38 @@ namespace scwlearn {
 
 namespace {
 
-// A dict as a compressed sparse row, and the names in it that are new, in the order of their features.
-struct Example {
-    std::vector<std::int64_t> indices;
-    std::vector<double> values;
-    std::vector<nb::object> new_names;
-    std::vector<std::pair<std::int64_t, double>> in_order;  // scratch
+using Scores = nb::ndarray<double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 
-    // By index: the loop for a full covariance relies on it, the others sum in any order.
-    void sort() {
-        in_order.clear();
-        for (std::size_t i = 0; i < values.size(); ++i) in_order.emplace_back(indices[i], values[i]);
-        std::sort(in_order.begin(), in_order.end());
-        for (std::size_t i = 0; i < values.size(); ++i) std::tie(indices[i], values[i]) = in_order[i];
+// An example to read into, taken from where it is kept for the next call. A call that comes while the user's code runs
+// finds nothing kept, and makes its own.
+class Scratch {
+public:
+    explicit Scratch(std::unique_ptr<Example>& kept) : kept_(kept), example_(std::move(kept)) {
+        if (!example_) example_ = std::make_unique<Example>();
     }
+    ~Scratch() {
+        example_->clear();
+        kept_ = std::move(example_);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
 
-    void clear() {
-        indices.clear();
-        values.clear();
-        new_names.clear();
-    }
+    Example& operator*() const noexcept { return *example_; }
+
+private:
+    std::unique_ptr<Example>& kept_;
+    std::unique_ptr<Example> example_;
 };
 
 // A rule and a model, ready for one example after the other: nothing is looked up or allocated for each.
 class OneByOne {
 public:
-    // `names` says which feature a name is. It is empty, and stays so, where examples are vectors.
-    OneByOne(HeldRule rule, HeldModel model, nb::dict names, bool intercept)
+    // The vocabulary is None where examples are vectors.
+    OneByOne(HeldRule rule, HeldModel model, nb::object vocabulary, bool intercept)
         : rule_(std::move(rule)),
           model_(std::move(model)),
-          names_(std::move(names), model_.size - intercept),
+          owner_(std::move(vocabulary)),
+          vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)),
           intercept_(intercept) {
         require(model_.size >= (intercept ? 1 : 0), "mean has the wrong length");
         work_.resize(static_cast<std::size_t>(work_entries(model_.kind, model_.size, 1)));
@@ -68,48 +69,81 @@ public:
         return w == 0.0 ? score_row(row) : learn_row(row, y, w);
     }
 
-    double score_named(const nb::dict& x) {
-        Example example = std::move(scratch_);
-        read<false>(x, example);
-        const std::int64_t offsets[] = {0, static_cast<std::int64_t>(example.values.size())};
-        const double score = score_row(row_of(example, offsets));
-        keep(example);
-        return score;
-    }
+    double score_named(const nb::dict& x) { return score_named(x, -1); }
 
     // Nothing where the model has no room for the new names.
     std::optional<double> learn_named(const nb::dict& x, double y, double w) {
-        const Turn turn(learning_);
         check_label(y);
         check_weight(w);
-        if (w == 0.0) return score_named(x);
-        Example example = std::move(scratch_);
-        const std::int64_t known = read<true>(x, example);
-        const auto count_new = static_cast<std::int64_t>(example.new_names.size());
-        if (count_new > width() - known) return std::nullopt;
-        if (model_.kind == kFull) example.sort();
-        const std::int64_t offsets[] = {0, static_cast<std::int64_t>(example.values.size())};
-        double score;
-        try {
-            for (std::int64_t i = 0; i < count_new; ++i) names_.add(example.new_names[i], known + i);
-            score = learn_row(row_of(example, offsets), y, w);
-        } catch (...) {
-            for (const nb::object& name : example.new_names) names_.remove(name);
-            throw;
-        }
-        keep(example);
-        return score;
+        return learn_named(x, y, w, -1);
     }
+
+    void score_list(const nb::tuple& rows, const Scores& scores) {
+        require(scores.size() == rows.size(), "one score for each row");
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const nb::handle x = rows[row];
+            if (!PyDict_Check(x.ptr())) vocabulary().check(rows);
+            scores(row) = score_named(nb::borrow<nb::dict>(x), static_cast<std::int64_t>(row));
+        }
+    }
+
+    std::size_t learn_list(const nb::tuple& rows, const Labels& labels, const std::optional<ReadOnly>& weights,
+                           std::size_t first, const Scores& scores) {
+        require(labels.size() == rows.size() && scores.size() == rows.size(), "one label and one score for each row");
+        require(!weights || weights->size() == rows.size(), "one weight for each row");
+        const std::size_t end = std::min(rows.size(), first + kRowsAtOnce);
+        for (std::size_t row = first; row < end; ++row) {
+            const double w = weights ? weights->data()[row] : 1.0;
+            const auto score =
+                learn_named(nb::borrow<nb::dict>(rows[row]), labels(row), w, static_cast<std::int64_t>(row));
+            if (!score) return row;
+            scores(row) = *score;
+        }
+        return end;
+    }
+
+    nb::object owner() const { return owner_; }
 
     // For Python's garbage collector: a rule or a name of the user's own may hold on to the learner that holds this.
     int visit(visitproc visit, void* arg) const {
         Py_VISIT(rule_.function().ptr());
-        Py_VISIT(names_.features().ptr());
+        Py_VISIT(owner_.ptr());
         return 0;
     }
 
 private:
+    // So few that other threads and Ctrl-C have their turn soon.
+    static constexpr std::size_t kRowsAtOnce = 4096;
+
     std::int64_t width() const noexcept { return model_.size - intercept_; }
+
+    Vocabulary& vocabulary() const {
+        require(vocabulary_ != nullptr, "there is no vocabulary");
+        return *vocabulary_;
+    }
+
+    double score_named(const nb::dict& x, std::int64_t row) {
+        const Scratch scratch(scratch_);
+        Example& example = *scratch;
+        vocabulary().read<Purpose::score>(x, width(), row, example);
+        const std::int64_t offsets[] = {0, example.count()};
+        return score_row(row_of(example, offsets));
+    }
+
+    std::optional<double> learn_named(const nb::dict& x, double y, double w, std::int64_t row) {
+        const Turn turn(learning_);
+        if (w == 0.0) return score_named(x, row);
+        const Scratch scratch(scratch_);
+        Example& example = *scratch;
+        vocabulary().read<Purpose::learn>(x, width(), row, example);
+        if (example.known + example.count_new() > width()) return std::nullopt;
+        if (model_.kind == kFull) example.sort();
+        const std::int64_t offsets[] = {0, example.count()};
+        Vocabulary::Adding adding(*vocabulary_, example);
+        const double score = learn_row(row_of(example, offsets), y, w);
+        adding.keep();
+        return score;
+    }
 
     static void check_label(double y) {
         if (y != 1.0 && y != -1.0) refuse("a learner's labels are -1 and +1, got y = %R", nb::float_(y));
@@ -142,61 +176,14 @@ private:
         return trace[0];
     }
 
-    // For the next call. One that comes while user code runs finds nothing kept, and makes its own.
-    void keep(Example& example) {
-        example.clear();
-        scratch_ = std::move(example);
-    }
-
-    // Writes what x says into the example; says how many names are known. A value of 0 says nothing, nor does a new name
-    // to whoever does not learn.
-    template <bool kLearn>
-    std::int64_t read(const nb::dict& x, Example& example) {
-        const std::int64_t known = names_.count();
-        const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
-        PyObject *key, *number;
-        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &number);) {
-            // Held on to, because a name or a value of the user's own class may run any code, and change the dict.
-            const nb::object name = nb::borrow(key);
-            const double value = PyFloat_CheckExact(number) && acceptable(PyFloat_AS_DOUBLE(number))
-                                     ? PyFloat_AS_DOUBLE(number)
-                                     : value_of(name, nb::borrow(number));
-            std::int64_t feature = value == 0.0 ? -1 : names_.find(name);
-            if (PyDict_GET_SIZE(x.ptr()) != size) throw nb::value_error("x changed while it was read");
-            if (value == 0.0) continue;
-            if (feature < 0) {
-                if constexpr (!kLearn) continue;
-                feature = known + static_cast<std::int64_t>(example.new_names.size());
-                example.new_names.push_back(name);
-            }
-            example.indices.push_back(feature);
-            example.values.push_back(value);
-        }
-        return known;
-    }
-
-    static double value_of(const nb::object& name, const nb::object& number) {
-        const double value = PyFloat_AsDouble(number.ptr());
-        if (value == -1.0 && PyErr_Occurred()) {
-            if (PyErr_ExceptionMatches(PyExc_TypeError))
-                PyErr_Format(PyExc_TypeError, "x[%R] must be a number, got %R", name.ptr(), number.ptr());
-            nb::raise_python_error();
-        }
-        if (!acceptable(value)) {
-            PyErr_Format(PyExc_ValueError, "x[%R] = %R; every value must be finite and at most 1e+150 in size",
-                         name.ptr(), number.ptr());
-            nb::raise_python_error();
-        }
-        return value;
-    }
-
     HeldRule rule_;
     HeldModel model_;
-    Names names_;
+    nb::object owner_;  // of the vocabulary
+    Vocabulary* vocabulary_;
     bool intercept_;
     bool learning_ = false;
     std::vector<double> work_;
-    Example scratch_;
+    std::unique_ptr<Example> scratch_ = std::make_unique<Example>();
 };
 
 int visit(PyObject* self, visitproc visit, void* arg) {
@@ -211,17 +198,26 @@ PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nu
 void bind_one(nb::module_& module) {
     nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kSlots),
                          "A rule and a model, ready for one example after the other.")
-        .def(nb::init<HeldRule, HeldModel, nb::dict, bool>(), "rule"_a, "model"_a, "names"_a, "intercept"_a)
+        .def(nb::init<HeldRule, HeldModel, nb::object, bool>(), "rule"_a, "model"_a, "vocabulary"_a.none(),
+             "intercept"_a,
+             nb::sig("def __init__(self, rule: Rule, model: Model, vocabulary: Vocabulary | None, intercept: bool)"
+                     " -> None"))
+        .def_prop_ro("vocabulary", &OneByOne::owner, nb::sig("def vocabulary(self) -> Vocabulary"))
         // Arguments that cannot be passed by name make a call cheaper.
         .def("score", &OneByOne::score, nb::sig("def score(self, x: object, /) -> float"), "mu.x of a float64 vector.")
         .def("learn", &OneByOne::learn, nb::sig("def learn(self, x: object, y: float, w: float, /) -> float"),
              "Learn from a float64 vector; its score before.")
-        .def("score_named", &OneByOne::score_named, nb::sig("def score_named(self, x: dict, /) -> float"),
-             "mu.x of a dict.")
-        .def("learn_named", &OneByOne::learn_named,
+        .def("score_named", nb::overload_cast<const nb::dict&>(&OneByOne::score_named),
+             nb::sig("def score_named(self, x: dict, /) -> float"), "mu.x of a dict.")
+        .def("learn_named", nb::overload_cast<const nb::dict&, double, double>(&OneByOne::learn_named),
              nb::sig("def learn_named(self, x: dict, y: float, w: float, /) -> float | None"),
              "Learn from a dict; its score before. Adds new names, or returns None where the model has no room for "
-             "them.");
+             "them.")
+        .def("score_list", &OneByOne::score_list, "rows"_a, "scores"_a.noconvert(), "mu.x of each of some dicts.")
+        .def("learn_list", &OneByOne::learn_list, "rows"_a, "labels"_a, "weights"_a.none(), "first"_a,
+             "scores"_a.noconvert(),
+             "Learn from dicts that have been checked, from the first one given on, and write their scores before; how "
+             "far it came: to one that the model has no room for, to the end, or as far as one call should go.");
 }
 
 }  // namespace scwlearn

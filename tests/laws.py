@@ -40,11 +40,19 @@ def counted(learner):
 
 
 def state(learner):
-    """Everything that a learner knows, bit for bit."""
+    """The model and the counts, bit for bit."""
     gaussian = learner.gaussian
     if gaussian is None:
         return None, counted(learner)
     return gaussian.mean.tobytes(), gaussian.spread.tobytes(), gaussian.scalars.tobytes(), counted(learner)
+
+
+def everything(learner):
+    """The same with all that it knows of names."""
+    if learner.vocabulary is None:
+        return state(learner), None
+    most, hashed, key_type, names, slots = learner.vocabulary.__getstate__()
+    return state(learner), (most, hashed, key_type, list(names.items()), slots)
 
 
 def assert_same(one, other):
@@ -102,29 +110,6 @@ def one_example_is_a_batch_of_one(new, x, y):
         assert vectors.learn_one(row, label) == pytest.approx(before, rel=1e-9, abs=1e-9)
         batches.learn(row[np.newaxis], [label])
         assert_same(vectors, batches)
-
-
-@law
-def named_features_are_sparse_rows(new, x, y):
-    named, rows = new(), new()
-    known = []
-    for row, label in zip(x, y, strict=True):
-        present = np.flatnonzero(row)
-        example = {f"feature {i}": row[i] for i in present[::-1]}
-        expected = np.array([row[i] for i in known])
-        if known:
-            score = expected @ named.gaussian.weights()[: len(known)]
-            score += named.gaussian.weights()[-1] if named.intercept else 0.0
-            assert named.score_one(example) == pytest.approx(score, rel=1e-9, abs=1e-9)
-        known += [i for i in present[::-1] if i not in known]
-        named.learn_one(example, label)
-    assert list(named.names) == [f"feature {i}" for i in known]
-    rows.learn(sparse.csr_array(x[:, known]), y)
-    weights = named.gaussian.weights()
-    kept = [*range(len(known)), *([len(weights) - 1] if named.intercept else [])]
-    np.testing.assert_allclose(weights[kept], rows.gaussian.weights(), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(sigma(named)[np.ix_(kept, kept)], sigma(rows), rtol=0, atol=1e-8)
-    assert counted(named) == counted(rows)
 
 
 @law

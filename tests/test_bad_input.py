@@ -219,13 +219,14 @@ def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
 
 @pytest.mark.parametrize("rows", [3, 60])
 def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch):
+    from scwlearn import _native
     from scwlearn import learner as module
 
     learner = scwlearn.Learner("arow", covariance="diagonal")
     learner.learn(*hashed(5, 1))
 
     def interrupted(*arguments):
-        module._native.learn_rows(*arguments)
+        _native.learn_rows(*arguments)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "learn_rows", interrupted)

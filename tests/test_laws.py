@@ -1,4 +1,4 @@
-"""Every rule in the registry, with every covariance, keeps the laws of laws.py."""
+"""Every rule in the registry, with every covariance, keeps the laws of laws.py and laws_of_dicts.py."""
 
 from functools import partial
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
+import laws_of_dicts  # noqa: F401
 from laws import LAWS, draw_examples
 from scwlearn import Learner
 from scwlearn.covariance import COVARIANCES

@@ -160,6 +160,7 @@ DIFFERENT = {
     "covariance": (lambda: Learner("scw1", covariance="diagonal"), "covariance: auto and diagonal"),
     "intercept": (lambda: Learner("scw1", intercept=True), "intercept: False and True"),
     "prior": (lambda: Learner("scw1", initial_variance=2.0), "initial_variance: 1.0 and 2.0"),
+    "bound": (lambda: Learner("scw1", max_features=8), "max_features: None and 8"),
     "kind": (lambda: KernelLearner("scw1"), "kind: Learner and KernelLearner"),
 }
 

@@ -367,6 +367,13 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(name, multi_clas
     assert (new.n_classes, new.gaussians, new.parameters["C"]) == (2, None, 3.0)
 
 
+def test_a_binary_learner_from_dicts_is_refused():
+    binary = Learner("scw1")
+    binary.learn_one({"a": 1.0}, 1)
+    with pytest.raises(ValueError, match="learned from features with names; several classes take none with names"):
+        MultiLearner.from_binary(binary)
+
+
 def test_a_joint_pair_that_was_a_binary_romma_knows_its_length():
     x, y = examples(2)
     binary = Learner("romma", initial_variance=0.5)

@@ -13,6 +13,8 @@ SMALLEST_WEIGHT: float = 1e-100
 
 LARGEST_WEIGHT: float = 1e+100
 
+SMALLEST_VARIANCE: float = 1e-200
+
 LARGEST_BLOCK: int = 4096
 
 MOST_THREADS: int = 256
@@ -64,10 +66,64 @@ def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='
 def score_rows(covariance: str, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
     """mu.x for each row; whether all of them are finite."""
 
+class Vocabulary:
+    """
+    The names of the features of dicts, apart from what is learned of them.
+    """
+
+    def __init__(self, max_features: int | None = None, hashed: bool = False) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def max_features(self) -> int | None: ...
+
+    @property
+    def hashed(self) -> bool: ...
+
+    @property
+    def key_type(self) -> type | None:
+        """What all keys are; None before the first."""
+
+    @property
+    def names(self) -> dict:
+        """
+        The feature of each name, to be read only; of hashed ones, those that hold a slot.
+        """
+
+    @property
+    def features(self) -> dict[int, tuple[object, bool]]:
+        """The name of each feature, and whether it shares it with others."""
+
+    def read(self, x: dict) -> tuple[list[int], list[float], list]:
+        """
+        The features of an example, their values, and the names among them that are new. Changes nothing.
+        """
+
+    def check(self, rows: tuple) -> None:
+        """Raise what there is to say against the examples; nothing changes."""
+
+    def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:
+        """A vocabulary with these features only, in this order."""
+
+    def united(self, other: Vocabulary) -> Vocabulary:
+        """
+        A vocabulary with the names of the other behind those of this one, perhaps more than max_features.
+        """
+
+    def __getstate__(self) -> tuple: ...
+
+    def __setstate__(self, arg: tuple, /) -> None: ...
+
+    def __copy__(self) -> Vocabulary: ...
+
 class OneByOne:
     """A rule and a model, ready for one example after the other."""
 
-    def __init__(self, rule: Rule, model: Model, names: dict, intercept: bool) -> None: ...
+    def __init__(self, rule: Rule, model: Model, vocabulary: Vocabulary | None, intercept: bool) -> None: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
 
     def score(self, x: object, /) -> float:
         """mu.x of a float64 vector."""
@@ -81,6 +137,14 @@ class OneByOne:
     def learn_named(self, x: dict, y: float, w: float, /) -> float | None:
         """
         Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
+        """
+
+    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """mu.x of each of some dicts."""
+
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+        """
+        Learn from dicts that have been checked, from the first one given on, and write their scores before; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
         """
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[str, int, int, bytes]]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn import _native
 from scwlearn._native import learn_rows, score_rows, work_entries
 from scwlearn.batches import (
     Batch,
     BatchBlock,
     Costs,
-    as_vector,
     auto_covariance,
     by_block,
     go_through,
@@ -32,6 +31,7 @@ from scwlearn.data.rows import Rows, as_rows
 from scwlearn.memory import memory_for
 from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, check_floor
 from scwlearn.rules import Rule
+from scwlearn.single import NOTHING_HELD, SingleExamples, checked_bound
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
@@ -39,15 +39,8 @@ Array = NDArray[np.float64]
 # Few enough that Ctrl-C is answered at once.
 _ROWS_SCORED_AT_ONCE = 2**18
 
-# A learner from dicts starts with room for so many names.
-_ROOM_FOR_NAMES = 16
 
-# What a learner holds ready for single examples, and what that is made from.
-_NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
-_HELD_FROM = frozenset({"rule", "parameters", "intercept", "variance_floor", "gaussian", "names", "_tally"})
-
-
-class Learner:
+class Learner(SingleExamples):
     """An algorithm at work, on labels -1 and +1.
 
     Learns from matrices with one example a row, from vectors, or from dicts of named features.
@@ -67,6 +60,13 @@ class Learner:
     variance_floor : float
         The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams
         that change (docs/drift.md).
+    max_features : int or None
+        How many named features there may be, for learning from dicts; None for any number.
+    overflow : {"drop", "hash"}
+        What becomes of names for which that leaves no room. "drop" makes room: the features of the largest variance
+        (of equal ones the smallest weight, then the oldest) go back to the prior and are forgotten. "hash" keeps
+        exactly max_features weights and hashes all names into them, with a sign, as scikit-learn's FeatureHasher does;
+        names of the same weight share it.
     **parameters : float
         The rule's own.
 
@@ -78,10 +78,6 @@ class Learner:
     Counts(seen=2, mistakes=0, updates=2)
     """
 
-    # The model held ready for single examples, with names or without: a call has nothing to look up or to compare.
-    _named: _native.OneByOne | None = None
-    _plain: _native.OneByOne | None = None
-
     def __init__(
         self,
         rule: str | Rule | OwnRule = "scw1",
@@ -90,6 +86,8 @@ class Learner:
         intercept: bool = False,
         initial_variance: float = 1.0,
         variance_floor: float = 0.0,
+        max_features: int | None = None,
+        overflow: str = "drop",
         **parameters: float,
     ) -> None:
         #: The rule's parameters, to be read only; `with_parameters` takes others.
@@ -98,22 +96,11 @@ class Learner:
         self.intercept = flag("intercept", intercept)
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.variance_floor = check_floor(variance_floor, self.rule, covariance)
-        self.gaussian: Gaussian | None = None
-        #: The features by name, to be read only; None for a learner that does not learn from dicts.
-        self.names: dict[Any, int] | None = None
+        self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
+        self.gaussian = None
+        self.vocabulary = None
         # Rows, mistakes and updates, where the native loop adds to them.
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _HELD_FROM and self.__dict__.get(name) is not value:
-            # What is held was made for what the learner was until now.
-            self.__dict__.update(_NOTHING_HELD)
-        super().__setattr__(name, value)
-
-    @property
-    def counts(self) -> Counts:
-        """What this learner has gone through so far."""
-        return Counts(*self._tally.tolist())
 
     @property
     def n_features(self) -> int | None:
@@ -122,7 +109,7 @@ class Learner:
 
     def with_parameters(self, parameters: dict[str, float]) -> Learner:
         """A learner on the same model, in the same memory, with other values of the rule's parameters."""
-        if self.names is not None:
+        if self.vocabulary is not None:
             raise ValueError(
                 "a learner from dicts cannot share its memory, which grows with its names; copy it instead"
             )
@@ -139,13 +126,13 @@ class Learner:
         # A copy that shared its memory would learn for both.
         other = self._twin()
         other.gaussian = None if self.gaussian is None else self.gaussian.copy()
-        other.names = None if self.names is None else self.names.copy()
+        other.vocabulary = copy(self.vocabulary)
         other._tally = self._tally.copy()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         # What is held for the next example points into memory of this process.
-        return self.__dict__ | _NOTHING_HELD
+        return self.__dict__ | NOTHING_HELD
 
     def learn(
         self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
@@ -190,46 +177,13 @@ class Learner:
         parts = by_block(rows, per_row, lambda block: gaussian.margin_variances(with_constant(block, self.intercept)))
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def score_one(self, x: ArrayLike | dict[Any, float]) -> float:
-        """mu.x for a single example: a vector, or a dict of named features, of which those never seen count nothing."""
-        if isinstance(x, dict):
-            return (self._named or self._hold(named=True)).score_named(x)
-        return (self._plain or self._hold(named=False)).score(as_vector(x))
-
-    def learn_one(self, x: ArrayLike | dict[Any, float], y: float, w: float = 1.0) -> float:
-        """Learn from a single example of weight w, a vector or a dict of named features; its score before.
-
-        New names make the model larger. All or nothing, as `learn`.
-
-        Examples
-        --------
-        >>> from scwlearn import Learner
-        >>> learner = Learner("scw1")
-        >>> learner.learn_one({"free": 1, "offer": 2}, 1)
-        0.0
-        >>> learner.learn_one({"meeting": 1, "offer": 1}, -1) > 0
-        True
-        >>> learner.score_one({"free": 1}) > 0 > learner.score_one({"meeting": 1})
-        True
-        """
-        if isinstance(x, dict):
-            score = one.learn_named(x, y, w) if (one := self._named) else None
-            return self._learn_new_names(x, y, w) if score is None else score
-        vector = as_vector(x)
-        if self.gaussian is None:
-            # The first example decides how many features there are, and is checked as a batch is.
-            self._learn(vector[np.newaxis], [y], None, [w], None)
-            return 0.0
-        return (self._plain or self._hold(named=False)).learn(vector, y, w)
-
     def widen(self, n_features: int) -> None:
         """Make room for features never seen before, after the known ones."""
         gaussian = self._fitted()
         known = gaussian.size - self.intercept
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        with _memory_for(gaussian.covariance, n_features + self.intercept):
-            self.gaussian = gaussian.widened(known, n_features - known)
+        self.gaussian = self._widened(gaussian, n_features - known)
 
     def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
         """Learn from one batch of sparse rows after the other, as `read_libsvm` gives them; what happened on the way.
@@ -322,6 +276,14 @@ class Learner:
         with _memory_for(covariance, size):
             return Gaussian.prior(covariance, size, self.initial_variance)
 
+    def _widened(self, gaussian: Gaussian, count: int) -> Gaussian:
+        with _memory_for(gaussian.covariance, gaussian.size + count):
+            return gaussian.widened(gaussian.size - self.intercept, count)
+
+    def _learn_first(self, vector: Array, y: float, w: float) -> None:
+        # Checked as a batch is.
+        self._learn(vector[np.newaxis], [y], None, [w], None)
+
     def _prior_for(self, rows: Rows) -> Gaussian:
         gaussian = self._prior(rows.width)
         if gaussian.covariance.name == "full":
@@ -330,51 +292,6 @@ class Learner:
 
     def _covariance_for(self, width: int, named: bool) -> str:
         return auto_covariance(self.rule, width, named=named) if self.covariance == "auto" else self.covariance
-
-    def _check_kind(self, *, named: bool) -> None:
-        if self.gaussian is not None and named != (self.names is not None):
-            known = "without names" if self.names is None else "with names"
-            raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
-
-    def _learn_new_names(self, x: dict[Any, float], y: float, w: float) -> float:
-        """Learn from a dict for whose names there is no room yet."""
-        before, seen = (self.gaussian, self.names), self.counts.seen
-        try:
-            if self.gaussian is None:
-                self.gaussian, self.names = self._prior(_ROOM_FOR_NAMES, named=True), {}
-            while (score := (self._named or self._hold(named=True)).learn_named(x, y, w)) is None:
-                self._make_room(len(x))
-        except BaseException:
-            # Ctrl-C may come after the example, whose names are known by then.
-            if self.counts.seen == seen:
-                self.gaussian, self.names = before
-            raise
-        return score
-
-    def _make_room(self, wanted: int) -> None:
-        """Widen the model for at least so many names more; by half, so that a stream is copied a few times only."""
-        known = self.n_features or 0
-        self.widen(max(known + known // 2, len(self.names or ()) + wanted))
-
-    def _hold(self, *, named: bool) -> _native.OneByOne:
-        """The model as it is now, held ready for single examples, with names or without."""
-        self._check_kind(named=named)
-        self.gaussian = self._fitted().writable()
-        self._tally = np.require(self._tally, requirements="W")
-        names = {} if self.names is None else self.names
-        one = _native.OneByOne(
-            native_rule(self.rule, self.parameters),
-            self.gaussian.native(self._tally, self.variance_floor),
-            names,
-            self.intercept,
-        )
-        self.__dict__["_named" if named else "_plain"] = one
-        return one
-
-    def _fitted(self) -> Gaussian:
-        if self.gaussian is None:
-            raise ValueError("this learner has not learned from any row yet")
-        return self.gaussian
 
 
 def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:

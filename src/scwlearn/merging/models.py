@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import Any, TypeVar
 
 import numpy as np
 
+from scwlearn._native import Vocabulary
 from scwlearn.called import OwnRule
 from scwlearn.covariance import Gaussian
 from scwlearn.learner import Learner
 from scwlearn.memory import memory_for
 from scwlearn.merging.gaussians import check_models, check_rule, check_same, check_weights, merge_gaussians
 from scwlearn.rules import Rule
+from scwlearn.single import most_certain
 
 Model = TypeVar("Model")
 #: Features by name, as learners know them.
@@ -23,6 +26,9 @@ Names = dict[Any, int]
 # With a full Sigma bcm can be repeated for these; the steps of the others become larger than what they say they have
 # learned, and their sums run away (docs/merging.md has the measurements).
 _MERGED_AGAIN_BY_BCM = frozenset({"arow", "nherd", "scw1", "scw2"})
+
+# What learners must have in common.
+_SETTINGS = ("rule", "parameters", "covariance", "intercept", "initial_variance", "max_features", "overflow")
 
 
 def merge(
@@ -36,7 +42,8 @@ def merge(
 
     The models are of one kind, with the same settings, and began from the same prior. They are not changed. Features
     are united, by name where they have names, else by number: a model knows what it has not met as the prior does.
-    Counts and rounds are added. The result can go on learning.
+    Where that makes more than `max_features`, the least certain of them are dropped. Counts and rounds are added. The
+    result can go on learning.
 
     With L = Sigma^-1, what each has learned over the prior, dL_k = L_k - L_0, and the weights w_k:
 
@@ -117,39 +124,52 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, how: How
     if prior is not None:
         everyone["prior"] = prior
     for title, model in everyone.items():
-        for setting in ("rule", "parameters", "covariance", "intercept", "initial_variance"):
+        for setting in _SETTINGS:
             check_same(setting, getattr(first, setting), getattr(model, setting), "models[0]", title)
     together = first._twin()
     before = np.zeros_like(first._tally) if prior is None else prior._tally
     together._tally = sum((model._tally - before for model in models), before)
     taught = {title: model for title, model in everyone.items() if model.gaussian is not None}
     if taught:
-        together.names = _united_names(taught)
-        gaussians = _arranged([*everyone.values()], together.names)
-        together.gaussian = how.merge(first.rule, gaussians[: len(models)], None if prior is None else gaussians[-1])
+        vocabulary = _united_names(taught)
+        gaussians = _arranged([*everyone.values()], vocabulary)
+        gaussian = how.merge(first.rule, gaussians[: len(models)], None if prior is None else gaussians[-1])
+        together.gaussian, together.vocabulary = _bounded(gaussian, vocabulary, first.intercept)
     return together
 
 
-def _united_names(taught: dict[str, Learner]) -> Names | None:
+def _united_names(taught: dict[str, Learner]) -> Vocabulary | None:
     """All names, in the order in which the models met them; None if the features have none."""
-    (known, first), *others = taught.items()
-    for title, model in others:
-        check_same("kind of features", _kind(first), _kind(model), known, title)
-    if first.names is None:
+    kinds = {title: "without names" if model.vocabulary is None else "with names" for title, model in taught.items()}
+    _check_all_same("kind of features", kinds)
+    vocabularies = {title: model.vocabulary for title, model in taught.items() if model.vocabulary is not None}
+    if not vocabularies:
         return None
-    names = first.names.copy()
-    for _, model in others:
-        for name in model.names or ():
-            names.setdefault(name, len(names))
-    return names
+    # One that has met no key yet agrees with all.
+    types = {title: one.key_type for title, one in vocabularies.items() if one.key_type is not None}
+    _check_all_same("type of keys", types)
+    first, *others = vocabularies.values()
+    return reduce(Vocabulary.united, others, copy(first))
 
 
-def _kind(learner: Learner) -> str:
-    return "without names" if learner.names is None else "with names"
+def _check_all_same(what: str, found: dict[str, Any]) -> None:
+    for title, value in found.items():
+        first = next(iter(found))
+        check_same(what, found[first], value, first, title)
 
 
-def _arranged(learners: Sequence[Learner], names: Names | None) -> list[Gaussian]:
+def _bounded(gaussian: Gaussian, vocabulary: Vocabulary | None, intercept: bool) -> tuple[Gaussian, Vocabulary | None]:
+    """The model without the features, if any, that are too many for its vocabulary."""
+    if vocabulary is None or vocabulary.max_features is None or len(vocabulary) <= vocabulary.max_features:
+        return gaussian, vocabulary
+    too_many = len(vocabulary) - vocabulary.max_features
+    return most_certain(gaussian, vocabulary, gaussian.size - intercept, too_many)
+
+
+def _arranged(learners: Sequence[Learner], vocabulary: Vocabulary | None) -> list[Gaussian]:
     """The Gaussians over the same features; of those that have learned nothing, the prior."""
+    # Names that are hashed have their places.
+    names = None if vocabulary is None or vocabulary.hashed else vocabulary.names
     gaussians = [learner.gaussian for learner in learners]
     taught = next(gaussian for gaussian in gaussians if gaussian is not None)
     intercept = learners[0].intercept

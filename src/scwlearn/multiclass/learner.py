@@ -126,7 +126,10 @@ class MultiLearner:
         """Two classes that say what a binary learner says: class 0 is its label -1, class 1 its label +1.
 
         Joint: weights -mu/2 and +mu/2, each with its Sigma; one versus rest: -mu and +mu. Its counts are kept.
+        One that has learned from dicts is refused.
         """
+        if learner.vocabulary is not None:
+            raise ValueError("this learner has learned from features with names; several classes take none with names")
         several: dict[str, Any] = {"multi_class": multi_class, "shared_covariance": shared_covariance, "rivals": rivals}
         how: dict[str, Any] = {name: getattr(learner, name) for name in ("covariance", "intercept", "initial_variance")}
         how |= learner.parameters

@@ -1,0 +1,93 @@
+"""The promises that every learner keeps about dicts, as laws: see laws.py."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from laws import counted, everything, law, sigma
+
+
+@law
+def named_features_are_sparse_rows(new, x, y):
+    named, rows = new(), new()
+    known = []
+    for row, label in zip(x, y, strict=True):
+        present = np.flatnonzero(row)
+        example = {f"feature {i}": row[i] for i in present[::-1]}
+        expected = np.array([row[i] for i in known])
+        if known:
+            score = expected @ named.gaussian.weights()[: len(known)]
+            score += named.gaussian.weights()[-1] if named.intercept else 0.0
+            assert named.score_one(example) == pytest.approx(score, rel=1e-9, abs=1e-9)
+        known += [i for i in present[::-1] if i not in known]
+        named.learn_one(example, label)
+    assert list(named.names) == [f"feature {i}" for i in known]
+    rows.learn(sparse.csr_array(x[:, known]), y)
+    weights = named.gaussian.weights()
+    kept = [*range(len(known)), *([len(weights) - 1] if named.intercept else [])]
+    np.testing.assert_allclose(weights[kept], rows.gaussian.weights(), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sigma(named)[np.ix_(kept, kept)], sigma(rows), rtol=0, atol=1e-8)
+    assert counted(named) == counted(rows)
+
+
+def as_dicts(x, y):
+    """Examples with zeros left out, and a word and a bag of words, of which new ones keep coming."""
+    for i, (row, label) in enumerate(zip(x, y, strict=True)):
+        words = [f"word {j}" for j in np.flatnonzero(row > 0)]
+        numbers = {f"feature {j}": row[j] for j in np.flatnonzero(row)}
+        yield {"place": f"{i // 5}"} | numbers | {"words": words + words[:1]}, label
+
+
+def by_hand(example):
+    """The same in numbers alone."""
+    numbers = {}
+    for key, value in example.items():
+        for word in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
+            numbers[f"{key}={word}"] = numbers.get(f"{key}={word}", 0) + 1
+        if isinstance(value, float):
+            numbers[key] = value
+    return numbers
+
+
+def one_by_one(learner, examples):
+    scores = [learner.learn_one(example, label) for example, label in examples]
+    return learner, scores
+
+
+@law
+def words_are_the_numbers_that_they_stand_for(new, x, y):
+    said, scores = one_by_one(new(), as_dicts(x, y))
+    spelled, others = one_by_one(new(), [(by_hand(example), label) for example, label in as_dicts(x, y)])
+    assert scores == others
+    assert everything(said) == everything(spelled)
+
+
+@law
+def many_dicts_are_one_by_one(new, x, y):
+    examples = [example for example, _ in as_dicts(x, y)]
+    weights = np.resize([1.0, 0.5, 0.0, 2.0], len(y))
+    for bound in ({}, {"max_features": 20}, {"max_features": 40, "overflow": "hash"}):
+        each, at_once, in_parts = new(**bound), new(**bound), new(**bound)
+        scores = [each.learn_one(*example) for example in zip(examples, y, weights, strict=True)]
+        assert at_once.learn_many(examples, y, weights).tolist() == scores
+        cut = len(y) // 3
+        for part in (slice(0, cut), slice(cut, cut), slice(cut, None)):
+            in_parts.learn_many(iter(examples[part]), y[part], weights[part])
+        assert everything(at_once) == everything(in_parts) == everything(each)
+        assert at_once.score_many(examples).tolist() == [each.score_one(example) for example in examples]
+        assert everything(at_once) == everything(each)
+
+
+@law
+def a_bound_that_is_not_reached_changes_nothing(new, x, y):
+    free, _ = one_by_one(new(), as_dicts(x, y))
+    for bound in (len(free.names), len(free.names) + 100):
+        bounded, _ = one_by_one(new(max_features=bound), as_dicts(x, y))
+        assert bounded.names == free.names
+        for of in (lambda learner: learner.gaussian.weights(), sigma):
+            kept = [*range(len(free.names)), *([-1] if free.intercept else [])]
+            if free.gaussian.covariance.name == "full":
+                # A full covariance of another size sums in another order.
+                np.testing.assert_allclose(of(bounded)[kept].T[kept], of(free)[kept].T[kept], rtol=0, atol=1e-8)
+            else:
+                assert np.array_equal(of(bounded)[kept].T[kept], of(free)[kept].T[kept])

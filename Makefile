@@ -2,7 +2,7 @@
 # make test    linters, types, import layers and the whole test suite
 # make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
 # The first two set up everything they need in .venv.
-# Also: make lint, sanitize, evaluation, calibration, docs, wheel, lock, clean.
+# Also: make lint, sanitize, evaluation, calibration, several-classes, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +19,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test lint sanitize bench evaluation calibration docs wheel lock clean
+.PHONY: demo test lint sanitize bench evaluation calibration several-classes docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -67,6 +67,12 @@ evaluation: $(VENV)/demo.stamp $(VENV)/package.stamp
 CALIBRATION ?=
 calibration: $(BENCH_VENV)/package.stamp
 	$(BENCH_VENV)/bin/python benchmarks/calibration.py --data-dir $(DATA) $(CALIBRATION)
+
+# Several classes, jointly or each against the rest, beside the peers, on data in DATA: a quarter of an hour.
+# Arguments: make several-classes CLASSES="--orders 1", CLASSES="--publish", CLASSES="--help".
+CLASSES ?=
+several-classes: $(VENV)/demo.stamp $(VENV)/package.stamp
+	$(BIN)/python benchmarks/several_classes.py --data-dir $(DATA) $(CLASSES)
 
 docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build

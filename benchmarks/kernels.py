@@ -1,4 +1,6 @@
-"""What kernels bring, what a budget costs, and that it keeps time and memory flat: the figures of docs/kernels.md."""
+"""What kernels bring, what a budget and several classes cost, and that a budget keeps time and memory flat: the figures
+of docs/kernels.md.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from sklearn.svm import SVC
 
 from scwlearn import SCW1, KernelAROW, KernelPA1, KernelPerceptron, KernelSCW1, Learner
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.kernel import KernelLearner
+from scwlearn.kernel import KernelLearner, KernelMultiLearner
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budget.png"
 BUDGETS = (100, 250, 500, 1000)
@@ -41,14 +43,19 @@ def checkerboard(rows: int, *, fields: int, extra: int, noise: float = 0.05) -> 
     return np.hstack([x, random.normal(0, 0.5, (rows, extra))]), y.astype(np.int8)
 
 
-def digits(directory: Path) -> None:
-    """One pass over the training part of usps, ten classes, then its test part."""
+def usps(directory: Path) -> list[Any]:
+    """The rows and labels of the training part and of the test part, 0 to 9."""
     parts = []
     for part in ("usps", "usps.t"):
         with lzma.open(directory / "usps" / f"{part}.libsvm.xz") as file:
             x, y = load_libsvm(cast(BinaryIO, file), n_features=256)
         parts += [x.toarray(), y]
-    x, y, x_test, y_test = parts
+    return parts
+
+
+def digits(directory: Path) -> None:
+    """One pass over the training part of usps, ten classes, then its test part."""
+    x, y, x_test, y_test = usps(directory)
     models: dict[str, Any] = {
         "SCW1, linear": SCW1(C=1.0),
         "KernelPerceptron": KernelPerceptron(),
@@ -74,7 +81,35 @@ def digits(directory: Path) -> None:
     print(f"| SVC(C=10), in batch | {1 - svc.score(x_test, y_test):.4f} | {time.perf_counter() - began:.1f} |\n")
 
 
-def mistake_rate(learner: Any, x: Any, y: NDArray[np.int8]) -> float:
+def several_classes(directory: Path) -> None:
+    """One pass over the ten classes of usps: jointly, one versus rest, and with ten learners that share nothing."""
+    x, y, x_test, y_test = usps(directory)
+    gamma = 1 / (x.shape[1] * x.var())
+    print("| one pass | mistakes on the way | test error | examples kept | seconds of processor |")
+    print("|---|---|---|---|---|")
+    for rule, budget in (("scw1", None), ("scw1", 500), ("scw1", 1500), ("arow", None), ("pa1", None)):
+        parameters = {} if rule == "arow" else {"C": 1.0}
+        how: dict[str, Any] = {"kernel_parameters": {"gamma": gamma}, "budget": budget, **parameters}
+        for kind in ("joint", "ovr", "ten learners"):
+            began = time.process_time()
+            if kind == "ten learners":
+                learners: list[Any] = [KernelLearner(rule, **how) for _ in range(10)]
+                for c, binary in enumerate(learners):
+                    binary.learn(x, np.where(y == c, 1, -1))
+                mistakes = ""
+            else:
+                learners = [KernelMultiLearner(rule, n_classes=10, multi_class=kind, **how)]
+                mistakes = f"{mistake_rate(learners[0], x, y):.4f}"
+            took = time.process_time() - began
+            scores = np.column_stack([learner.scores(x_test) for learner in learners])
+            wrong = np.mean(scores.argmax(axis=1) != y_test)
+            kept = sum(learner.support.count for learner in learners)
+            name = f"{rule}, {kind}" + (f", budget {budget}" if budget else "")
+            print(f"| {name} | {mistakes} | {wrong:.4f} | {kept} | {took:.1f} |", flush=True)
+    print()
+
+
+def mistake_rate(learner: Any, x: Any, y: NDArray[Any]) -> float:
     """Of one pass."""
     counts = learner.learn(x, y)
     return float(counts.mistakes / counts.seen)
@@ -156,3 +191,4 @@ if __name__ == "__main__":
     stream()
     budgets(directory)
     digits(directory)
+    several_classes(directory)

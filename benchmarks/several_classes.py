@@ -1,181 +1,258 @@
-"""Joint steps or one class against the rest, one Sigma for each class or one for all: errors on several classes.
+"""Several classes, jointly or each against the rest: errors after one pass, beside those of peers.
 
-One pass over the training rows in several random orders, with the default parameters. Prints tables for the
-documentation: the progressive error (each row is predicted before it is learned from) and that on held-out rows.
+Prints the tables of docs/multiclass.md: the progressive error (each row is predicted before it is learned from) and
+that on held-out rows, over several random orders. --publish puts them there. The parameters are the defaults, but
+nobody learns a constant: among unit rows it is as large as all else, and first-order rules make twice the mistakes.
 """
 
 from __future__ import annotations
 
 import argparse
-import lzma
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from class_sets import SETS, Numbers, Split
 from data_sets import DEFAULT_DIRECTORY, SEED
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_svmlight_file
-from sklearn.feature_extraction.text import TfidfTransformer
+from scipy import sparse
 from sklearn.linear_model import Perceptron as PlainPerceptron
 from sklearn.linear_model import SGDClassifier
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MaxAbsScaler
 
 import scwlearn
-from scwlearn.rules import all_rules
+from scwlearn.rules import Rule, all_rules, find_rule
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
-@dataclass(frozen=True)
-class Problem:
-    """Rows to learn from in one pass, and rows to be judged by."""
-
-    x: Any
-    y: NDArray[Any]
-    held_out_x: Any
-    held_out_y: NDArray[Any]
-
-
-def libsvm(path: Path, features: int) -> tuple[Any, NDArray[Any]]:
-    """The rows and labels of a compressed file."""
-    with lzma.open(path) as file:
-        x, y = load_svmlight_file(file, n_features=features)
-    return x, y.astype(int)
-
-
-def idx(path: Path) -> NDArray[np.uint8]:
-    """A file of MNIST's: a magic number, the sizes, then bytes."""
-    with lzma.open(path) as file:
-        content = file.read()
-    dimensions = content[3]
-    sizes = np.frombuffer(content, ">u4", dimensions, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(sizes)
-
-
-def news(directory: Path) -> Problem:
-    """20 newsgroups: sublinear tf-idf, unit rows."""
-    x, y = libsvm(directory / "20news/20news.train.libsvm.xz", 59_051)
-    held_out_x, held_out_y = libsvm(directory / "20news/20news.test.libsvm.xz", 59_051)
-    weigh = TfidfTransformer(sublinear_tf=True).fit(x)
-    return Problem(weigh.transform(x), y, weigh.transform(held_out_x), held_out_y)
-
-
-def mnist(directory: Path) -> Problem:
-    """Pixels as they are, over 255."""
-    parts: list[Any] = []
-    for name in ("train", "t10k"):
-        images = idx(directory / f"mnist/{name}-images-idx3-ubyte.xz")
-        parts += [images.reshape(len(images), -1) / 255, idx(directory / f"mnist/{name}-labels-idx1-ubyte.xz")]
-    return Problem(*parts)
-
-
-def usps(directory: Path) -> Problem:
-    """As distributed, in [-1, 1]."""
-    x, y = libsvm(directory / "usps/usps.libsvm.xz", 256)
-    held_out_x, held_out_y = libsvm(directory / "usps/usps.t.libsvm.xz", 256)
-    return Problem(x.toarray(), y, held_out_x.toarray(), held_out_y)
-
-
-def covtype(directory: Path) -> Problem:
-    """Seven kinds of forest, columns scaled to [0, 1], a fifth held out."""
-    x, y = libsvm(directory / "covtype/covtype.multi.libsvm.xz", 54)
-    x, held_out_x, y, held_out_y = train_test_split(
-        MaxAbsScaler().fit_transform(x).toarray(), y, test_size=0.2, random_state=SEED
-    )
-    return Problem(x, y, held_out_x, held_out_y)
-
-
-def digits(directory: Path) -> Problem:
-    """The small digits that come with scikit-learn, over 16, a third held out."""
-    x, y = load_digits(return_X_y=True)
-    x, held_out_x, y, held_out_y = train_test_split(x / 16, y, test_size=1 / 3, random_state=SEED)
-    return Problem(x, y, held_out_x, held_out_y)
-
-
-PROBLEMS: dict[str, Callable[[Path], Problem]] = {
-    "20news": news,
-    "mnist": mnist,
-    "usps": usps,
-    "covtype": covtype,
-    "digits": digits,
-}
-
+RULES = ("scw1", "scw2", "arow", "cw", "pa1", "perceptron")
 #: How several classes learn, by what the tables call it.
 SCHEMES: dict[str, dict[str, Any]] = {
     "joint": {"multi_class": "joint"},
-    "shared": {"multi_class": "joint", "shared_covariance": True},
+    "one Σ": {"multi_class": "joint", "shared_covariance": True},
     "ovr": {"multi_class": "ovr"},
+}
+#: Beyond this many features a full Sigma takes too long.
+WIDEST_FULL = 1000
+#: With more features than this it takes minutes, so that few rules show what it does, in one order.
+WIDE_FULL = 500
+WIDE_RULES = ("scw1", "arow")
+
+
+class TextbookPA:
+    """M-PA as LIBOL has it: no constant, C = 1, a step against the best rival whenever it comes within 1."""
+
+    def __init__(self, step: Callable[[float, float], float]) -> None:
+        self.step = step
+        self.n_mistakes_ = self.n_seen_ = 0
+
+    def fit(self, x: Any, y: Numbers) -> TextbookPA:
+        """One pass."""
+        self.weights = np.zeros((x.shape[1], int(y.max()) + 1))
+        for (places, values), label in zip(_vectors(x), y.tolist(), strict=True):
+            scores = values @ self.weights[places]
+            self.n_mistakes_ += int(scores.argmax() != label)
+            own, scores[label] = scores[label], -np.inf
+            rival = scores.argmax()
+            loss, norm2 = 1 - float(own - scores[rival]), float(values @ values)
+            if loss > 0 and norm2 > 0:
+                move = self.step(loss, norm2) * values
+                self.weights[places, label] += move
+                self.weights[places, rival] -= move
+        self.n_seen_ = len(y)
+        return self
+
+    def score(self, x: Any, y: Numbers) -> float:
+        """The share of rows that are predicted right."""
+        return float(np.mean((x @ self.weights).argmax(axis=1) == y))
+
+
+def _vectors(x: Any) -> Iterator[tuple[Any, Any]]:
+    """The places of each row that are kept, and its values."""
+    if not sparse.issparse(x):
+        yield from ((slice(None), row) for row in x)
+        return
+    for start, end in zip(x.indptr, x.indptr[1:], strict=False):
+        yield x.indices[start:end], x.data[start:end]
+
+
+_C = 1.0
+TEXTBOOK: dict[str, Callable[[float, float], float]] = {
+    "M-PA, textbook": lambda loss, norm2: loss / (2 * norm2),
+    "M-PA-I, textbook": lambda loss, norm2: min(_C, loss / (2 * norm2)),
+    "M-PA-II, textbook": lambda loss, norm2: loss / (2 * norm2 + 1 / (2 * _C)),
 }
 
 
-def contenders(covariance: str, only: list[str]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Algorithm, scheme, and a maker of new classifiers."""
-    for rule in all_rules():
-        if only and rule.name not in only:
-            continue
-        if rule.order == 1 and covariance != "diagonal":
-            continue
-        for scheme, how in SCHEMES.items():
-            if rule.order == 1 and scheme == "shared":
+class Case(NamedTuple):
+    """A line of the tables and a column of it, and how to make what they tell of."""
+
+    line: tuple[str, str]
+    scheme: str
+    seeds: int
+    new: Callable[[], Any]
+
+
+@dataclass
+class Errors:
+    """The shares of rows predicted wrongly, an order each; no progressive ones where a peer does not count them."""
+
+    progressive: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+
+
+#: By line and scheme.
+Found = dict[tuple[tuple[str, str], str], Errors]
+
+
+def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
+    """Our rules with every form of Sigma that is affordable, then the peers."""
+    for rule in map(find_rule, names):
+        for covariance in ("identity",) if rule.order == 1 else (rule.diagonal, "full"):
+            if covariance == "full" and features > (WIDEST_FULL if rule.name in WIDE_RULES else WIDE_FULL):
                 continue
-            kept = {"covariance": covariance if covariance == "full" else rule.diagonal} if rule.order == 2 else {}
-            yield rule.title, scheme, partial(getattr(scwlearn, rule.estimator), **how, **kept)
+            orders = 1 if covariance == "full" and features > WIDE_FULL else seeds
+            for scheme, how in SCHEMES.items():
+                if rule.order == 1 and scheme == "one Σ":
+                    continue
+                kept = {"covariance": covariance} if rule.order == 2 else {}
+                new = partial(getattr(scwlearn, rule.estimator), fit_intercept=False, **how, **kept)
+                yield Case(line(rule, covariance), scheme, orders, new)
+    for title, step in TEXTBOOK.items():
+        yield Case((title, ""), "joint", seeds, partial(TextbookPA, step))
+    once: dict[str, Any] = {"max_iter": 1, "tol": None, "shuffle": False, "fit_intercept": False}
+    yield Case(("SGDClassifier(hinge)", ""), "ovr", seeds, partial(SGDClassifier, loss="hinge", **once))
+    yield Case(("scikit-learn's Perceptron", ""), "ovr", seeds, partial(PlainPerceptron, **once))
 
 
-def peers() -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """scikit-learn's, which learn one against the rest."""
-    yield "SGDClassifier (hinge)", "ovr", lambda: SGDClassifier(max_iter=1, tol=None, shuffle=False)
-    yield "scikit-learn's Perceptron", "ovr", lambda: PlainPerceptron(max_iter=1, tol=None, shuffle=False)
+def line(rule: Rule, covariance: str) -> tuple[str, str]:
+    """What the tables call a rule and how it keeps Sigma."""
+    return rule.title, "none" if covariance == "identity" else covariance
 
 
-def errors(new: Callable[[], Any], problem: Problem, seeds: int) -> tuple[list[float], list[float]]:
-    """The progressive errors, if the classifier counts them, and those on held-out rows."""
-    progressive, held_out = [], []
-    for seed in range(seeds):
-        order = np.random.default_rng([SEED, seed]).permutation(len(problem.y))
+def errors(case: Case, split: Split) -> Errors:
+    """One pass over the rows in each order."""
+    found = Errors()
+    for seed in range(case.seeds):
+        order = np.random.default_rng([SEED, seed]).permutation(len(split.y))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = new().fit(problem.x[order], problem.y[order])
+            warnings.simplefilter("ignore")  # that one pass may be too few
+            model = case.new().fit(split.x[order], split.y[order])
         if hasattr(model, "n_mistakes_"):
-            progressive.append(model.n_mistakes_ / model.n_seen_)
-        held_out.append(1 - model.score(problem.held_out_x, problem.held_out_y))
-    return progressive, held_out
+            found.progressive.append(model.n_mistakes_ / model.n_seen_)
+        found.held_out.append(1 - model.score(split.x_test, split.y_test))
+    return found
 
 
-def shown(values: list[float]) -> str:
+def table(name: str, split: Split, found: Found) -> str:
+    """One set; the least of the progressive errors and of the others stand out."""
+    rows, features = split.x.shape
+    heads = [f"{kind}: {scheme}" for kind in ("progressive", "held out") for scheme in SCHEMES]
+    lines = [
+        f"**{name}**: {split.classes} classes, {features:,} features, {rows:,} rows to learn from, "
+        f"{len(split.y_test):,} held out.\n",
+        f"| {name} | Σ | {' | '.join(heads)} |",
+        "|---|---|" + "--:|" * len(heads),
+    ]
+    least = [min(float(np.mean(of(e))) for e in found.values() if of(e)) for of in KINDS]
+    for title in dict.fromkeys(title for title, _ in found):
+        cells = [
+            shown(of(found.get((title, scheme), Errors())), best)
+            for of, best in zip(KINDS, least, strict=True)
+            for scheme in SCHEMES
+        ]
+        lines.append(f"| {' | '.join([*title, *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+KINDS: tuple[Callable[[Errors], list[float]], ...] = (lambda e: e.progressive, lambda e: e.held_out)
+
+
+def shown(values: list[float], least: float) -> str:
     """The mean and the standard deviation, in percent."""
     if not values:
         return ""
     spread = f" ± {100 * np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
-    return f"{100 * np.mean(values):.2f}{spread}"
+    text = f"{100 * np.mean(values):.2f}{spread}"
+    return f"**{text}**" if np.mean(values) == least else text
+
+
+def summary(found: dict[str, Found]) -> str:
+    """How the other schemes compare with joint steps: for each algorithm over all sets, and for each set over all."""
+    compared = [
+        (name, title) for name, of_set in found.items() for title, scheme in of_set if scheme == "ovr" and title[1]
+    ]
+    groups = {", ".join(title): [case for case in compared if case[1] == title] for _, title in compared}
+    groups |= {f"all on {name}": [case for case in compared if case[0] == name] for name in found}
+    groups["**all**"] = compared
+    lines = [
+        "Errors over those of joint steps with a Σ for each class: the geometric mean, and how many are above 1.\n",
+        "| | progressive: one Σ | ovr | held out: one Σ | ovr |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for title, group in groups.items():
+        cells = [ratio(found, group, scheme, of) for of in KINDS for scheme in ("one Σ", "ovr")]
+        lines.append(f"| {' | '.join([title, *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+def ratio(
+    found: dict[str, Found],
+    group: Sequence[tuple[str, tuple[str, str]]],
+    scheme: str,
+    of: Callable[[Errors], list[float]],
+) -> str:
+    """The geometric mean of error/joint error, and how many of them are above 1."""
+    ratios = [
+        np.mean(of(found[name][title, scheme])) / np.mean(of(found[name][title, "joint"]))
+        for name, title in group
+        if (title, scheme) in found[name]
+    ]
+    if not ratios:
+        return ""
+    return f"{np.exp(np.mean(np.log(ratios))):.2f} ({sum(r > 1 for r in ratios)} of {len(ratios)})"
+
+
+def publish(text: str) -> None:
+    """Into docs/multiclass.md, between the marks."""
+    page = DOCS / "multiclass.md"
+    begin, end = "<!-- several classes -->\n", "\n<!-- /several classes -->"
+    page.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, page.read_text(), flags=re.DOTALL))
 
 
 def main() -> None:
-    """Print the tables."""
+    """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
-    parser.add_argument("--sets", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS), metavar="SET")
-    parser.add_argument("--rules", nargs="+", default=[], metavar="RULE", help="default: all")
-    parser.add_argument("--covariance", choices=["diagonal", "full"], default="diagonal")
-    parser.add_argument("--seeds", type=int, default=3)
-    arguments = parser.parse_args()
-    for name in arguments.sets:
-        problem = PROBLEMS[name](arguments.data_dir)
-        rows, features = problem.x.shape
-        print(
-            f"\n{name}: {rows} rows, {features} features, {len(np.unique(problem.y))} classes; {arguments.covariance}\n"
-        )
-        print("| algorithm | scheme | progressive error, % | held-out error, % |\n|---|---|---|---|")
-        for title, scheme, new in [*contenders(arguments.covariance, arguments.rules), *peers()]:
-            progressive, held_out = errors(new, problem, arguments.seeds)
-            print(f"| {title} | {scheme} | {shown(progressive)} | {shown(held_out)} |", flush=True)
-            print(f"{name}: {title}, {scheme}", file=sys.stderr)
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS), metavar="SET")
+    every = [rule.name for rule in all_rules()]
+    parser.add_argument("--rules", nargs="+", default=list(RULES), choices=every, metavar="RULE")
+    parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
+    parser.add_argument("--output", type=Path, default=DOCS.parent / "build" / "several-classes")
+    parser.add_argument("--publish", action="store_true", help="put the tables into the documentation")
+    asked = parser.parse_args()
+    found: dict[str, Found] = {}
+    tables = []
+    for name in asked.sets:
+        split, found[name] = SETS[name](asked.data_dir), {}
+        for case in cases(asked.rules, split.x.shape[1], asked.orders):
+            print(f"{name}: {', '.join(filter(None, case.line))}, {case.scheme}", file=sys.stderr)
+            found[name][case.line, case.scheme] = errors(case, split)
+        tables.append(table(name, split, found[name]))
+        print(tables[-1], flush=True)
+    tables.append(summary(found))
+    print(tables[-1])
+    text = "\n".join(tables)
+    asked.output.mkdir(parents=True, exist_ok=True)
+    (asked.output / "several_classes.md").write_text(text)
+    if asked.publish:
+        publish(text)
 
 
 if __name__ == "__main__":

@@ -55,13 +55,27 @@ Estimators
 What all have in common:
 
 .. autoclass:: scwlearn.classifiers.OnlineClassifier
-   :members: fit, partial_fit, decision_function, predict
+   :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba
+
+.. autoclass:: scwlearn.classifiers.LinearClassifier
+   :members: coef_, intercept_, top_features, explain
 
 .. autoclass:: scwlearn.classifiers.SecondOrderClassifier
    :members: margin_variance
 
 .. autoclass:: scwlearn.kernel.classifiers.SecondOrderKernelClassifier
    :members: margin_variance
+"""
+
+FOR_RIVER = """
+Classes for River
+=================
+
+What all have in common:
+
+.. autoclass:: scwlearn.river.RiverClassifier
+   :members: learn_one, predict_one, predict_proba_one, learn_many, predict_many, predict_proba_many, top_features,
+             explain
 """
 
 
@@ -140,6 +154,8 @@ follows is the code that runs: the build spells it in C++.
     (GENERATED / "algorithms.md").write_text(page)
     classes = "\n".join(f".. autoclass:: scwlearn.estimators.{name}\n" for name in estimator_names())
     (GENERATED / "estimators.rst").write_text(f"{ESTIMATORS}\n{classes}")
+    for_river = "\n".join(f".. autoclass:: scwlearn.river.{rule.estimator}\n" for rule in all_rules())
+    (GENERATED / "river.rst").write_text(f"{FOR_RIVER}\n{for_river}")
 
 
 write_algorithms()

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -84,6 +85,18 @@ void calibrate_rows(const Numbers& state, const Column& scores, const Column& va
                            weight_of(weights, row));
 }
 
+// A single row, which the model has just learned from.
+void calibrate_row(const Numbers& state, double score, double variance, bool positive, double weight) {
+    require(std::isfinite(score) && size_is_sound(variance) && size_is_sound(weight),
+            "a score must be finite, a variance and a weight not negative either");
+    calibration::learn(curve_of(state), score, variance, positive, weight);
+}
+
+double probability(const ReadOnly& state, double score, double variance) {
+    require(std::isfinite(score) && size_is_sound(variance), "a score must be finite, a variance not negative either");
+    return calibration::probability(curve_of(state), score, variance);
+}
+
 void probabilities(const ReadOnly& state, const Column& scores, const Column& variances, const Numbers& out) {
     const Calibration& curve = curve_of(state);
     check_looks(scores, variances);
@@ -131,6 +144,18 @@ void calibrate_class_rows(const Numbers& state, const Matrix& scores, const Colu
                     work.data());
 }
 
+// A single row. Nobody else reads the curve meanwhile, because the GIL is kept.
+void calibrate_class_row(const Numbers& state, const Column& scores, double variance, std::int64_t label, double weight) {
+    const std::int64_t classes = classes_of(state.size());
+    require(static_cast<std::int64_t>(scores.size()) == classes, "one score for each class");
+    require(label >= 0 && label < classes, "a label must be the number of a class");
+    const bool sound = std::all_of(scores.data(), scores.data() + scores.size(), [](double s) { return s < HUGE_VAL; });
+    require(sound && size_is_sound(variance) && size_is_sound(weight),
+            "a score must be finite, a variance and a weight not negative either");
+    std::vector<double> work(3 * scores.size());
+    class_curve(state).learn(scores.data(), variance, label, weight, work.data());
+}
+
 void class_probabilities(const ReadOnly& state, const Matrix& scores, const Column& variances, const Numbers& out) {
     check_class_looks(state.size(), scores, variances);
     require(out.size() == scores.size(), "one probability for each score");
@@ -160,12 +185,23 @@ void bind_calibration(nb::module_& module) {
     module.def("calibrate_rows", &calibrate_rows, "state"_a.noconvert(), "scores"_a, "variances"_a, "labels"_a,
                "weights"_a.none(),
                "Learn the curve from rows in order, by their scores before the model learned from them.");
+    module.def("calibrate_row", &calibrate_row, "state"_a.noconvert(), "score"_a, "variance"_a, "positive"_a, "weight"_a,
+               "Learn the curve from a single row.");
+    module.def("probability", &probability, "state"_a, "score"_a, "variance"_a, "P(+1) of a single row.");
     module.def("probabilities", &probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
                "P(+1) for each row.");
     module.def(
         "add_calibration",
         [](const Numbers& state, const ReadOnly& other) { calibration::add(curve_of(state), curve_of(other)); },
         "state"_a.noconvert(), "other"_a, "As if the rows of the other had come between its own.");
+    module.def(
+        "thin_calibration",
+        [](const Numbers& state, double part, double rows) { calibration::thin(curve_of(state), part, rows); },
+        "state"_a.noconvert(), "part"_a, "rows"_a,
+        "Let everything so far count for so much of what it did, and for so many rows.");
+    module.def(
+        "mirror_calibration", [](const Numbers& state) { calibration::mirror(curve_of(state)); },
+        "state"_a.noconvert(), "P(-1) for P(+1), with scores of the other sign.");
     module.def(
         "calibration_line",
         [](const ReadOnly& state) {
@@ -190,10 +226,17 @@ void bind_calibration(nb::module_& module) {
                "labels"_a, "weights"_a.none(),
                "Learn from rows in order: the scores of all classes and the variance of the class with the largest, "
                "before the model learned from them.");
+    module.def("calibrate_class_row", &calibrate_class_row, "state"_a.noconvert(), "scores"_a, "variance"_a, "label"_a,
+               "weight"_a, "Learn from a single row.");
     module.def("class_probabilities", &class_probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
                "P of each class for each row.");
     module.def("add_class_calibration", &add_class_calibration, "state"_a.noconvert(), "other"_a,
                "As if the rows of the other had come between its own.");
+    module.def(
+        "thin_class_calibration",
+        [](const Numbers& state, double part, double rows) { class_curve(state).thin(part, rows); },
+        "state"_a.noconvert(), "part"_a, "rows"_a,
+        "Let everything so far count for so much of what it did, and for so many rows.");
 }
 
 }  // namespace scwlearn

@@ -5,19 +5,15 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
-
-#include "bind_example.hpp"
 
 using namespace nanobind::literals;
 
 namespace scwlearn {
 
 namespace {
-
-using ClassNumbers = nb::ndarray<const ClassNumber, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Scores = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
 MultiLoop loop_for(const MultiForm& form) {
     return form.kind == kFull ? multi_block_loops_in_use().learn : multi_loops_in_use().learn[form.kind];
@@ -108,63 +104,11 @@ void score_classes(const std::string& covariance, bool shared, std::int64_t lane
     score_for(form)(rows, weights, work.data(), scores.data());
 }
 
-// Single examples that are vectors.
-class Vectors {
-public:
-    Vectors(HeldRule rule, HeldClasses classes, const std::string& rivals, bool intercept)
-        : one_(std::move(rule), std::move(classes), rivals, intercept) {}
-
-    Scores score(nb::handle x) {
-        const Buffer buffer(x);
-        return fill(one_.known(), [&](double* scores) { one_.score(row_of(buffer), scores); });
-    }
-
-    // Nothing where there is no room for the class.
-    std::optional<Scores> learn(nb::handle x, std::int64_t y, double w) {
-        const Turn turn(learning_);
-        check_weight(w);
-        if (y < 0 || y > one_.known())
-            refuse("a label must be the number of a known class, or the next, got y = %R", nb::int_(y));
-        if (!one_.has_room(y)) return std::nullopt;
-        const Buffer buffer(x);
-        const Rows row = row_of(buffer);
-        if (w == 0.0) return fill(one_.known(), [&](double* scores) { one_.score(row, scores); });
-        return fill(std::max(one_.known(), y + 1), [&](double* scores) { one_.learn(row, y, w, scores); });
-    }
-
-    // For Python's garbage collector: a rule of the user's own may hold on to the learner that holds this.
-    int visit(visitproc visit, void* arg) const {
-        Py_VISIT(one_.function().ptr());
-        return 0;
-    }
-
-private:
-    Rows row_of(const Buffer& buffer) const { return buffer.row(one_.width(), one_.intercept()); }
-
-    template <class Write>
-    static Scores fill(std::int64_t count, const Write& write) {
-        const auto size = static_cast<std::size_t>(count);
-        double* scores = new double[size];
-        const nb::capsule owner(scores, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-        write(scores);
-        return Scores(scores, {size}, owner);
-    }
-
-    ClassesOneByOne one_;
-    bool learning_ = false;
-};
-
-int visit(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Vectors>(self)->visit(visit, arg) : 0;
-}
-
-PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nullptr}};
-
 }  // namespace
 
 HeldClasses::HeldClasses(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
-                         Numbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance)
+                         Numbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
+                         double variance_floor)
     : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared},
       size(size),
       lanes(lanes),
@@ -172,13 +116,15 @@ HeldClasses::HeldClasses(const std::string& covariance, bool joint, bool shared,
       scalars(std::move(scalars)),
       known(std::move(known)),
       tally(std::move(tally)),
-      initial_variance(initial_variance) {
+      initial_variance(initial_variance),
+      variance_floor(variance_floor) {
     require(joint || !shared, "only classes that are one model share a covariance");
     check_room(form, size, lanes, this->entries.size());
     require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars),
             "scalars has the wrong length");
     require(this->known.size() == 1, "known is one number");
     require(this->tally.size() == 3, "the tally has three counts: rows seen, mistakes and updates");
+    require(variance_floor >= 0.0 && variance_floor < 1.0, "a floor is a part of the prior variance");
     require(classes() >= 0 && classes() <= lanes, "more classes are known than there is room for");
 }
 
@@ -189,7 +135,7 @@ void HeldClasses::check_room(const MultiForm& form, std::int64_t size, std::int6
 
 MultiMemory HeldClasses::memory(double* work) const {
     return {entries.data(), work, reinterpret_cast<Scalars*>(scalars.data()), known.data(), size, lanes,
-            initial_variance};
+            initial_variance, variance_floor};
 }
 
 MultiWeights HeldClasses::weights() const {
@@ -209,22 +155,43 @@ Rivals rivals_of(const std::string& name) {
     throw nb::value_error(("there are no rivals of the name " + name).c_str());
 }
 
-ClassesOneByOne::ClassesOneByOne(HeldRule rule, HeldClasses classes, const std::string& rivals, bool intercept)
+SeveralClasses::SeveralClasses(HeldRule rule, HeldClasses classes, const std::string& rivals, bool intercept)
     : rule_(std::move(rule)), classes_(std::move(classes)), rivals_(rivals_of(rivals)), intercept_(intercept) {
     require(classes_.size >= (intercept ? 1 : 0), "the models have no intercept");
     work_.resize(static_cast<std::size_t>(work_of(classes_.form, classes_.size, classes_.lanes, 1)));
     score_work_.resize(static_cast<std::size_t>(multi_work_entries(classes_.size, classes_.lanes)));
 }
 
-void ClassesOneByOne::score(const Rows& row, double* scores) {
-    score_for(classes_.form)(row, classes_.weights(), score_work_.data(), scores);
+void SeveralClasses::check(double y) const {
+    if (!(y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y)))
+        refuse("a label must be the number of a known class, or the next, got y = %R", nb::float_(y));
 }
 
-void ClassesOneByOne::learn(const Rows& row, std::int64_t y, double w, double* scores) {
+void SeveralClasses::score(const Rows& row, double* scores, std::int64_t count) {
+    MultiWeights weights = classes_.weights();
+    weights.classes = count;
+    score_for(classes_.form)(row, weights, score_work_.data(), scores);
+}
+
+void SeveralClasses::look(const Rows& row, double* scores, std::int64_t count, double& variance) {
+    // A round without a label, from which nothing is learned. What it counts is thrown away.
+    look_work_.resize(work_.size());
+    const auto* const sets = reinterpret_cast<const Scalars*>(classes_.scalars.data());
+    std::vector<Scalars> scalars(sets, sets + classes_.scalars.size() * sizeof(double) / sizeof(Scalars));
+    std::int64_t known = count;
+    const ClassNumber none = -1;
+    MultiMemory memory = classes_.memory(look_work_.data());
+    memory.scalars = scalars.data();
+    memory.known = &known;
+    loop_for(classes_.form)({row, &none, nullptr, memory, classes_.form, kNoRule, rivals_, scores, known, 1, 1, &variance});
+}
+
+void SeveralClasses::learn(const Rows& row, double y, double w, double* scores, std::int64_t count,
+                           double* variance) {
     const auto label = static_cast<ClassNumber>(y);
     const std::int64_t known = classes_.classes();
-    const MultiTask task{row,        &label,  &w,     classes_.memory(work_.data()), classes_.form, rule_.rule(),
-                         rivals_, scores, std::max(known, y + 1), 1, 1};
+    const MultiTask task{row,     &label, &w,    classes_.memory(work_.data()), classes_.form, rule_.rule(),
+                         rivals_, scores, count, 1,                             1,             variance};
     const MultiLoop learn = loop_for(classes_.form);
     if (rule_.is_spelled()) return classes_.count(1, learn(task));
     const std::vector<double> before(classes_.scalars.data(), classes_.scalars.data() + classes_.scalars.size());
@@ -246,18 +213,23 @@ void ClassesOneByOne::learn(const Rows& row, std::int64_t y, double w, double* s
 void bind_multi(nb::module_& module) {
     module.attr("LANE_MULTIPLE") = kLaneMultiple;
     nb::class_<HeldClasses>(module, "Classes", "The arrays of the models of several classes, which the loops move.")
-        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, Numbers, Numbers, Tally, Tally, double>(),
+        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, Numbers, Numbers, Tally, Tally, double,
+                      double>(),
              "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
-             "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a);
-    nb::class_<Vectors>(module, "ClassesOneByOne", nb::type_slots(kSlots),
-                        "A rule and the models of several classes, ready for one example after the other.")
-        .def(nb::init<HeldRule, HeldClasses, const std::string&, bool>(), "rule"_a, "classes"_a, "rivals"_a,
-             "intercept"_a)
-        .def("score", &Vectors::score, nb::sig("def score(self, x: object, /) -> NDArray"),
-             "W x of a float64 vector.")
-        .def("learn", &Vectors::learn, nb::sig("def learn(self, x: object, y: int, w: float, /) -> NDArray | None"),
-             "Learn from a float64 vector; the scores of all classes before, or None where there is no room for its "
-             "class.");
+             "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
+             "variance_floor"_a = 0.0);
+    bind_single<SeveralClasses>(module, "ClassesOneByOne",
+                                "A rule and the models of several classes, ready for one example after the other.")
+        .def(
+            "__init__",
+            [](Single<SeveralClasses>* self, HeldRule rule, HeldClasses classes, const std::string& rivals,
+               bool intercept, nb::object vocabulary, std::optional<Numbers> scales) {
+                new (self) Single<SeveralClasses>({std::move(rule), std::move(classes), rivals, intercept},
+                                                  std::move(vocabulary), std::move(scales));
+            },
+            "rule"_a, "classes"_a, "rivals"_a, "intercept"_a, "vocabulary"_a.none(), "scales"_a.noconvert().none(),
+            nb::sig("def __init__(self, rule: Rule, classes: Classes, rivals: str, intercept: bool, "
+                    "vocabulary: Vocabulary | None, scales: NDArray | None) -> None"));
     module.def("multi_work_entries", &multi_work_entries, "size"_a, "lanes"_a,
                "How many numbers of scratch memory score_classes needs, and learn_classes without a full covariance.");
     module.def("multi_block_work_entries", &block_work_entries, "shared"_a, "size"_a, "lanes"_a, "block"_a,

@@ -25,7 +25,7 @@ inline nb::object checked(PyObject* made) {
 // An example in messages: x, or a row of X.
 inline nb::object example_at(std::int64_t row) {
     if (row < 0) return checked(PyUnicode_FromString("x"));
-    return checked(PyUnicode_FromFormat("X[%lld]", static_cast<long long>(row)));
+    return checked(PyUnicode_FromFormat("examples[%lld]", static_cast<long long>(row)));
 }
 
 template <Purpose kPurpose>

@@ -50,7 +50,8 @@ void Vocabulary::check(const nb::tuple& rows) {
     Example example;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const nb::handle x = rows[i];
-        const auto row = static_cast<std::int64_t>(i);
+        // A single one needs no number.
+        const std::int64_t row = rows.size() == 1 ? -1 : static_cast<std::int64_t>(i);
         if (!PyDict_Check(x.ptr()))
             refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
         read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);

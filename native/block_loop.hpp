@@ -19,8 +19,7 @@ void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& m
         blocks.look(rows, first, count);
         for (std::int64_t i = 0; i < count; ++i) {
             const Look look = blocks[i];
-            const double least = model.variance_floor > 0.0 ? blocks.least_variance(rows[first + i], i) : 0.0;
-            const Step step = round.ask(first + i, look, model, least);
+            const Step step = round.ask(first + i, look, model, blocks.least_variance(rows[first + i], i));
             if (moves(step)) blocks.move(i, step, round.label(first + i), look.variance);
         }
         blocks.finish();

@@ -46,13 +46,14 @@ inline double line_at(const Calibration& state, const Signals& z) noexcept {
     return std::clamp(u, -kLargestLogit, kLargestLogit);
 }
 
-inline void settle(Calibration& state) noexcept {
-    const double part = state.fading.settle();
+inline void scale(Calibration& state, double part) noexcept {
     state.units.square.scale(part);
     state.curvature.scale(part);
     state.pull.scale(part);
     state.knots.scale(part);
 }
+
+inline void settle(Calibration& state) noexcept { scale(state, state.fading.settle()); }
 
 // The top of the parabola and the prior, where neither slope is negative.
 inline void draw_line(Calibration& state) noexcept {
@@ -130,6 +131,19 @@ inline void add(Calibration& state, Calibration other) noexcept {
     state.pull.add(other.pull);
     state.knots.add(other.knots);
     draw(state);
+}
+
+// Let everything so far count for so much of what it did, and for so many rows.
+inline void thin(Calibration& state, double part, double rows) noexcept {
+    state.fading.thin(part, rows);
+    scale(state, part);
+    draw(state);
+}
+
+// P(-1) for P(+1), with scores of the other sign.
+inline void mirror(Calibration& state) noexcept {
+    for (double* odd : {&state.curvature[3], &state.curvature[4], &state.pull[2], &state.line[2]}) *odd = -*odd;
+    state.knots = state.knots.mirrored();
 }
 
 }  // namespace calibration

@@ -105,15 +105,10 @@ public:
         for (int i = 0; i < 3; ++i) shared_.curvature[i] = two.curvature[i];
         for (int i = 0; i < 2; ++i) shared_.pull[i] = two.pull[i];
         for (int i = 0; i < 2; ++i) shared_.slopes[i] = two.line[i];
-        const Knots& knots = two.knots;
+        shared_.knots = two.knots;
+        shared_.knots.add(two.knots.mirrored());
         double positive = 0.0;
-        for (int k = 0; k < kKnots; ++k) {
-            const int mirror = kKnots - 1 - k;
-            shared_.knots.seen[k] = knots.seen[k] + knots.seen[mirror];
-            shared_.knots.positive[k] = knots.positive[k] + (knots.seen[mirror] - knots.positive[mirror]);
-            shared_.knots.expected[k] = knots.expected[k] + (knots.seen[mirror] - knots.expected[mirror]);
-            positive += knots.expected[k];
-        }
+        for (int k = 0; k < kKnots; ++k) positive += two.knots.expected.of[k];
         const double force = two.pull[2] - two.curvature[5] * two.line[2];
         const double expected[] = {two.fading.total - positive, positive};
         for (int r = 0; r < 2; ++r) {
@@ -142,6 +137,13 @@ public:
         shared_.pull.add(other.shared_.pull);
         shared_.knots.add(other.shared_.knots);
         for (std::int64_t r = 0; r < classes_; ++r) own_[r].sums.add(other.own_[r].sums);
+        draw();
+    }
+
+    // Let everything so far count for so much of what it did, and for so many rows.
+    void thin(double part, double rows) noexcept {
+        shared_.fading.thin(part, rows);
+        scale(part);
         draw();
     }
 
@@ -233,8 +235,9 @@ private:
         shared_.pull[1] += h01 * a + h11 * b + across_1 + w * (zz[label] - sure_mean);
     }
 
-    void settle() noexcept {
-        const double part = shared_.fading.settle();
+    void settle() noexcept { scale(shared_.fading.settle()); }
+
+    void scale(double part) noexcept {
         shared_.units.square.scale(part);
         shared_.curvature.scale(part);
         shared_.pull.scale(part);

@@ -83,6 +83,12 @@ struct Fading {
         total += other.total;
     }
 
+    // What came before, in so many rows, counts for so much of what it did.
+    void thin(double part, double learned_from) noexcept {
+        total *= part;
+        rows = learned_from;
+    }
+
     double prior() const noexcept { return kPrior + kRounding * total / gain; }
 };
 
@@ -140,6 +146,19 @@ struct Knots {
         seen.scale(part);
         positive.scale(part);
         expected.scale(part);
+    }
+
+    // What they are of the other class.
+    Knots mirrored() const noexcept {
+        Knots other{};
+        for (int k = 0; k < kKnots; ++k) {
+            const int mirror = kKnots - 1 - k;
+            other.seen[k] = seen[mirror];
+            other.positive[k] = seen[mirror] - positive[mirror];
+            other.expected[k] = seen[mirror] - expected[mirror];
+            other.shift[k] = -shift[mirror];
+        }
+        return other;
     }
 
     void add(const Knots& other) noexcept {

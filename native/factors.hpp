@@ -120,6 +120,7 @@ protected:
         end_sweep();  // which adds to the mean
         for (std::int64_t k = 0; k < made_.count * classes_; ++k) made_.rates[k] *= folded;
         for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] *= folded;
+        write_means();
     }
 
     // D has been multiplied by this.
@@ -320,6 +321,10 @@ private:
 
     void end_updates() noexcept {
         pending_.count = 0;
+        write_means();
+    }
+
+    void write_means() noexcept {
         for (std::int64_t c = 0; c < classes_; ++c)
             for (std::int64_t i = 0; i < n_; ++i) model_.entries[c * stride_ + i] = mean_[c * stride_ + places_[i]];
     }

@@ -28,9 +28,10 @@ public:
                 length2 * model_.initial_variance * model_.scalars->growth * kRounding};
     }
 
-    // What the variance along a row of the block may not fall below.
+    // What the variance along a row of the block may not fall below; 0 without a floor.
     template <class Row>
     double least_variance(const Row& row, std::int64_t) const noexcept {
+        if (model_.variance_floor == 0.0) return 0.0;
         double length2 = 0.0;
         row.each([&](std::int64_t, double value) { length2 += value * value; });
         return model_.variance_floor * model_.initial_variance * length2;

@@ -53,11 +53,12 @@ public:
         return variance * model_.scalars->spread_scale;
     }
 
-    // Takes so much of a step at the row last asked about, which has the variance v with this class.
-    void move(const Step& step, double share, double v) noexcept {
+    // Takes so much of a step at the row last asked about, which has the variance v with this class, and falls
+    // to no less than `least`.
+    void move(const Step& step, double share, double v, double least) noexcept {
         // What one class is sure of altogether another one need not be.
         if (!(v > 0.0)) return;
-        work_in(here_.f, here_.stride, here_.next, step, &share, v);
+        work_in(here_.f, here_.stride, here_.next, not_below(least, step, v), &share, v);
         finish();
     }
 
@@ -132,7 +133,8 @@ private:
 
     Memory model_of(std::int64_t lane) const noexcept {
         const MultiMemory& memory = task_.memory;
-        return {memory.entries + lane * apart_, memory.work, memory.scalars, size_, memory.initial_variance};
+        return {memory.entries + lane * apart_, memory.work, memory.scalars, size_, memory.initial_variance,
+                memory.variance_floor};
     }
 
     void add_class() {
@@ -194,20 +196,23 @@ private:
             return c == top ? task_.variances[first + i] : of(c).variance(*rows_, i);
         };
         const double own = of_class(y), other = of_class(round_.rival);
-        const Step step = round_.ask(y, w, scores_, own + other);
-        if (moves(step)) move(i, y, step, own, other);
+        const double least = of(y).least_variance(row, i);
+        // Each class has a floor of its own, and takes what it can of what either can.
+        const double most = std::max(most_precision(least, own), most_precision(least, other));
+        const Step step = round_.ask(y, w, scores_, own + other, most);
+        if (moves(step)) move(i, y, step, own, other, least);
     }
 
-    void move(std::int64_t i, std::int64_t y, const Step& step, double own, double other) {
+    void move(std::int64_t i, std::int64_t y, const Step& step, double own, double other, double least) {
         const double folded = model_.shrink_mean(step.shrink);
         for (OneClass& one : classes_) one.blocks.scale_mean(folded);
-        of(y).move(step, 1.0, own);
+        of(y).move(step, 1.0, own, least);
         if (task_.rivals == kBest) {
-            of(round_.rival).move(step, -1.0, other);
+            of(round_.rival).move(step, -1.0, other, least);
         } else {
             round_.share(y, scores_, shares_);
             for (std::int64_t r = 0; r < round_.classes.known; ++r)
-                if (shares_[r] != 0.0) of(r).move(step, -shares_[r], of(r).variance(*rows_, i));
+                if (shares_[r] != 0.0) of(r).move(step, -shares_[r], of(r).variance(*rows_, i), least);
         }
         const double grown = model_.grow_spread(step.grow);
         for (OneClass& one : classes_) one.blocks.scale_variances(grown);

@@ -116,7 +116,7 @@ private:
     void learn_class(std::int64_t c) {
         const MultiMemory& memory = task_.memory;
         Model model({memory.entries + c * model_entries(kFull, memory.size), work_, memory.scalars + c, memory.size,
-                     memory.initial_variance},
+                     memory.initial_variance, memory.variance_floor},
                     kFull);
         Task task{};
         task.rows.count = count_ - first_of(c);

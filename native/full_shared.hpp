@@ -14,7 +14,8 @@ public:
         : task_(task),
           block_(task.rule.uses_norm ? 1 : task.block),
           count_(classes_of(task)),
-          model_({task.memory.entries, nullptr, task.memory.scalars, task.memory.size, task.memory.initial_variance},
+          model_({task.memory.entries, nullptr, task.memory.scalars, task.memory.size, task.memory.initial_variance,
+                  task.memory.variance_floor},
                  {task.memory.entries, full_stride(task.memory.size), count_, task.memory.size},
                  {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}),
           round_(task, model_),
@@ -62,7 +63,8 @@ private:
         // Labels may have been written to since they were counted.
         if (y < 0 || y >= count_ || !round_.meet(y, scores_)) return;
         const double v = full_[i].variance;
-        const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v);
+        const double most = most_precision(full_.least_variance(rows_[i], i), v);
+        const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v, most);
         if (!moves(step)) return;
         std::fill(shares_, shares_ + count_, 0.0);
         if (task_.rivals == kBest) {

@@ -187,10 +187,6 @@ struct KernelBatch {
 // Learns from the rows in order; how many examples the support has then.
 using KernelLoop = std::int64_t (*)(const KernelBatch&, const Task&, Counts&);
 
-struct KernelLoops {
-    KernelLoop first_order, first_order_with_norm, second_order;
-};
-
 // The mean as it lies in a model, to be read only.
 struct Weights {
     const double* first;
@@ -287,6 +283,7 @@ struct MultiMemory {
     std::int64_t size;    // features, and one more with an intercept
     std::int64_t lanes;   // a multiple of kLaneMultiple, never fewer than will be known
     double initial_variance;
+    double variance_floor = 0.0;  // the part of it below which no variance falls
 };
 
 // From one feature to the next, where the classes lie side by side.
@@ -322,6 +319,24 @@ struct MultiTask {
 // Learns from the rows of a scanned batch in order, as Loop.
 using MultiLoop = Counts (*)(const MultiTask&);
 
+// Several classes with a kernel. Each class, known or to come, has a model; models that are joint have one set of scalars
+// between them. The rows are coordinates in one span for all classes, or for each in the span of the examples that moved
+// it: then there is a batch for each.
+struct KernelMultiTask {
+    MultiTask classes;  // its memory has nothing but `known` and `lanes`
+    const Memory* models;
+    const KernelBatch* batches;
+    std::int64_t spans;      // how many batches
+    std::int64_t* supports;  // how many examples each has in the end
+};
+
+using KernelMultiLoop = Counts (*)(const KernelMultiTask&);
+
+struct KernelLoops {
+    KernelLoop first_order, first_order_with_norm, second_order;
+    KernelMultiLoop first_order_classes, second_order_classes;
+};
+
 // The weights of all classes, to be read only.
 struct MultiWeights {
     const double* first;
@@ -348,7 +363,7 @@ struct MultiBlockLoops {
 };
 
 // Scratch for classes side by side: some numbers of each, and two rows of features with their values.
-inline constexpr std::int64_t kLaneScratch = 11;
+inline constexpr std::int64_t kLaneScratch = 12;
 inline constexpr std::int64_t multi_work_entries(std::int64_t size, std::int64_t lanes) {
     return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
 }

@@ -74,25 +74,54 @@ public:
                model_.variance_floor * model_.initial_variance * coordinates_.left(first_ + row);
     }
 
-    // A row that does not become support moves the model as its projection on the span would.
-    void move(std::int64_t row, Step step, double y, double v) noexcept {
+    void move(std::int64_t row, const Step& step, double y, double) noexcept {
         const std::int64_t feature = coordinates_.support();
-        if (coordinates_.take(first_ + row)) {
-            add_coordinate(row, feature);
-        } else {
-            const DenseRow<double> projection(coordinates_.row(first_ + row), feature, false);
-            v = FullBlocks::operator[](row).variance;
-            if (model_.variance_floor > 0.0) step = not_below(FullBlocks::least_variance(projection, row), step, v);
-        }
-        if (v > 0.0) FullBlocks::move(row, step, y, v);
+        if (coordinates_.take(first_ + row)) add_coordinate(row, feature);
+        move_inside(row, step, y);
     }
 
-private:
-    // U has nothing but a one for it, so that F has what the rows have.
+    // Moves by a row that is support already, or does not become it: then as its projection on the span would.
+    void move_inside(std::int64_t row, const Step& step, double y) noexcept {
+        const double v = inside(row);
+        if (v > 0.0) FullBlocks::move(row, above_floor(row, step, v), y, v);
+    }
+
+    using Factors::scale_mean;
+    using Factors::scale_variances;
+
+    // Moves by so much of a step, where its shrink and grow are for several models and taken care of elsewhere.
+    void move_part(std::int64_t row, const Step& step, double part) noexcept {
+        const double v = inside(row);
+        if (!(v > 0.0)) return;
+        const double precision = above_floor(row, step, v).precision;
+        work_in(f_of(row), f_stride(), row + 1, {step.alpha, precision}, &part, v);
+    }
+
+    // The mean has shrunk.
+    void shrink_scores(double shrink) noexcept {
+        for (std::int64_t i = 0; i < count_; ++i) scores_[i] *= shrink;
+    }
+
+    // The rows from this one on have a coordinate more. U has nothing but a one for it, so that F has what they have.
     void add_coordinate(std::int64_t row, std::int64_t feature) noexcept {
         const std::int64_t place = places_[feature];
         begin_no_later_than(place);
-        for (std::int64_t i = row; i < count_; ++i) f_of(i)[place * f_stride()] = coordinates_.row(first_ + i)[feature];
+        for (std::int64_t i = row; i < count_; ++i) {
+            const double value = coordinates_.row(first_ + i)[feature];
+            f_of(i)[place * f_stride()] = value;
+            variances_[i] += d_[place] * (value * value);
+        }
+    }
+
+private:
+    // The variance of what a row has in the span.
+    double inside(std::int64_t row) const noexcept { return FullBlocks::operator[](row).variance; }
+
+    // A step that leaves what a row has in the span, and its variance v there, above the floor.
+    Step above_floor(std::int64_t row, const Step& step, double v) const noexcept {
+        if (model_.variance_floor == 0.0) return step;
+        const DenseRow<double> projection(coordinates_.row(first_ + row), coordinates_.support(), false);
+        return not_below(FullBlocks::least_variance(projection, row), step, v);
     }
 
     Coordinates& coordinates_;

@@ -3,6 +3,7 @@
 #include "block_loop.hpp"
 #include "covariance.hpp"
 #include "kernel.hpp"
+#include "kernel_classes.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
@@ -39,9 +40,18 @@ std::int64_t learn_second_order(const KernelBatch& batch, const Task& task, Coun
     return coordinates.support();
 }
 
+template <class Models>
+Counts learn_classes(const KernelMultiTask& task) {
+    Models models(task);
+    const Counts counts = task.classes.form.scheme == kJoint ? learn_jointly(task.classes, models)
+                                                             : learn_each_class(task.classes, models);
+    models.catch_up();
+    return counts;
+}
+
 }  // namespace
 
-extern constinit const KernelLoops kernel_loops{&learn_first_order<false>, &learn_first_order<true>,
-                                                &learn_second_order};
+extern constinit const KernelLoops kernel_loops{&learn_first_order<false>, &learn_first_order<true>, &learn_second_order,
+                                                &learn_classes<FirstOrderClasses>, &learn_classes<SecondOrderClasses>};
 
 }  // namespace scwlearn::SCWLEARN_SET

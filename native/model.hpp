@@ -68,7 +68,7 @@ struct Model : Memory {
         const double size_of_scale = std::abs(scale);
         if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
         const double folded = scale;
-        mean.each([folded](double& weight) { weight *= folded; });
+        fold_mean(folded);
         scalars->norm2 *= folded * folded;
         scalars->norm2_peak *= folded * folded;
         scale = 1.0;
@@ -83,9 +83,17 @@ struct Model : Memory {
         scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
         if (scale > kSmallScale && scale < kLargeScale) return 1.0;
         const double folded = scale;
-        variances.each([folded](double& s) { s = std::clamp(s * folded, kSmallestVariance, kLargestVariance); });
+        fold_variances(folded);
         scale = 1.0;
         return folded;
+    }
+
+    void fold_mean(double folded) const noexcept {
+        mean.each([folded](double& weight) { weight *= folded; });
+    }
+
+    void fold_variances(double folded) const noexcept {
+        variances.each([folded](double& s) { s = std::clamp(s * folded, kSmallestVariance, kLargestVariance); });
     }
 
 private:

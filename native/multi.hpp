@@ -153,6 +153,7 @@ struct Moving {
     double rate;   // alpha over the scale of the stored weights
     double scale;  // of the stored variances
     double kv, v;  // as Shrink takes them
+    double least;  // what no stored variance falls below
 };
 
 // Sigma = a I for every class.
@@ -226,7 +227,7 @@ public:
     template <bool kNorm>
     double move(const ReadRow& row, std::int64_t lane, double share, const Moving& moving) const noexcept {
         const Shrink<double> shrink(moving.kv, moving.v);
-        const double rate = share * moving.rate, scale = moving.scale;
+        const double rate = share * moving.rate, scale = moving.scale, least = moving.least;
         double* weights = weights_ + lane;
         double* variances = kShared ? spread_ : spread_ + lane;
         double gained = 0.0;
@@ -236,7 +237,7 @@ public:
             const double after = before + rate * g;
             weights[feature.place] = after;
             if constexpr (!kShared)
-                variances[feature.place] = std::max(s * shrink(g * feature.value), kSmallestVariance);
+                variances[feature.place] = std::max(s * shrink(g * feature.value), least);
             if constexpr (kNorm) gained += (after - before) * (after + before);
         }
         return gained;
@@ -249,7 +250,7 @@ public:
             for (const Feature& feature : row) {
                 double& s = spread_[feature.place];
                 const double g = moving.scale * (s * feature.value);
-                s = std::max(s * shrink(g * feature.value), kSmallestVariance);
+                s = std::max(s * shrink(g * feature.value), moving.least);
             }
         }
     }

@@ -17,7 +17,8 @@ Feature* room_for_rows(double* work, std::int64_t lanes) noexcept {
 Model joint_model(const MultiTask& task) noexcept {
     const MultiMemory& memory = task.memory;
     const std::int64_t stride = multi_stride(task.form, memory.lanes), known = *memory.known;
-    return Model({memory.entries, memory.work, memory.scalars, memory.size, memory.initial_variance},
+    return Model({memory.entries, memory.work, memory.scalars, memory.size, memory.initial_variance,
+                  memory.variance_floor},
                  {memory.entries, stride, memory.size, known},
                  {memory.entries + memory.lanes, stride, memory.size, task.form.shared ? 1 : known});
 }
@@ -37,7 +38,8 @@ Counts learn_jointly(const MultiTask& task) {
         model.shrink_mean(step.shrink);
         // Of one Sigma for both classes each has half of the variance.
         const double own = Covariance::kShared ? v / 2.0 : v;
-        const Moving moving{step.alpha / model.scalars->mean_scale, Covariance::scale(model), shrinkage(step, own), own};
+        const Moving moving{step.alpha / model.scalars->mean_scale, Covariance::scale(model), shrinkage(step, own), own,
+                            model.least_variance()};
         double gained = covariance.template move<kNorm>(row, y, 1.0, moving);
         if (task.rivals == kBest) {
             gained += covariance.template move<kNorm>(row, round.rival, -1.0, moving);

@@ -85,11 +85,14 @@ public:
         return can_ask(look) && !moves(answer(look, w));
     }
 
-    // Asks the rule about the row just met, of weight w, the margin of which has the variance v.
-    Step ask(std::int64_t y, double w, const double* scores, double v) {
+    // Asks the rule about the row just met, of weight w, the margin of which has the variance v. Where Sigma is full,
+    // `most` is how much precision the step may add; the variances of features have a floor of their own.
+    Step ask(std::int64_t y, double w, const double* scores, double v,
+             double most = std::numeric_limits<double>::infinity()) {
         const Look look{scores[y] - scores[rival], v};
         Step step = HOLD;
         if (can_ask(look)) step = answer(look, w);
+        step.precision = std::min(step.precision, most);
         // What rounding does to a difference is measured by what it is a difference of.
         const Look size{std::abs(scores[y]) + std::abs(scores[rival]), v};
         if (moves(step) && !(shows(step, size) && can_take(step, v))) step = HOLD;

@@ -8,10 +8,11 @@ namespace scwlearn::SCWLEARN_SET {
 
 // Scratch: numbers of each class, kLaneScratch of them.
 struct LaneScratch {
-    double *scores, *variances, *moves, *alpha, *precision, *shrink, *grow, *rate, *scale, *kv, *gained;
+    double *scores, *variances, *moves, *alpha, *precision, *shrink, *grow, *rate, *scale, *kv, *gained, *least;
 
     LaneScratch(double* work, std::int64_t lanes) noexcept {
-        for (double** part : {&scores, &variances, &moves, &alpha, &precision, &shrink, &grow, &rate, &scale, &kv, &gained}) {
+        for (double** part : {&scores, &variances, &moves, &alpha, &precision, &shrink, &grow, &rate, &scale, &kv, &gained,
+                              &least}) {
             *part = work;
             work += lanes;
         }
@@ -63,7 +64,7 @@ struct DiagonalClasses {
         const auto kept = load_lanes(of.moves + lane) == 0.0;
         const Lanes rate = load_lanes(of.rate + lane), scale = load_lanes(of.scale + lane);
         const Shrink<Lanes> shrink(load_lanes(of.kv + lane), load_lanes(of.variances + lane));
-        const Lanes least = kSmallestVariance - Lanes{};
+        const Lanes least = load_lanes(of.least + lane);
         Lanes gained{};
         for (const Feature& feature : row) {
             double* at = entries + feature.place + lane;
@@ -119,7 +120,8 @@ private:
     Model model_of(std::int64_t lane) const noexcept {
         const MultiMemory& memory = task_.memory;
         const std::int64_t stride = multi_stride(task_.form, lanes_);
-        return Model({memory.entries + lane, nullptr, memory.scalars + lane, memory.size, memory.initial_variance},
+        return Model({memory.entries + lane, nullptr, memory.scalars + lane, memory.size, memory.initial_variance,
+                      memory.variance_floor},
                      {memory.entries + lane, stride, memory.size}, {memory.entries + lanes_ + lane, stride, memory.size});
     }
 
@@ -142,6 +144,7 @@ private:
             model.shrink_mean(scratch_.shrink[lane]);
             scratch_.rate[lane] = scratch_.alpha[lane] / model.scalars->mean_scale;
             scratch_.scale[lane] = Covariance::scale(model);
+            scratch_.least[lane] = model.least_variance();
             scratch_.kv[lane] = std::min(scratch_.precision[lane] * scratch_.variances[lane], kLargestShrink);
         });
         for (std::int64_t lane = 0; lane < count; lane += kLaneWidth)

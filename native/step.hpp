@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "interface.hpp"
 
@@ -46,9 +47,15 @@ inline bool can_take(const Step& step, double variance) noexcept {
            std::abs(step.shrink) <= kLargestMove && step.grow > 0.0 && step.grow <= kLargestMove;
 }
 
-// A step of which so much of the precision is left that the variance along x falls to no less than this.
+// How much precision a step may add for the variance along x to fall to no less than this.
+inline double most_precision(double least, double variance) noexcept {
+    if (least == 0.0) return std::numeric_limits<double>::infinity();
+    return variance > least ? (variance / least - 1.0) / variance : 0.0;
+}
+
+// A step of which so much of the precision is left.
 inline Step not_below(double least, Step step, double variance) noexcept {
-    if (least > 0.0) step.precision = std::min(step.precision, std::max(variance / least - 1.0, 0.0) / variance);
+    step.precision = std::min(step.precision, most_precision(least, variance));
     return step;
 }
 

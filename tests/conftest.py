@@ -1,4 +1,4 @@
-"""What several test files share: the data sets that are not part of the project."""
+"""What several test files share, above all the data sets that are not part of the project."""
 
 import lzma
 import os
@@ -8,6 +8,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from scwlearn.rules import declare
+from scwlearn.threads import one_blas_thread
 
 DATA = Path(os.environ.get("SCWLEARN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -19,6 +20,13 @@ def registry():
     yield
     declare._declared.clear()
     declare._declared.update(before)
+
+
+@pytest.fixture
+def quiet_blas():
+    """For references that multiply small matrices: threads of BLAS would do nothing but wait for the next one."""
+    with one_blas_thread():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -32,3 +32,20 @@ def assert_alike(one, other, x):
     assert one.counts == other.counts
     size = max(1.0, np.abs(other.scores(x)).max())
     np.testing.assert_allclose(one.scores(x), other.scores(x), rtol=0, atol=1e-7 * size)
+
+
+def petals(rows, classes, seed=0, noise=0.05):
+    """Several classes, each on two opposite sides of a ring, with some labels wrong."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, rows)
+    angle = (y + rng.choice([0, classes], rows) + 0.35 * rng.normal(size=rows)) * np.pi / classes
+    radius = 1.0 + 0.2 * rng.normal(size=rows)
+    wrong = rng.random(rows) < noise
+    y[wrong] = rng.integers(0, classes, wrong.sum())
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), as_they_come(y)
+
+
+def as_they_come(y):
+    """The same labels, numbered in the order in which they come."""
+    _, first, number = np.unique(y, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[number]

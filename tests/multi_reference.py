@@ -9,7 +9,7 @@ binary textbook for each class.
 
 import numpy as np
 
-from reference import FIRST_ORDER, GAUSSIAN_FORM, Textbook, phi_of
+from reference import FIRST_ORDER, GAUSSIAN_FORM, Textbook, gentler, phi_of
 
 # alpha, beta, k = beta/(1 - beta v) and the growth of Sigma for a shared covariance; None where there is no loss.
 
@@ -88,8 +88,8 @@ SHARED_FORM = {
 class JointTextbook:
     """All classes as one model; `learn_one` tells whether the prediction was wrong and whether it moved."""
 
-    def __init__(self, name, size, covariance, shared=False, rivals="max", **parameters):
-        self.name, self.covariance, self.parameters = name, covariance, parameters
+    def __init__(self, name, size, covariance, shared=False, rivals="max", floor=0.0, **parameters):
+        self.name, self.covariance, self.parameters, self.floor = name, covariance, parameters, floor
         self.shared, self.rivals, self.t, self.growth = shared, rivals, 0, 1.0
         self.W = np.zeros((0, size))
         self.S = np.ones(size) if shared else np.ones((0, size))
@@ -150,9 +150,10 @@ class JointTextbook:
         if self.covariance != "identity":
             for row in [slice(None)] if self.shared else [y, rival]:
                 if self.covariance == "diagonal":
-                    self.S[row] = 1 / (1 / self.S[row] + k * x**2)
+                    less = 1 / (1 / self.S[row] + k * x**2)
                 else:
-                    self.S[row] = self.S[row] - beta * self.S[row] ** 2 * x**2
+                    less = self.S[row] - beta * self.S[row] ** 2 * x**2
+                self.S[row] = np.maximum(less, self.floor)
             self.S = self.S * grow
             self.growth *= grow
         return True
@@ -185,12 +186,20 @@ class FullJointTextbook(JointTextbook):
         self.W[y] += alpha * own @ x
         self.W[rival] -= alpha * other @ x
         if self.shared:
-            self.S = np.linalg.inv(np.linalg.inv(self.S) + k * np.outer(x, x))
+            self.S = self.surer(self.S, x, k)
         else:
-            self.S[[y, rival]] = np.linalg.inv(np.linalg.inv(self.S[[y, rival]]) + k * np.outer(x, x))
+            self.S[y], self.S[rival] = self.surer(own, x, k), self.surer(other, x, k)
         self.S = self.S * grow
         self.growth *= grow
         return True
+
+    def surer(self, S, x, k):
+        if self.floor:
+            # Each Sigma has a floor of its own along x.
+            v = x @ S @ x
+            beta = gentler(k / (1 + k * v), x, v, self.floor)
+            return S - beta * np.outer(S @ x, S @ x)
+        return np.linalg.inv(np.linalg.inv(S) + k * np.outer(x, x))
 
     @property
     def variances(self):

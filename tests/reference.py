@@ -133,10 +133,13 @@ GAUSSIAN_FORM = {
 
 
 class Textbook:
-    """A model in its textbook state; `learn_one` tells whether the prediction was wrong and whether it moved."""
+    """A model in its textbook state; `learn_one` tells whether the prediction was wrong and whether it moved.
 
-    def __init__(self, name, size, covariance="full", dtype=np.float64, **parameters):
-        self.name, self.covariance, self.parameters, self.t = name, covariance, parameters, 0
+    With a floor it takes the Gaussian form: theta belongs to steps of which nothing is held back.
+    """
+
+    def __init__(self, name, size, covariance="full", dtype=np.float64, floor=0.0, **parameters):
+        self.name, self.covariance, self.parameters, self.t, self.floor = name, covariance, parameters, 0, floor
         self.mu = np.zeros(size, dtype)
         self.theta = np.zeros(size, dtype)
         self.S = np.eye(size, dtype=dtype) if covariance == "full" else np.ones(size, dtype)
@@ -150,7 +153,7 @@ class Textbook:
             w = FIRST_ORDER[self.name](self.mu, x, y, **self.parameters)
             moved = w is not None
             self.mu = w if moved else self.mu
-        elif self.covariance == "full" and self.name in OWN_FORM:
+        elif self.covariance == "full" and self.name in OWN_FORM and not self.floor:
             moved = OWN_FORM[self.name](self, x, y, **self.parameters)
         else:
             moved = self.take_gaussian_step(x, y)
@@ -165,13 +168,19 @@ class Textbook:
         alpha, beta, k, grow = step
         self.mu = self.mu + alpha * y * g
         if self.covariance == "full":
+            beta = gentler(beta, x, v, self.floor)
             # As it is mostly written; scaled before the product it is not even symmetric to the last bit.
             self.S = (self.S - np.outer(beta * g, g)) * grow
         elif self.covariance == "diagonal":
-            self.S = 1 / (1 / self.S + k * x**2) * grow
+            self.S = np.maximum(1 / (1 / self.S + k * x**2), self.floor) * grow
         elif self.covariance == "diagonal-drop":
-            self.S = (self.S - beta * self.S**2 * x**2) * grow
+            self.S = np.maximum(self.S - beta * self.S**2 * x**2, self.floor) * grow
         return True
+
+
+def gentler(beta, x, v, floor):
+    """As much of beta as leaves v (1 - beta v) = x'S'x no smaller than the floor along x, or none."""
+    return min(beta, max(0.0, (v - floor * (x @ x)) / v**2))
 
 
 # Rules whose papers keep another state than (mu, S).

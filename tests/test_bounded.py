@@ -159,7 +159,7 @@ def test_more_features_than_the_bound_are_refused_and_nothing_changes(covariance
             learner.learn_one(large, 1)
         with pytest.raises(ValueError, match=message):
             learner.learn_one({"words": ["a", "b", "c", "d", "d"]}, 1)
-        with pytest.raises(ValueError, match=message.replace("x", r"X\[1\]", 1)):
+        with pytest.raises(ValueError, match=message.replace("x", r"examples\[1\]", 1)):
             learner.learn_many([{"a": 1.0}, large], [1, 1])
         assert state(learner) == before
         learner.learn_one({"a": 1.0, "b": 0.0, "words": ["c", "d", "d", "d"]}, 1)

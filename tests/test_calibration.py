@@ -237,6 +237,44 @@ def test_merging_with_one_that_knows_nothing_changes_nothing():
         np.testing.assert_array_equal(Calibration.merged(parts).state, calibration.state)
 
 
+def test_mirrored_is_what_labels_of_the_other_sign_teach():
+    f, v, y, _ = stream(5000)
+    y = np.where(np.random.default_rng(1).random(5000) < 0.2, 1, y)
+    mirrored, other = learned(f, v, y).mirrored(), learned(-f, v, -y)
+    np.testing.assert_allclose(mirrored.probabilities(f, v), other.probabilities(f, v), rtol=1e-9)
+    np.testing.assert_allclose(mirrored.line, other.line, rtol=1e-9)
+    np.testing.assert_array_equal(mirrored.mirrored().line, learned(f, v, y).line)
+    for calibration in (mirrored, other):
+        calibration.learn(f, v, -y)
+    np.testing.assert_allclose(mirrored.probabilities(f, v), other.probabilities(f, v), rtol=1e-9)
+
+
+def test_what_parts_went_on_from_counts_once():
+    f, v, y, p = stream(6000)
+    start = learned(f[:3000], v[:3000], y[:3000])
+    same = Calibration.merged([start.copy() for _ in range(3)], start)
+    # It is drawn anew, from what the last rows taught too.
+    np.testing.assert_allclose(same.probabilities(f, v), start.probabilities(f, v), atol=0.02)
+    assert same.rows == 3000
+    # Merged again and again, the scores of the beginning would have all the say.
+    together, plain = Calibration(), Calibration()
+    for first in range(0, 6000, 500):
+        for k, prior in enumerate((together, plain)):
+            parts = [prior.copy() for _ in range(8)]
+            for i, part in enumerate(parts):
+                rows = slice(first + i, first + 500, 8)
+                # The model becomes surer: what was a score of 3 is one of 1.
+                part.learn(f[rows] * (3 if first < 2000 else 1), v[rows], y[rows])
+            if k == 0:
+                together = Calibration.merged(parts, prior)
+            else:
+                plain = Calibration.merged(parts)
+    assert together.rows == 6000
+    off, off_plain = (abs(calibration.probabilities(f, v) - p).mean() for calibration in (together, plain))
+    assert off < 0.05
+    assert off < 0.6 * off_plain
+
+
 def test_a_merged_one_learns_on():
     f, v, y, p = stream(20_000)
     merged = Calibration.merged(

@@ -235,6 +235,26 @@ def test_merged_shards_are_about_the_whole_in_any_order():
         np.testing.assert_array_equal(ClassCalibration.merged(few).state, parts[0].state)
 
 
+def test_what_parts_went_on_from_counts_once():
+    f, v, labels, p = stream(6000)
+    together, plain = ClassCalibration(4), ClassCalibration(4)
+    for first in range(0, 6000, 500):
+        for k, prior in enumerate((together, plain)):
+            parts = [prior.copy() for _ in range(8)]
+            for i, part in enumerate(parts):
+                rows = slice(first + i, first + 500, 8)
+                # What was a score of 3 becomes one of 1; the beginning is not to have all the say.
+                part.learn(f[rows] * (3 if first < 2000 else 1), v[rows], labels[rows])
+            if k == 0:
+                together = ClassCalibration.merged(parts, prior)
+            else:
+                plain = ClassCalibration.merged(parts)
+    assert together.rows == 6000
+    off, off_plain = (abs(calibration.probabilities(f, v) - p).mean() for calibration in (together, plain))
+    assert off < 0.05
+    assert off < 0.6 * off_plain
+
+
 def test_shards_with_other_classes_are_arranged_first():
     f, v, labels, _ = stream(1000, 3)
     calibration = learned(f, v, labels)

@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import get_tags
 
 import scwlearn
 from laws import draw_examples
-from scwlearn import AROW, PA1, SCW1, Perceptron
+from scwlearn import AROW, PA1, SCW1, KernelPA1, KernelPerceptron, KernelSCW1, Perceptron
 from scwlearn.data.class_weights import ClassWeights
 from scwlearn.data.labels import Classes
 from scwlearn.rules import all_rules
 
 LINEAR = [rule.estimator for rule in all_rules()]
 KERNEL = [rule.kernel_estimator for rule in all_rules()]
+KINDS_OF_KERNEL = [
+    (KernelSCW1, {}),
+    (KernelSCW1, {"budget": 40}),
+    (KernelSCW1, {"multi_class": "ovr"}),
+    (KernelPA1, {}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +65,24 @@ def test_ten_digits_are_told_apart(name, multi_class, digits):
 
 
 @pytest.mark.parametrize("name", KERNEL)
-def test_a_kernel_tells_two_classes_apart_and_refuses_a_third(name, digits):
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_ten_digits_are_told_apart_with_a_kernel(name, multi_class, digits):
     x, y = digits
-    model = getattr(scwlearn, name)(gamma=0.5).partial_fit(x[y < 2][:100], y[y < 2][:100])
-    chances = model.predict_proba(x[y < 2])
-    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(x[y < 2]))
-    before = pickle.dumps(model)
-    for teach in (model.partial_fit, model.fit):
-        with pytest.raises(ValueError, match="Only binary classification is supported"):
-            teach(x[:50], y[:50])
-        assert pickle.dumps(model) == before
+    model = getattr(scwlearn, name)(gamma=0.1, multi_class=multi_class, n_epochs=2).fit(x[:150], y[:150])
+    assert model.classes_.tolist() == list(range(10))
+    assert model.dual_coef_.shape == (10, model.n_support_)
+    assert model.support_vectors_.shape == (model.n_support_, 64)
+    scores = model.decision_function(x[150:250])
+    expected = (rbf_kernel(x[150:250], model.support_vectors_, gamma=0.1) + 1) @ model.dual_coef_.T
+    np.testing.assert_allclose(scores, expected, atol=1e-8 * np.abs(scores).max())
+    assert np.array_equal(model.predict(x[150:250]), scores.argmax(axis=1))
+    assert model.score(x[150:250], y[150:250]) > 0.7
+    chances = model.predict_proba(x[150:250])
+    assert chances.shape == (100, 10)
+    assert ((chances > 0) & (chances < 1)).all()
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert np.array_equal(chances.argmax(axis=1), model.predict(x[150:250]))
+    assert get_tags(model).classifier_tags.multi_class
 
 
 def test_a_second_order_model_shows_how_sure_it_is_of_each_class(digits):
@@ -114,6 +130,25 @@ def _diagonal(name):
     return {"covariance": rule.diagonal} if rule.order == 2 else {}
 
 
+@pytest.mark.parametrize("kind", KINDS_OF_KERNEL)
+def test_with_a_kernel_too_classes_come_on_the_way(kind):
+    x, y = blobs(rows=60)
+    new, how = kind
+    batch, rows, pieces = (new(gamma=0.1, **how) for _ in range(3))
+    names = np.array(["d", "b", "e", "a", "c"])[y]
+    batch.partial_fit(x, names)
+    for i in range(len(y)):
+        rows.partial_fit(x[i : i + 1], names[i : i + 1])
+    for start in range(0, len(y), 17):
+        pieces.partial_fit(x[start : start + 17], names[start : start + 17])
+    for other in (rows, pieces):
+        assert other.classes_.tolist() == batch.classes_.tolist() == list("abcde")
+        assert other.n_updates_ == batch.n_updates_
+        np.testing.assert_allclose(other.decision_function(x), batch.decision_function(x), rtol=0, atol=1e-7)
+        np.testing.assert_allclose(other.predict_proba(x), batch.predict_proba(x), rtol=0, atol=1e-5)
+    assert batch.score(x, names) > 0.5
+
+
 def test_a_class_that_comes_late_starts_from_the_prior():
     x, y = blobs(4)
     early = y != 3
@@ -139,6 +174,25 @@ def test_two_classes_become_three_without_changing_what_is_said_of_them():
         assert three.shape == (100, 3)
         gap = three[:, 1] - three[:, 0]
         np.testing.assert_allclose(gap if multi_class == "joint" else gap / 2, scores, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", [{}, {"budget": 20}])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_two_classes_with_a_kernel_become_three_without_changing_what_is_said_of_them(multi_class, how):
+    x, y = draw_examples(0, 100, 5, 1.0)
+    model = KernelSCW1(multi_class=multi_class, gamma=0.2, **how).partial_fit(x, np.where(y > 0, "a", "b"))
+    scores, variances, predicted = model.decision_function(x), model.margin_variance(x), model.predict(x)
+    assert model.dual_coef_.shape == (1, model.n_support_)
+    model.partial_fit(x[:1], ["a"], classes=["0"], sample_weight=[0.0])
+    three = model.decision_function(x)
+    assert three.shape == (100, 3)
+    assert model.dual_coef_.shape == (3, model.n_support_)
+    gap = three[:, 2] - three[:, 1]
+    np.testing.assert_allclose(gap if multi_class == "joint" else gap / 2, scores, atol=1e-12)
+    assert not three[:, 0].any()
+    np.testing.assert_allclose(model.margin_variance(x)[:, 1:], np.tile(variances, (2, 1)).T, rtol=1e-9)
+    sure = three.max(axis=1) > 0
+    assert np.array_equal(model.predict(x)[sure], predicted[sure])
 
 
 def test_the_order_in_which_two_classes_come_does_not_change_their_scores():
@@ -208,6 +262,31 @@ def test_a_bad_batch_brings_no_class():
         np.testing.assert_array_equal(model.coef_, before)
 
 
+@pytest.mark.parametrize("known", [2, 3])
+def test_classes_that_were_named_are_forgotten_where_the_rows_are_refused(known):
+    x, y = blobs(known)
+    model = KernelSCW1(gamma=0.1, max_support=150).partial_fit(x[:50], y[:50])
+    before, classes = model.predict_proba(x), model.classes_.tolist()
+    with pytest.raises(ValueError, match="max_support"):
+        model.partial_fit(np.random.default_rng(0).normal(size=(400, 6)), np.arange(400) % 7, classes=[8, 9])
+    assert model.classes_.tolist() == classes == list(range(known))
+    np.testing.assert_array_equal(model.predict_proba(x), before)
+    model.partial_fit(x[50:60], y[50:60], classes=[9])
+    assert model.classes_.tolist() == [*classes, 9]
+    assert model.predict_proba(x).shape == (200, known + 1)
+
+
+def test_a_copy_and_a_pickle_of_several_classes_with_a_kernel_go_on_by_themselves():
+    x, y = blobs(4)
+    model = KernelSCW1(gamma=0.1).partial_fit(x[:100], y[:100])
+    before = model.decision_function(x)
+    for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        other.partial_fit(x[100:], y[100:] + 10)
+        assert len(other.classes_) == 8
+    np.testing.assert_array_equal(model.decision_function(x), before)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+
+
 def test_a_copy_and_a_pickle_go_on_by_themselves():
     x, y = blobs(4)
     model = SCW1().partial_fit(x[:100], y[:100])
@@ -233,6 +312,7 @@ def test_a_perceptron_may_have_several_rivals(rivals, digits):
     assert Perceptron(rivals=rivals).fit(x, y).score(x, y) > 0.85
     with pytest.raises(ValueError, match="rivals"):
         Perceptron(rivals="none").fit(x, y)
+    assert KernelPerceptron(rivals=rivals, gamma=0.1, n_epochs=2).fit(x[:500], y[:500]).score(x[:500], y[:500]) > 0.85
 
 
 def test_settings_for_several_classes_are_checked_with_two_classes_too():
@@ -241,6 +321,20 @@ def test_settings_for_several_classes_are_checked_with_two_classes_too():
         SCW1(multi_class="all").fit(x, y)
     with pytest.raises(ValueError, match="shared_covariance"):
         SCW1(multi_class="ovr", shared_covariance=True).fit(x, y)
+    with pytest.raises(ValueError, match="multi_class must be"):
+        KernelSCW1(multi_class="all").fit(x, y)
+    with pytest.raises(TypeError, match="no parameter 'shared_covariance'"):
+        KernelSCW1(shared_covariance=True)
+    with pytest.raises(ValueError, match="multi_class cannot change"):
+        KernelSCW1().fit(x, y).set_params(multi_class="ovr").partial_fit(x, y)
+
+
+@pytest.mark.parametrize("estimator", [Perceptron, KernelPerceptron])
+def test_who_the_rivals_are_cannot_change(estimator):
+    x, y = np.eye(3), [0, 1, 2]
+    model = estimator().fit(x, y)
+    with pytest.raises(ValueError, match="rivals cannot change from 'max' to 'uniform'"):
+        model.set_params(rivals="uniform").partial_fit(x, y)
 
 
 # Weights
@@ -262,6 +356,9 @@ def test_weights_of_classes_are_weights_of_their_examples():
     x, y = blobs(3)
     by_class = {0: 0.5, 2: 3.0}
     weights = np.array([0.5, 1.0, 3.0])[y]
+    told = [KernelSCW1(class_weight=by_class).fit(x, y), KernelSCW1().fit(x, y, sample_weight=weights)]
+    np.testing.assert_array_equal(told[0].decision_function(x), told[1].decision_function(x))
+    assert (told[0].decision_function(x) != KernelSCW1().fit(x, y).decision_function(x)).any()
     for new in (lambda **how: SCW1(covariance="diagonal", **how), lambda **how: Perceptron(**how)):
         same_model(new(class_weight=by_class).fit(x, y), new().fit(x, y, sample_weight=weights))
         both = new(class_weight=by_class).fit(x, y, sample_weight=np.full(len(y), 2.0))

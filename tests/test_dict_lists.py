@@ -56,10 +56,10 @@ def test_a_list_with_something_else_than_a_dict_is_refused(how):
     for _ in range(2):
         before = everything(learner)
         for wrong in ([1.0], None, "a", [("a", 1.0)]):
-            with pytest.raises(TypeError, match=r"X\[1\] must be a dict of named features, got"):
+            with pytest.raises(TypeError, match=r"examples\[1\] must be a dict of named features, got"):
                 learner.learn_many([{"a": 1.0}, wrong], [1, -1])
             if learner.gaussian is not None:
-                with pytest.raises(TypeError, match=r"X\[1\] must be a dict of named features, got"):
+                with pytest.raises(TypeError, match=r"examples\[1\] must be a dict of named features, got"):
                     learner.score_many([{"a": 1.0}, wrong])
         for y in ([1], [1, 0], [1, -1, 1]):
             with pytest.raises(ValueError, match="label"):
@@ -73,7 +73,9 @@ def test_a_list_with_something_else_than_a_dict_is_refused(how):
 
 def test_the_keys_of_a_list_are_of_one_type():
     learner = Learner("arow")
-    with pytest.raises(TypeError, match=r"keys of mixed types: X\[2\] has the key 1, where all before are of type str"):
+    with pytest.raises(
+        TypeError, match=r"keys of mixed types: examples\[2\] has the key 1, where all before are of type str"
+    ):
         learner.learn_many([{"a": 1.0}, {}, {1: 1.0}], [1, 1, 1])
     assert learner.gaussian is None
 
@@ -140,11 +142,11 @@ def test_ctrl_c_in_a_list_keeps_the_examples_before_it(monkeypatch):
     learner, stream = Learner("scw1"), list(growing_stream(60))
     make_room, made = Learner._make_room, []
 
-    def interrupted(self, one, x):
+    def interrupted(self, one, x, y):
         if len(made) == 3:
             raise KeyboardInterrupt
         made.append(x)
-        return make_room(self, one, x)
+        return make_room(self, one, x, y)
 
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "_make_room", interrupted)

@@ -112,10 +112,11 @@ def test_native_calls_refuse_what_does_not_fit():
     model, size = learner.gaussian.native(learner.model.tally), learner.gaussian.size
 
     def call(rows=2, width=size, residuals=4, support=0, room=9, work=10**6, block=2, threads=1, weights=None):
-        _native.learn_coordinates(
-            rule, model, np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2), np.zeros(2),
-            np.ones(2, dtype=np.int8), weights, np.empty(work), None, support, room, block, threads,
-        )  # fmt: skip
+        coordinates = _native.Coordinates(
+            np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2), np.zeros(2), support, room
+        )
+        labels = np.ones(2, dtype=np.int8)
+        _native.learn_coordinates(rule, model, coordinates, labels, weights, np.empty(work), None, block, threads)
 
     for bad in (
         {"rows": 3}, {"width": size - 1}, {"residuals": 3}, {"support": size - 1, "room": size + 1}, {"support": -1},

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import scwlearn
 from helpers import state
-from scwlearn import KernelLearner, KernelPA1, KernelPerceptron, KernelSCW1
+from scwlearn import KernelLearner, KernelMultiLearner, KernelPA1, KernelPerceptron, KernelSCW1
 from scwlearn.rules import all_rules
 
 EVERY = [getattr(scwlearn, rule.kernel_estimator) for rule in all_rules()]
@@ -104,7 +104,8 @@ def test_what_is_refused_leaves_the_model_as_it_was(moons):
     spoiled[7, 1] = np.inf
     refused = [
         (model, lambda m: m.partial_fit(spoiled, y), "infinity"),
-        (model, lambda m: m.fit(x, np.arange(300) % 3), "classes"),
+        (model, lambda m: m.set_params(max_support=10).fit(x, np.arange(300) % 3), "max_support"),
+        (model, lambda m: m.set_params(multi_class="ovr").partial_fit(x, y), "multi_class cannot change"),
         (model, lambda m: m.set_params(budget=5).partial_fit(x, y), "budget cannot change"),
         (model, lambda m: m.set_params(gamma=-1.0).fit(x, y), "positive"),
         (model, lambda m: m.set_params(gamma="wide").fit(x, y), "'scale' or 'auto'"),
@@ -128,6 +129,9 @@ def test_it_works_in_a_pipeline_a_search_and_one_against_the_rest(moons):
     digits, labels = load_digits(return_X_y=True)
     many = OneVsRestClassifier(KernelSCW1()).fit(digits[:1000], labels[:1000])
     assert many.score(digits[1000:], labels[1000:]) > 0.93
+    joint = KernelSCW1().fit(digits[:1000], labels[:1000])
+    assert joint.score(digits[1000:], labels[1000:]) > 0.93
+    assert joint.n_support_ < sum(one.n_support_ for one in many.estimators_)
 
 
 def test_the_learner_and_the_estimator_are_one(moons):
@@ -136,6 +140,22 @@ def test_the_learner_and_the_estimator_are_one(moons):
     learner.learn(x, 2 * y - 1)
     model = KernelPA1(gamma=2.0, C=1.0, fit_intercept=False).fit(x, y)
     assert np.array_equal(model.decision_function(x), learner.scores(x))
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_the_learner_and_the_estimator_of_several_classes_are_one(moons, multi_class):
+    x, y = moons[0], np.where(moons[0][:, 0] > 1, 2, moons[1])
+    learner = KernelMultiLearner("scw1", n_classes=3, multi_class=multi_class, kernel_parameters={"gamma": 2.0}, C=1.0)
+    learner.learn(x, y)
+    how = {"multi_class": multi_class, "C": 1.0, "fit_intercept": False}
+    model = KernelSCW1(gamma=2.0, **how).fit(x, np.array(["a", "b", "c"])[y])
+    assert np.array_equal(model.decision_function(x), learner.scores(x))
+    assert np.array_equal(model.margin_variance(x), learner.margin_variances(x))
+    assert np.array_equal(model.dual_coef_, learner.dual_coefficients())
+    computed = KernelSCW1(kernel="precomputed", **how).fit(rbf_kernel(x, gamma=2.0), y)
+    np.testing.assert_allclose(computed.decision_function(rbf_kernel(x, gamma=2.0)), learner.scores(x), atol=1e-8)
+    assert np.array_equal(x[computed.support_], model.support_vectors_)
+    assert model.score(x, np.array(["a", "b", "c"])[y]) > 0.85
 
 
 def test_a_kernel_helps_where_a_plane_cannot(moons):

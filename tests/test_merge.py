@@ -18,6 +18,7 @@ from merge_examples import (
     every_covariance,
     every_rule,
     new,
+    reference,
     shards,
     sigma,
     ungated,
@@ -27,26 +28,6 @@ from scwlearn.covariance import COVARIANCES, Gaussian
 from scwlearn.covariance.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK
 from scwlearn.merging import merge_gaussians
 from scwlearn.rules import all_rules
-
-
-def reference(gaussians, how, weights, prior):
-    """mu and Sigma by the textbook, with matrices; ev for a diagonal Sigma only."""
-    (mean0, L0), *models = ((g.weights(), np.linalg.inv(sigma(g))) for g in (prior, *gaussians))
-    if how == "kl":
-        share = np.array(weights) / sum(weights)
-        L = sum(w * Lk for w, (_, Lk) in zip(share, models, strict=True))
-        return np.linalg.solve(L, sum(w * Lk @ mk for w, (mk, Lk) in zip(share, models, strict=True))), np.linalg.inv(L)
-    if how == "bcm":
-        L = L0 + sum(w * (Lk - L0) for w, (_, Lk) in zip(weights, models, strict=True))
-        pull = L0 @ mean0 + sum(w * (Lk @ mk - L0 @ mean0) for w, (mk, Lk) in zip(weights, models, strict=True))
-        return np.linalg.solve(L, pull), np.linalg.inv(L)
-    mean, variances = mean0.copy(), 1 / np.diag(L0)
-    for i in range(len(mean)):
-        found = [w * (Lk[i, i] - L0[i, i]) for w, (_, Lk) in zip(weights, models, strict=True)]
-        mean[i] += sum(d * (mk[i] - mean0[i]) for d, (mk, _) in zip(found, models, strict=True)) / sum(found)
-        variances[i] = 1 / (L0[i, i] + sum(d * d for d in found) / sum(found))
-    return mean, np.diag(variances)
-
 
 # What ev is with a full Sigma has tests of its own.
 WITH_FORMULAS = [
@@ -63,9 +44,9 @@ def test_merged_models_are_what_the_formulas_say(how, covariance, weights, again
         start.learn(X[::5], Y[::5])
     models = [taught(copy.copy(start), (X[k::3], Y[k::3])) for k in range(3)]
     found = merge(models, how, weights, prior=start if again else None).gaussian
-    gaussians = [model.gaussian for model in models]
     prior = start.gaussian or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
-    mean, covariances = reference(gaussians, how, weights, prior)
+    known = [(model.gaussian.weights(), sigma(model.gaussian)) for model in models]
+    mean, covariances = reference(known, how, weights, (prior.weights(), sigma(prior)))
     np.testing.assert_allclose(found.weights(), mean, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(sigma(found), covariances, rtol=1e-9, atol=1e-11)
 

@@ -160,6 +160,7 @@ DIFFERENT = {
     "covariance": (lambda: Learner("scw1", covariance="diagonal"), "covariance: auto and diagonal"),
     "intercept": (lambda: Learner("scw1", intercept=True), "intercept: False and True"),
     "prior": (lambda: Learner("scw1", initial_variance=2.0), "initial_variance: 1.0 and 2.0"),
+    "floor": (lambda: Learner("scw1", variance_floor=0.1), "variance_floor: 0.0 and 0.1"),
     "bound": (lambda: Learner("scw1", max_features=8), "max_features: None and 8"),
     "kind": (lambda: KernelLearner("scw1"), "kind: Learner and KernelLearner"),
 }
@@ -227,7 +228,7 @@ BAD = {
     "kernel": (
         ([KernelLearner("scw1")],),
         {},
-        "models[0] is a KernelLearner, which cannot be merged; what can: Learner",
+        "models[0] is a KernelLearner, which cannot be merged; learners, estimators and streams without a kernel can",
     ),
 }
 

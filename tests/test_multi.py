@@ -367,11 +367,15 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(name, multi_clas
     assert (new.n_classes, new.gaussians, new.parameters["C"]) == (2, None, 3.0)
 
 
-def test_a_binary_learner_from_dicts_is_refused():
-    binary = Learner("scw1")
-    binary.learn_one({"a": 1.0}, 1)
-    with pytest.raises(ValueError, match="learned from features with names; several classes take none with names"):
-        MultiLearner.from_binary(binary)
+def test_a_binary_learner_from_dicts_keeps_its_names():
+    binary = Learner("scw1", scale=True)
+    binary.learn_one({"a": 3.0, "b": 1.0}, 1)
+    two = MultiLearner.from_binary(binary)
+    assert two.names == {"a": 0, "b": 1}
+    first, second = two.score_one({"a": 2.0})
+    assert second - first == pytest.approx(binary.score_one({"a": 2.0}))
+    two.learn_one({"c": 1.0}, 2)
+    assert (len(two.names), len(binary.names)) == (3, 2)
 
 
 def test_a_joint_pair_that_was_a_binary_romma_knows_its_length():
@@ -423,7 +427,7 @@ def test_one_example_at_a_time_makes_room_for_any_number_of_classes():
         ([[1.0, 2.0, 3.0]], 0, 1.0, ValueError),
         ([1.0, 2.0, 3.0], 5, 1.0, ValueError),
         ([1.0, 2.0, 3.0], -1, 1.0, ValueError),
-        ([1.0, 2.0, 3.0], 0.5, 1.0, TypeError),
+        ([1.0, 2.0, 3.0], 0.5, 1.0, ValueError),
         ([1.0, 2.0, 3.0], "a", 1.0, TypeError),
         ([1.0, 2.0, 3.0], 0, -1.0, ValueError),
         ([1.0, 2.0, 3.0], 0, np.nan, ValueError),

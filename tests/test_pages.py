@@ -20,7 +20,8 @@ def code(page):
 
 
 def test_the_pages_with_examples_are_found():
-    assert {"README.md", "quickstart.md", "own_rule.md", "paper.md", "numerics.md"} <= {page.name for page in PAGES}
+    found = {page.name for page in PAGES}
+    assert {"README.md", "quickstart.md", "own_rule.md", "paper.md", "numerics.md", "streams.md"} <= found
 
 
 @pytest.mark.usefixtures("registry")

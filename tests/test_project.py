@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import subprocess
@@ -13,7 +14,7 @@ from nanobind.stubgen import StubGen
 
 import scwlearn
 from scwlearn import _native
-from scwlearn.rules import all_rules
+from scwlearn.rules import all_rules, estimator_names
 
 ROOT = Path(__file__).parents[1]
 MODULES = [m.name for m in pkgutil.walk_packages(scwlearn.__path__, "scwlearn.") if "_native" not in m.name]
@@ -56,18 +57,41 @@ def test_the_stub_of_the_estimators_has_their_signatures():
     compile(installed, "estimators.pyi", "exec")
 
 
+@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_in_the_docstrings_run(name):
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    # As code of a user, not of the module.
+    failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"__name__": "example"})
     assert failed == 0
 
 
+@pytest.mark.parametrize("home", ["scwlearn", "scwlearn.river"])
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
-def test_the_example_of_each_estimator_runs(rule):
-    Estimator = getattr(scwlearn, rule.estimator)
-    example = doctest.DocTestParser().get_doctest(Estimator.__doc__, {}, Estimator.__name__, None, 0)
+def test_the_example_of_each_estimator_runs(rule, home):
+    made = getattr(importlib.import_module(home), rule.estimator)
+    example = doctest.DocTestParser().get_doctest(made.__doc__, {}, made.__name__, None, 0)
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def documented_names():
+    """All that the reference describes, and the estimators, which have a page of their own."""
+    listed = re.findall(
+        r"^\.\. auto(?:class|function):: (\S+)$", (ROOT / "docs/reference.md").read_text(), re.MULTILINE
+    )
+    made = [f"scwlearn.river.{rule.estimator}" for rule in all_rules()]
+    return [*listed, *made, *(f"scwlearn.{name}" for name in estimator_names())]
+
+
+@pytest.mark.parametrize("path", documented_names())
+def test_every_public_name_has_an_example(path):
+    module, _, name = path.rpartition(".")
+    documentation = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+    assert doctest.DocTestParser().get_examples(documentation), f"{path} has no example in its docstring"
+
+
+def test_the_reference_has_every_public_name():
+    assert {f"scwlearn.{name}" for name in scwlearn.__all__} - {"scwlearn.__version__"} <= set(documented_names())
 
 
 def test_the_version_is_the_same_everywhere():

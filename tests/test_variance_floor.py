@@ -8,9 +8,10 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+import scwlearn
 from laws import draw_examples, state
 from reference import GAUSSIAN_FORM, defaults_of
-from scwlearn import Learner, _native
+from scwlearn import AROW, Learner, _native
 from scwlearn.covariance import COVARIANCES
 from scwlearn.kernel.learner import KernelLearner
 from scwlearn.many import learn_grid
@@ -276,3 +277,58 @@ def test_a_first_order_rule_has_none(rule):
 def test_a_covariance_that_never_falls_has_none():
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance is 'identity'"):
         Learner("scw1", covariance="identity", variance_floor=0.1)
+
+
+# The estimators.
+
+
+def three_classes(rows=200):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(rows, 5))
+    return x, np.array(["a", "b", "c"])[(x[:, :3] + 0.5 * rng.normal(size=(rows, 3))).argmax(axis=1)]
+
+
+def estimators(order):
+    return [getattr(scwlearn, rule.estimator) for rule in all_rules() if rule.order == order]
+
+
+@pytest.mark.parametrize("Estimator", estimators(2), ids=lambda e: e.__name__)
+def test_an_estimator_of_the_second_order_takes_it(Estimator):
+    assert Estimator().get_params()["variance_floor"] == 0.0
+    x, y = three_classes()
+    with pytest.raises(ValueError, match=r"variance_floor must be a number of at least 0 and below 1, got 1.0"):
+        Estimator(variance_floor=1.0).fit(x, y)
+    with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance is 'identity'"):
+        Estimator(variance_floor=0.1, covariance="identity").fit(x, y)
+
+
+@pytest.mark.parametrize("Estimator", estimators(1), ids=lambda e: e.__name__)
+def test_an_estimator_of_the_first_order_has_none(Estimator):
+    with pytest.raises(TypeError, match="has no parameter 'variance_floor'"):
+        Estimator(variance_floor=0.1)
+
+
+@every_form
+@pytest.mark.parametrize("how", [{}, {"shared_covariance": True}, {"multi_class": "ovr"}])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_estimator_feels_it_with_any_number_of_classes(covariance, how, classes):
+    # Along the axes: there a full covariance says no more than its diagonal, and the floor is the same for both.
+    x, y = np.tile(np.eye(5), (40, 1)), three_classes()[1]
+    if classes == 2:
+        y = np.where(y == "a", "a", "b")
+    how = {"covariance": covariance, "initial_variance": 2.0, "fit_intercept": False, **how}
+    kept, free = (AROW(variance_floor=floor, **how).fit(x, y) for floor in (0.3, 0.0))
+    assert free.variance_.max() < 0.6
+    assert kept.variance_.min() >= 0.6 * (1 - 1e-12)
+
+
+def test_an_estimator_keeps_it_when_a_third_class_comes():
+    x, y = three_classes()
+    grown, free = (AROW(covariance="diagonal", variance_floor=floor) for floor in (0.3, 0.0))
+    for model in (grown, free):
+        model.partial_fit(x, np.where(y == "a", "a", "b"))
+        model.partial_fit(x, y)
+    assert grown.variance_.min() >= 0.3 * (1 - 1e-12)
+    assert free.variance_.max() < 0.3
+    with pytest.raises(ValueError, match=r"variance_floor cannot change from 0.3 to 0.5 once the model has begun"):
+        grown.set_params(variance_floor=0.5).partial_fit(x, y)

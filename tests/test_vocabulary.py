@@ -205,7 +205,9 @@ def assert_refused(how, x, error, message):
             if kind == "new" and name.startswith("score"):
                 continue
             # Of many examples, it is the second.
-            pattern = message.replace("x[", "X[1][").replace("x has", "X[1] has") if "many" in name else message
+            pattern = (
+                message.replace("x[", "examples[1][").replace("x has", "examples[1] has") if "many" in name else message
+            )
             with pytest.raises(error, match=re.escape(pattern).replace(re.escape(ANYTHING), ".*")):
                 call(learner, x)
             assert everything(learner) == before

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from data_sets import SEED
 
-from scwlearn import Learner
+from scwlearn import Learner, StreamClassifier
 from speed import data, peers
 from speed.harness import Race, Scale, Side, comparison, times_faster
 
@@ -58,6 +58,21 @@ def river_race(scale: Scale, name: str, make: Callable[[Any], Any]) -> Race:
 def dict_river_pa(scale: Scale) -> Race:
     """PA-I."""
     return river_race(scale, "River PAClassifier", lambda linear_model: linear_model.PAClassifier())
+
+
+@comparison(f"{WORK}, with probabilities learned along", against="River PAClassifier")
+def stream_river_pa(scale: Scale) -> Race:
+    """A StreamClassifier: labels of any kind, a constant, a calibration."""
+    linear_model = peers.module("river.linear_model")
+    rows, labels = named_rows(scale)
+    pairs = list(zip(rows, (label > 0 for label in labels), strict=True))
+
+    def judge(mistakes: int) -> dict[str, float]:
+        return {"mistakes": float(mistakes)}
+
+    own = Side("scwlearn", lambda: peers.river_stream(StreamClassifier("scw1"), pairs), judge)
+    peer = Side("River PAClassifier", lambda: peers.river_stream(linear_model.PAClassifier(), pairs), judge)
+    return Race(f"{len(rows)} of them", own, peer)
 
 
 @comparison(WORK, against="River LogisticRegression")

@@ -12,17 +12,21 @@ if TYPE_CHECKING:
     from scwlearn.bounds import loss_bound as loss_bound
     from scwlearn.estimators import *  # noqa: F403
     from scwlearn.kernel import KernelLearner as KernelLearner
+    from scwlearn.kernel import KernelMultiLearner as KernelMultiLearner
     from scwlearn.learner import Learner as Learner
     from scwlearn.merging import merge as merge
     from scwlearn.multiclass import MultiLearner as MultiLearner
     from scwlearn.progress import progressive_validation as progressive_validation
+    from scwlearn.stream import StreamClassifier as StreamClassifier
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Learner": "scwlearn.learner",
     "KernelLearner": "scwlearn.kernel",
+    "KernelMultiLearner": "scwlearn.kernel",
     "MultiLearner": "scwlearn.multiclass",
+    "StreamClassifier": "scwlearn.stream",
     "progressive_validation": "scwlearn.progress",
     "loss_bound": "scwlearn.bounds",
     "merge": "scwlearn.merging",

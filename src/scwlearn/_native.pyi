@@ -120,31 +120,46 @@ class Vocabulary:
 class OneByOne:
     """A rule and a model, ready for one example after the other."""
 
-    def __init__(self, rule: Rule, model: Model, vocabulary: Vocabulary | None, intercept: bool) -> None: ...
+    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
 
+    @property
+    def scores(self) -> int:
+        """How many scores an example has."""
+
+    @property
+    def variance(self) -> float:
+        """
+        x'Sigma x of the dict learned from last, before that; of several classes, of the one with the largest score.
+        """
+
     def score(self, x: object, /) -> float:
         """mu.x of a float64 vector."""
 
-    def learn(self, x: object, y: float, w: float, /) -> float:
-        """Learn from a float64 vector; its score before."""
+    def learn(self, x: object, y: float, w: float, /) -> float | None:
+        """
+        Learn from a float64 vector; its score before, or None where there is no room for its class.
+        """
 
     def score_named(self, x: dict, /) -> float:
         """mu.x of a dict."""
 
+    def look_named(self, x: dict, /) -> tuple[float, float]:
+        """mu.x of a dict, and x'Sigma x."""
+
     def learn_named(self, x: dict, y: float, w: float, /) -> float | None:
         """
-        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them.
+        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them or for the class.
         """
 
-    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """mu.x of each of some dicts."""
+    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
+        """mu.x of each of some dicts, and x'Sigma x."""
 
-    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
         """
-        Learn from dicts that have been checked, from the first one given on, and write their scores before; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
+        Learn from dicts that have been checked, from the first one given on, and write their scores before and x'Sigma x; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
         """
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[str, int, int, bytes]]:
@@ -176,9 +191,19 @@ def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated
     learn_rows for each model by itself, on `threads` threads, each with `inside` of its own.
     """
 
-def learn_coordinates(rule: Rule, model: Model, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, support: int, room: int, block: int, threads: int) -> list[int]:
+class Coordinates:
+    """The arrays of a batch as coordinates in the span of a support."""
+
+    def __init__(self, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], support: int, room: int) -> None: ...
+
+def learn_coordinates(rule: Rule, model: Model, coordinates: Coordinates, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> list[int]:
     """
     Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became support, in order. Adds the rows, mistakes and updates to the tally.
+    """
+
+def learn_coordinates_of_classes(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, rivals: str, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> list[list[int]]:
+    """
+    Learn from rows of several classes as coordinates in one span for all of them, or in one for each; for each span the rows that became support. Adds to the tally of the first model, and to the classes known.
     """
 
 LANE_MULTIPLE: int = 4
@@ -186,21 +211,53 @@ LANE_MULTIPLE: int = 4
 class Classes:
     """The arrays of the models of several classes, which the loops move."""
 
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float) -> None: ...
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
 
 class ClassesOneByOne:
     """
     A rule and the models of several classes, ready for one example after the other.
     """
 
-    def __init__(self, rule: Rule, classes: Classes, rivals: str, intercept: bool) -> None: ...
+    def __init__(self, rule: Rule, classes: Classes, rivals: str, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def scores(self) -> int:
+        """How many scores an example has."""
+
+    @property
+    def variance(self) -> float:
+        """
+        x'Sigma x of the dict learned from last, before that; of several classes, of the one with the largest score.
+        """
 
     def score(self, x: object, /) -> NDArray:
-        """W x of a float64 vector."""
+        """mu.x of a float64 vector."""
 
-    def learn(self, x: object, y: int, w: float, /) -> NDArray | None:
+    def learn(self, x: object, y: float, w: float, /) -> NDArray | None:
         """
-        Learn from a float64 vector; the scores of all classes before, or None where there is no room for its class.
+        Learn from a float64 vector; its score before, or None where there is no room for its class.
+        """
+
+    def score_named(self, x: dict, /) -> NDArray:
+        """mu.x of a dict."""
+
+    def look_named(self, x: dict, /) -> tuple[NDArray, float]:
+        """mu.x of a dict, and x'Sigma x."""
+
+    def learn_named(self, x: dict, y: float, w: float, /) -> NDArray | None:
+        """
+        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them or for the class.
+        """
+
+    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
+        """mu.x of each of some dicts, and x'Sigma x."""
+
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
+        """
+        Learn from dicts that have been checked, from the first one given on, and write their scores before and x'Sigma x; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
         """
 
 def multi_work_entries(size: int, lanes: int) -> int:
@@ -231,11 +288,25 @@ def calibrate_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', devi
     Learn the curve from rows in order, by their scores before the model learned from them.
     """
 
+def calibrate_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], score: float, variance: float, positive: bool, weight: float) -> None:
+    """Learn the curve from a single row."""
+
+def probability(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], score: float, variance: float) -> float:
+    """P(+1) of a single row."""
+
 def probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """P(+1) for each row."""
 
 def add_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
     """As if the rows of the other had come between its own."""
+
+def thin_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], part: float, rows: float) -> None:
+    """
+    Let everything so far count for so much of what it did, and for so many rows.
+    """
+
+def mirror_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """P(-1) for P(+1), with scores of the other sign."""
 
 def calibration_line(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float, float]:
     """The line: two slopes and a constant."""
@@ -257,11 +328,19 @@ def calibrate_class_rows(state: Annotated[NDArray[numpy.float64], dict(order='C'
     Learn from rows in order: the scores of all classes and the variance of the class with the largest, before the model learned from them.
     """
 
+def calibrate_class_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variance: float, label: int, weight: float) -> None:
+    """Learn from a single row."""
+
 def class_probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """P of each class for each row."""
 
 def add_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
     """As if the rows of the other had come between its own."""
+
+def thin_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], part: float, rows: float) -> None:
+    """
+    Let everything so far count for so much of what it did, and for so many rows.
+    """
 
 def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 
 #: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
 AUTO_FULL_LIMIT = 500
+
+#: And with several classes, while the covariances of all of them together have at most this many numbers (64 MB).
+AUTO_FULL_ENTRIES = 2**23
 
 #: A block takes about this many multiplications: long enough that Python costs nothing, short enough that
 #: Ctrl-C is answered at once.
@@ -62,6 +65,14 @@ class Batch:
     def labels_in_order(self) -> NDArray[Any]:
         """The labels as the learner meets them."""
         return self.labels if self.places is None else self.labels[self.places]
+
+    def in_order(self, rows: Rows) -> Batch:
+        """The same with its rows, changed, as the learner meets them."""
+        if self.places is None:
+            return replace(self, rows=rows)
+        weights = None if self.weights is None else self.weights[self.places]
+        numbers = self.places if self.numbers is None else self.numbers[self.places]
+        return Batch(rows, self.labels_in_order, weights, None, numbers)
 
     @property
     def stored(self) -> float:
@@ -142,12 +153,15 @@ def once_in_order(rows: Rows, rule: Rule | OwnRule, learn: Callable[[], None]) -
         learn()
 
 
-def auto_covariance(rule: Rule | OwnRule, width: int, *, named: bool = False) -> str:
-    """The covariance that "auto" stands for with so many features, or with features that come by name."""
+def auto_covariance(rule: Rule | OwnRule, width: int, *, named: bool = False, sigmas: int = 1) -> str:
+    """The covariance that "auto" stands for with so many features, or with features that come by name.
+
+    `sigmas` is how many of them are known to be needed: with several classes one for each, unless they share one.
+    """
     if isinstance(rule, Rule) and rule.order == 1:
         return "identity"
     # How many names will come is not known.
-    if width <= AUTO_FULL_LIMIT and not named:
+    if width <= AUTO_FULL_LIMIT and sigmas * width**2 <= AUTO_FULL_ENTRIES and not named:
         return "full"
     return rule.diagonal if isinstance(rule, Rule) else "diagonal"
 

@@ -58,6 +58,13 @@ class LossBound:
     cap_covers_mistakes : bool
         Whether the loss can reach 1 on every mistake, C^2 (1 + phi^2) v/phi^2 >= 1. Only then is the number
         of mistakes at most the sum of the losses; no C ensures it, because v shrinks.
+
+    Examples
+    --------
+    >>> from scwlearn import loss_bound
+    >>> run = loss_bound([[1.0, 0.2], [-0.8, 0.5], [0.3, -0.9]], [1, -1, 1], C=10.0, eta=0.9)
+    >>> run.mistakes, run.loss <= run.loss_limit
+    (0, True)
     """
 
     phi: float

@@ -50,7 +50,9 @@ class _Curve(ABC):
 
 
 class Calibration(_Curve):
-    """P(+1) from the score f = mu.x of an example and its variance v = x'Sigma x.
+    """P(+1) from the score f = mu.x of an example and its variance v = x'Sigma x::
+
+    ::
 
         u = a f/sqrt(1 + v) + b f/(sqrt(v) + |f|/8) + c
         P = 1/(1 + exp(-(u + shift(u))))
@@ -96,6 +98,14 @@ class Calibration(_Curve):
         signs = check_signs(labels, len(f))
         _native.calibrate_rows(self._writable(), f, v, signs, None if weights is None else _numbers(weights))
 
+    def learn_one(self, score: float, variance: float, number: int, weight: float = 1.0) -> None:
+        """Learn from a single row, as `learn` does; its label is the number of its class, 0 for -1 and 1 for +1."""
+        _native.calibrate_row(self._writable(), score, variance, number == 1, weight)
+
+    def probability(self, score: float, variance: float) -> float:
+        """P(+1) of a single row."""
+        return _native.probability(self.state, score, variance)
+
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:
         """P(+1) for each row: above 0 and below 1."""
         f, v = _numbers(scores), _numbers(variances)
@@ -108,23 +118,34 @@ class Calibration(_Curve):
         """The slopes a and b and the constant c, as they are now."""
         return _native.calibration_line(self.state)
 
+    def mirrored(self) -> Self:
+        """The same for labels, and so scores, of the other sign."""
+        other = copy(self)
+        _native.mirror_calibration(other.state)
+        return other
+
     @classmethod
-    def merged(cls, parts: Sequence[Calibration]) -> Self:
+    def merged(cls, parts: Sequence[Calibration], prior: Calibration | None = None) -> Self:
         """One for a model merged from shards: as if their rows had come in turn, one from each.
 
         The order of the parts does not matter, and one that has learned nothing changes nothing. The scores of a merged
         model are not quite those of its parts, so that its probabilities become as good as a single stream's only as it
-        learns on; therefore what the parts learned fades as if there had been only the longest of them.
+        learns on; therefore what the parts learned fades as if there had been only the longest of them. Parts that went
+        on from one that had learned, `prior`, count as one on the average, or their common past would count for each.
         """
         whole = cls()
         whole.state = _first(parts).state.copy()
         for part in parts[1:]:
             _native.add_calibration(whole.state, part.state)
+        if prior is not None and prior.rows and len(parts) > 1:
+            _native.thin_calibration(whole.state, 1 / len(parts), _rows_since(parts, prior))
         return whole
 
 
 class ClassCalibration(_Curve):
-    """The probabilities of any number of classes from their scores F and the variance of the top one.
+    """The probabilities of any number of classes from their scores F and the variance of the top one::
+
+    ::
 
         u_r = a (F_r - F_top)/sqrt(1 + v) + b (F_r - F_top)/(sqrt(v) + |F_r - F_top|/8) + c_r
         p = softmax(u)
@@ -219,6 +240,10 @@ class ClassCalibration(_Curve):
             None if weights is None else _numbers(weights),
         )
 
+    def learn_one(self, scores: Array, variance: float, number: int, weight: float = 1.0) -> None:
+        """Learn from a single row of that class, as `learn` does."""
+        _native.calibrate_class_row(self._writable(), scores, variance, number, weight)
+
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:
         """P of each class for each row; they sum to 1, and none is 0 but for a class whose score is -infinity."""
         f, v = _numbers(scores), _numbers(variances)
@@ -227,12 +252,14 @@ class ClassCalibration(_Curve):
         return chances
 
     @classmethod
-    def merged(cls, parts: Sequence[ClassCalibration]) -> Self:
+    def merged(cls, parts: Sequence[ClassCalibration], prior: ClassCalibration | None = None) -> Self:
         """One for a model merged from shards, as `Calibration.merged`; all parts have the same classes (`arranged`)."""
         whole = cls(_first(parts).n_classes)
         whole.state = parts[0].state.copy()
         for part in parts[1:]:
             _native.add_class_calibration(whole.state, part.state)
+        if prior is not None and prior.rows and len(parts) > 1:
+            _native.thin_class_calibration(whole.state, 1 / len(parts), _rows_since(parts, prior))
         return whole
 
     def _own(self) -> Array:
@@ -247,3 +274,8 @@ def _first(parts: Sequence[Any]) -> Any:
     if not parts:
         raise ValueError("there is nothing to merge: parts is empty")
     return parts[0]
+
+
+def _rows_since(parts: Sequence[_Curve], prior: _Curve) -> int:
+    """How many rows there have been, those before the parts went on from the prior once."""
+    return prior.rows + sum(part.rows - prior.rows for part in parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -14,15 +15,11 @@ from scwlearn.data.class_weights import ClassWeights
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows
 from scwlearn.data.weights import check_weights, rows_that_weigh
+from scwlearn.known import Known
 from scwlearn.rounds import Counts, row_numbers
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
-
-# What is predicted is likelier than all else at least by this factor, so that rounding does not make it a tie.
-_MORE = 1 + 1e-12
-_BARELY = 0.5 * _MORE
-
 
 #: What only a learner for several classes takes.
 SEVERAL = ("multi_class", "shared_covariance", "rivals")
@@ -32,20 +29,19 @@ SEVERAL = ("multi_class", "shared_covariance", "rivals")
 class Recipe:
     """How learners are made: one for two classes, one for more, and the second out of the first."""
 
-    #: `Learner` or `KernelLearner`, and `MultiLearner`, or None where there is none for more than two classes.
+    #: `Learner` and `MultiLearner`, or `KernelLearner` and `KernelMultiLearner`.
     for_two: type[Any]
-    for_more: type[Any] | None
+    for_more: type[Any]
     rule: Rule
     parameters: dict[str, float]
     #: What both take.
     how: dict[str, Any]
-    #: What the second takes (SEVERAL).
+    #: What the second takes besides (of SEVERAL).
     how_several: dict[str, Any]
 
     def __post_init__(self) -> None:
-        if self.for_more is not None:
-            # What is wrong with it is to be said before the class comes that needs it.
-            self.several(0)
+        # What is wrong with it is to be said before the class comes that needs it.
+        self.several(0)
 
     def binary(self) -> Any:
         """A learner from -1 and +1."""
@@ -53,25 +49,21 @@ class Recipe:
 
     def several(self, n_classes: int) -> Any:
         """A learner from class numbers."""
-        return self._for_more()(self.rule, n_classes=n_classes, **self.how_several, **self.how, **self.parameters)
+        return self.for_more(self.rule, n_classes=n_classes, **self.how_several, **self.how, **self.parameters)
 
     def from_binary(self, learner: Any) -> Any:
         """A learner from class numbers that says of two of them what the other one says."""
-        return self._for_more().from_binary(learner, **self.how_several)
+        return self.for_more.from_binary(learner, **self.how_several)
 
-    def _for_more(self) -> type[Any]:
-        if self.for_more is None:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: with a kernel there "
-                "are two classes at most"
-            )
-        return self.for_more
+
+#: Dicts of named features.
+Examples = tuple[dict[Any, Any], ...]
 
 
 class Told(NamedTuple):
     """Rows with their class numbers and what they weigh, and the order to take them in."""
 
-    rows: Rows
+    rows: Rows | Examples
     numbers: NDArray[np.int32]
     weights: Array | None
     order: ArrayLike | None
@@ -92,12 +84,34 @@ class ClassLearner:
     def __init__(self, recipe: Recipe, class_weight: Any = None) -> None:
         self.recipe = recipe
         self.class_weights = ClassWeights(class_weight)
-        self.classes = Classes()
-        #: From -1 and +1, or from class numbers.
-        self.learner: Any = recipe.binary()
-        self.is_binary = True
-        #: From scores to probabilities; another one for more than two classes.
-        self.calibration: Any = Calibration()
+        #: What is learned so far. Replaced as a whole wherever a class comes.
+        self.now = Known(recipe.binary(), Calibration(), Classes(), True)
+
+    @property
+    def learner(self) -> Any:
+        """From -1 and +1, or from class numbers."""
+        return self.now.learner
+
+    @property
+    def calibration(self) -> Any:
+        """From scores to probabilities."""
+        return self.now.calibration
+
+    @property
+    def classes(self) -> Classes:
+        """The classes known so far."""
+        return self.now.classes
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes at most."""
+        return self.now.is_binary
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what is predicted is the likeliest: unless classes have weights, which are there to predict some more
+        often than they come."""
+        return self.class_weights.given is None
 
     @property
     def counts(self) -> Counts:
@@ -109,13 +123,13 @@ class ClassLearner:
         """The same model, in the same memory, with other values of the rule's parameters."""
         other = self._twin()
         other.recipe = replace(self.recipe, parameters=parameters)
-        other.learner = self.learner.with_parameters(parameters)
+        other.now = self.now._replace(learner=self.learner.with_parameters(parameters))
         return other
 
     def __copy__(self) -> ClassLearner:
         # A copy that shared its memory would learn for both.
         other = self._twin()
-        other.learner, other.calibration = copy(self.learner), copy(self.calibration)
+        other.now = self.now._replace(learner=copy(self.learner), calibration=copy(self.calibration))
         return other
 
     def _twin(self) -> ClassLearner:
@@ -127,24 +141,38 @@ class ClassLearner:
     def name_classes(self, labels: NDArray[Any]) -> None:
         """Make classes known that are to come; those known already stay as they are."""
         classes = self.classes.add(self.classes.find(labels).new)
-        if not self.is_binary:
-            added = len(classes) - len(self.classes)
-            self.learner.add_classes(added)
-            self.calibration.add_classes(added)
-        elif len(classes) > 2:
-            begun = self.counts.seen > 0
-            self.learner = self.recipe.from_binary(self.learner) if begun else self.recipe.several(2)
-            self.learner.add_classes(len(classes) - 2)
-            self.is_binary = False
-            self.calibration = ClassCalibration.from_two(self.calibration, len(classes))
-        self.classes = classes
+        learner, calibration = self.learner, self.calibration
+        added = len(classes) - len(self.classes)
+        if added and not self.is_binary:
+            # Another may be on the same model, and is to know nothing of them where the rows that follow are refused.
+            learner, calibration = copy(learner), copy(calibration)
+            learner.add_classes(added)
+            calibration.add_classes(added)
+        elif self.is_binary and len(classes) > 2:
+            learner = self.recipe.from_binary(learner) if self.counts.seen > 0 else self.recipe.several(2)
+            learner.add_classes(len(classes) - 2)
+            calibration = ClassCalibration.from_two(calibration, len(classes))
+        self.now = Known(learner, calibration, classes, len(classes) <= 2)
 
     def learn(
         self, x: Any, y: NDArray[Any], *, order: ArrayLike | None = None, weights: ArrayLike | None = None
     ) -> Counts:
         """Learn from each row in turn, in their order or the one given; what happened on the way. All or nothing."""
-        rows = as_rows(x, check=False)
-        weighed = check_weights(weights, len(rows), name="sample_weight")
+        return self._learn(as_rows(x, check=False), y, order, check_weights(weights, len(y), name="sample_weight"))
+
+    def learn_many(
+        self, examples: Iterable[dict[Any, Any]], y: NDArray[Any], weights: ArrayLike | None = None
+    ) -> Counts:
+        """Learn from each of some dicts in turn; what happened on the way.
+
+        All or nothing, but that Ctrl-C keeps what the examples before it taught, unless they bring a class.
+        """
+        rows = tuple(examples)
+        if len(rows) != len(y):
+            raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(y)}")
+        return self._learn(rows, y, None, check_weights(weights, len(y), name="w"))
+
+    def _learn(self, rows: Rows | Examples, y: NDArray[Any], order: ArrayLike | None, weighed: Array | None) -> Counts:
         places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
         places = rows_that_weigh(places, weighed)
         places = places[self.class_weights.leave(y[places])]
@@ -160,17 +188,25 @@ class ClassLearner:
         before = self.counts
         batch = Told(rows, numbers, weighed, order, places, counted)
         if self.is_binary and len(classes) > 2:
-            self._learn_the_third_class(batch, len(classes))
-        elif self.is_binary:
-            _teach_two(self.learner, self.calibration, batch)
+            self.now = self._with_third_class(batch, classes)
+        elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
+            # Ctrl-C may come after some dicts, and is not to leave what was learned of a class that is not known.
+            self.now = _taught(copy(self.learner), copy(self.calibration), batch, classes, self.is_binary)
         else:
-            _teach_several(self.learner, self.calibration, batch, len(classes))
-        self.classes, self.class_weights.seen = classes, seen
+            calibration = copy(self.calibration)
+            try:
+                self.now = _taught(self.learner, calibration, batch, classes, self.is_binary)
+            except BaseException:
+                if done := self.counts.seen - before.seen:
+                    # What some dicts taught before Ctrl-C stays.
+                    self.now = Known(self.learner, calibration, classes, self.is_binary)
+                    self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
+                raise
+        self.class_weights.seen = seen
         return self.counts - before
 
-    def _learn_the_third_class(self, batch: Told, count: int) -> None:
+    def _with_third_class(self, batch: Told, classes: Classes) -> Known:
         """The rows before the first of the third class are still those of two; it happens once."""
-        batch.rows.check()
         third = int(np.argmax(batch.numbers[batch.places] >= 2))
         weights = np.ones(len(batch.rows)) if batch.weights is None else batch.weights
         before, after = weights.copy(), weights.copy()
@@ -178,71 +214,52 @@ class ClassLearner:
         binary, curve = copy(self.learner), copy(self.calibration)
         _teach_two(binary, curve, batch._replace(weights=before, places=batch.places[:third]))
         several, calibration = self.recipe.from_binary(binary), ClassCalibration.from_two(curve)
-        _teach_several(several, calibration, batch._replace(weights=after, places=batch.places[third:]), count)
-        self.learner, self.calibration, self.is_binary = several, calibration, False
+        _teach_several(several, calibration, batch._replace(weights=after, places=batch.places[third:]), len(classes))
+        return Known(several, calibration, classes, False)
 
     def scores(self, x: Any) -> Array:
         """The scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
 
         With two, the score is that of the second label against the first.
         """
-        scores = self.by_label(self.learner.scores(x).T)
+        scores = self.now.by_label(self.learner.scores(x).T)
         return scores[0] if self.is_binary else scores.T
 
     def predict(self, x: Any) -> NDArray[Any]:
         """The label of each row; of equal scores the class that was known first wins, of two the second."""
-        scores = self.learner.scores(x)
-        numbers = (scores >= 0).astype(np.intp) if self.is_binary else scores.argmax(axis=1)
-        if len(self.classes) == 1:
-            numbers[:] = 0
-        labels: NDArray[Any] = self.classes.labels[numbers]
+        now = self.now
+        labels: NDArray[Any] = now.classes.labels[now.numbers(now.learner.scores(x))]
         return labels
 
     def probabilities(self, x: Any) -> Array:
-        """The probability of each class, in the order of their labels: (rows, classes).
-
-        What is predicted is the likeliest, also where scores are close and classes are not as frequent as they say;
-        unless classes have weights, which are there to predict some more often than they come.
-        """
-        agree = self.class_weights.given is None
-        rows = as_rows(x, check=False)
-        scores = self.learner.scores(rows)
-        if not self.is_binary:
-            top = scores.argmax(axis=1, keepdims=True)
-            variances = np.take_along_axis(self.learner.margin_variances(rows), top, axis=1)
-            several = self.calibration.probabilities(scores, variances[:, 0])
-            return (_with_likeliest(several, top) if agree else several)[:, self.classes.order]
-        if len(self.classes) == 1:
-            return np.ones((len(rows), 1))
-        second = self.calibration.probabilities(scores, self.learner.margin_variances(rows))
-        if agree:
-            second = np.where(scores >= 0, np.maximum(second, _BARELY), np.minimum(second, 1 - _BARELY))
-        return np.stack([1 - second, second], axis=1)[:, self.classes.order]
+        """The probability of each class, in the order of their labels: (rows, classes)."""
+        now, rows = self.now, as_rows(x, check=False)
+        scores, variances = now.learner.scores(rows), now.learner.margin_variances(rows)
+        if not now.is_binary:
+            variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        return now.chances(scores, variances, agree=self.agrees)
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x of each row, and for more than two classes of each class, in the order of their labels."""
         variances: Array = self.learner.margin_variances(x)
         return variances if self.is_binary else variances[:, self.classes.order]
 
+    def feature_scales(self, count: int) -> Array:
+        """What the first so many features are divided by before they meet their weights."""
+        scale = getattr(self.learner, "running_scale", None)
+        return np.ones(count) if scale is None else scale.scales[:count]
+
     def class_labels(self) -> list[Any]:
         """The label of each row of `weights`: of two classes the second, whose scores are those of the model."""
-        labels: list[Any] = self.classes.in_order.tolist()
-        return labels[-1:] if self.is_binary else labels
+        return self.now.class_labels()
 
     def weights(self) -> Array:
         """The mean weights, constants included: (1, size) for up to two classes, else (classes, size)."""
-        return self.by_label(self._models.weights())
+        return self.now.by_label(self._models.weights())
 
     def variances(self) -> Array:
         """The variance of each weight, in the same shape."""
-        variances: Array = self._models.variances()
-        return variances[np.newaxis] if self.is_binary else variances[self.classes.order]
-
-    def by_label(self, weights: Array) -> Array:
-        """What a learner has for each class, in the order of the labels; of two, what it has for the second."""
-        if not self.is_binary:
-            return weights[self.classes.order]
-        return (-weights if self._is_reversed else weights)[np.newaxis]
+        return self.now.variances_by_label(self._models.variances())
 
     def matrix(self) -> Array:
         """Sigma, of all classes one after the other if there are more than two."""
@@ -261,37 +278,57 @@ class ClassLearner:
     def _models(self) -> Any:
         return self.learner.gaussian if self.is_binary else self.learner.gaussians
 
-    @property
-    def _is_reversed(self) -> bool:
-        """Whether the class that came first, label -1, is the second by its label."""
-        return len(self.classes) == 2 and bool(self.classes.order[0] == 1)
+
+def _taught(learner: Any, calibration: Any, batch: Told, classes: Classes, is_binary: bool) -> Known:
+    """The learner and its curve once they have learned from a batch, or from the dicts before Ctrl-C."""
+    if is_binary:
+        _teach_two(learner, calibration, batch)
+    else:
+        _teach_several(learner, calibration, batch, len(classes))
+    return Known(learner, calibration, classes, is_binary)
 
 
 def _teach_two(learner: Any, calibration: Calibration, batch: Told) -> None:
-    signs = np.where(batch.numbers == 0, -1, 1)
+    signs = np.where(batch.numbers == 0, -1, 1).astype(np.int8)
+    if isinstance(batch.rows, tuple):
+        _teach_dicts(learner, calibration, batch, signs, np.empty(len(batch.rows)))
+        return
     trace = learner.trace(batch.rows, signs, order=batch.order, weights=batch.weights)
-    counted = None if batch.sample_weights is None else batch.sample_weights[batch.places]
-    calibration.learn(trace.score, trace.variance, signs[batch.places], counted)
+    _calibrate(calibration, trace.score, trace.variance, signs, batch, batch.places)
 
 
 def _teach_several(learner: Any, calibration: ClassCalibration, batch: Told, count: int) -> None:
-    scores, variances = np.empty((len(batch.rows), count)), np.empty(len(batch.rows))
+    scores = np.empty((len(batch.rows), count))
+    calibration.add_classes(count - calibration.n_classes)
+    if isinstance(batch.rows, tuple):
+        _teach_dicts(learner, calibration, batch, batch.numbers, scores)
+        return
+    variances = np.empty(len(batch.rows))
     out = {"scores_out": scores, "variances_out": variances}
     learner.learn(batch.rows, batch.numbers, order=batch.order, weights=batch.weights, **out)
-    calibration.add_classes(count - calibration.n_classes)
-    places = batch.places
-    counted = None if batch.sample_weights is None else batch.sample_weights[places]
-    calibration.learn(scores[places], variances[places], batch.numbers[places], counted)
+    _calibrate(calibration, scores[batch.places], variances[batch.places], batch.numbers, batch, batch.places)
 
 
-def _with_likeliest(probabilities: Array, top: NDArray[np.intp]) -> Array:
-    """The probabilities with that of the class at the top as large as any."""
-    likeliest = probabilities.max(axis=1, keepdims=True) * _MORE
-    others = probabilities.argmax(axis=1) != top[:, 0]
-    lifted = probabilities[others]
-    np.put_along_axis(lifted, top[others], likeliest[others], axis=1)
-    probabilities[others] = lifted / lifted.sum(axis=1, keepdims=True)
-    return probabilities
+def _teach_dicts(learner: Any, calibration: Any, batch: Told, labels: NDArray[Any], scores: Array) -> None:
+    before, variances = learner.counts.seen, np.empty(len(batch.rows))
+    weights = check_weights(batch.weights, len(batch.rows), name="w")
+    try:
+        learner.learn_into(batch.rows, labels, weights, scores, variances)
+    finally:
+        done = batch.places[: learner.counts.seen - before]
+        _calibrate(calibration, scores[done], variances[done], labels, batch, done)
+
+
+def _calibrate(
+    calibration: Any, scores: Array, variances: Array, labels: NDArray[Any], batch: Told, places: NDArray[np.intp]
+) -> None:
+    """Teach a curve what the rows at these places looked like, unless they are beyond what numbers hold."""
+    weights = None if batch.sample_weights is None else batch.sample_weights[places]
+    # A class that is not known yet has a score of -infinity.
+    sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
+    if not sound.all():
+        weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
+    calibration.learn(scores, variances, labels[places], weights)
 
 
 def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:

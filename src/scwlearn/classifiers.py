@@ -26,7 +26,7 @@ from scwlearn.learner import Learner
 from scwlearn.multiclass import MultiLearner
 from scwlearn.rounds import Counts
 from scwlearn.rules import Rule
-from scwlearn.signatures import Setting, docstring, settings, signature
+from scwlearn.signatures import Setting, docstring, initializer, settings
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     _rule: ClassVar[Rule]
     _with_kernel: ClassVar[bool] = False
     #: How the model is kept: settings that cannot change once it has begun.
-    _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept",)
+    _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept", "class_weight")
 
     n_features_in_: int
     fit_intercept: bool
@@ -187,7 +187,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """How to make learners with the parameters as they are now, about to begin with some rows."""
 
     def _begin(self, rows: Rows) -> ClassLearner:
-        self._began = {name: getattr(self, name) for name in self._fixed}
+        # Copies: a dict of weights may be changed in its place.
+        self._began = {name: copy(getattr(self, name)) for name in self._fixed if hasattr(self, name)}
         return ClassLearner(self._recipe(rows), self.class_weight)
 
     def _own_parameters(self) -> dict[str, Any]:
@@ -195,8 +196,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def _same_learner(self) -> ClassLearner:
         """The learner so far, with the rule's parameters as they are now; how the model is kept cannot change."""
-        for name in self._fixed:
-            began, wanted = self._began[name], getattr(self, name)
+        for name, began in self._began.items():
+            wanted = getattr(self, name)
             if began != wanted:
                 raise ValueError(
                     f"{name} cannot change from {began!r} to {wanted!r} once the model has begun; "
@@ -231,14 +232,19 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 class LinearClassifier(OnlineClassifier):
     """A classifier with a weight for each feature, and for more than two classes for each class."""
 
-    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "fit_intercept")
+    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "rivals", "scale", *OnlineClassifier._fixed)
 
     multi_class: str
+    scale: bool
 
     @property
     def coef_(self) -> Array:
-        """The mean weights, of shape (1, n_features) for two classes, else (n_classes, n_features)."""
-        return self._begun("coef_").weights()[:, : self.n_features_in_]
+        """The mean weights, of shape (1, n_features) for two classes, else (n_classes, n_features).
+
+        For features as they are given, also where they are scaled inside.
+        """
+        weights = self._begun("coef_").weights()[:, : self.n_features_in_]
+        return weights / self._learner.feature_scales(self.n_features_in_)
 
     @property
     def intercept_(self) -> Array:
@@ -250,7 +256,17 @@ class LinearClassifier(OnlineClassifier):
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """The n largest weights by size, with names and standard deviations, for each class (of two, the second).
 
-        First-order algorithms know no deviations: they are NaN.
+        First-order algorithms know no deviations: they are NaN. Weights are for features as the model sees them, which
+        is after scaling.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from scwlearn import SCW1
+        >>> iris = load_iris(as_frame=True)
+        >>> model = SCW1(shuffle=True, random_state=0).fit(iris.data, iris.target)
+        >>> {label: top[0].name for label, top in model.top_features(1).items()}
+        {0: 'petal length (cm)', 1: 'petal width (cm)', 2: 'petal length (cm)'}
         """
         learner = self._begun("top_features")
         return largest_weights(self._named(), learner.class_labels(), learner.weights(), self._deviations(), n)
@@ -258,7 +274,18 @@ class LinearClassifier(OnlineClassifier):
     def explain(self, x: Any) -> dict[Any, list[Part]]:
         """What each feature of one example adds to the score of each class (of two, the second), the largest first.
 
-        The constant, if there is one, comes last. All parts together are the score.
+        The constant, if there is one, comes last. All parts together are the score. Values and weights are as the model
+        sees them, which is after scaling.
+
+        Examples
+        --------
+        >>> from scwlearn import AROW
+        >>> model = AROW().fit([[1.0, 0.0], [0.0, 1.0]], ["day", "night"])
+        >>> parts = model.explain([0.5, 2.0])["night"]
+        >>> [part.name for part in parts]
+        [1, 0, '(constant)']
+        >>> bool(abs(sum(part.adds for part in parts) - model.decision_function([[0.5, 2.0]])[0]) < 1e-12)
+        True
         """
         check_is_fitted(self)
         values = Rows(np.asarray(x.toarray() if hasattr(x, "toarray") else x).reshape(1, -1)).dense()[0]
@@ -267,7 +294,8 @@ class LinearClassifier(OnlineClassifier):
                 f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
             )
         learner = self._learner
-        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._deviations(), values)
+        seen = values / learner.feature_scales(self.n_features_in_)
+        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._deviations(), seen)
 
     def _named(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
@@ -278,7 +306,8 @@ class LinearClassifier(OnlineClassifier):
 
     def _recipe(self, rows: Rows) -> Recipe:
         several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}
-        how = {name: getattr(self, name) for name in ("covariance", "initial_variance") if hasattr(self, name)}
+        taken = ("covariance", "initial_variance", "variance_floor", "scale")
+        how = {name: getattr(self, name) for name in taken if hasattr(self, name)}
         how["intercept"] = flag("fit_intercept", self.fit_intercept)
         return Recipe(Learner, MultiLearner, self._rule, self._own_parameters(), how, several)
 
@@ -286,21 +315,32 @@ class LinearClassifier(OnlineClassifier):
 class SecondOrderClassifier(LinearClassifier):
     """A linear classifier that knows how sure it is of each weight."""
 
-    _fixed = ("covariance", "initial_variance", "multi_class", "shared_covariance", "fit_intercept")
+    _fixed = ("covariance", "initial_variance", "variance_floor", "shared_covariance", *LinearClassifier._fixed)
 
     covariance: str
     initial_variance: float
+    variance_floor: float
     shared_covariance: bool
 
     def margin_variance(self, X: Any) -> Array:
-        """x'Sigma x of each example, for more than two classes of each class: how unsure its score is."""
+        """x'Sigma x of each example, for more than two classes of each class: how unsure its score is.
+
+        Examples
+        --------
+        >>> from scwlearn import AROW
+        >>> model = AROW().fit([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
+        >>> seen, strange = model.margin_variance([[1.0, 0.0], [0.0, 1.0]])
+        >>> bool(seen < strange)
+        True
+        """
         check_is_fitted(self)
         return self._learner.margin_variances(self._rows(X, reset=False))
 
     @property
     def variance_(self) -> Array:
         """The variance of each weight, of the shape of `coef_`."""
-        return self._begun("variance_").variances()[:, : self.n_features_in_]
+        variances = self._begun("variance_").variances()[:, : self.n_features_in_]
+        return variances / np.square(self._learner.feature_scales(self.n_features_in_))
 
     @property
     def covariance_(self) -> Array:
@@ -308,7 +348,8 @@ class SecondOrderClassifier(LinearClassifier):
         learner = self._begun("covariance_")
         if learner.covariance_kind != "full":
             raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
-        return learner.matrix()[..., : self.n_features_in_, : self.n_features_in_]
+        scales = learner.feature_scales(self.n_features_in_)
+        return learner.matrix()[..., : self.n_features_in_, : self.n_features_in_] / np.outer(scales, scales)
 
     @property
     def covariance_kind_(self) -> str:
@@ -330,21 +371,8 @@ def make_class(
     rule: Rule, name: str, base: type[OnlineClassifier], taken: tuple[Setting, ...], documentation: str
 ) -> type[OnlineClassifier]:
     """A class of that name for a rule, which takes these settings."""
-    defaults = {s.name: s.default for s in taken}
-
-    def __init__(self: OnlineClassifier, **given: Any) -> None:
-        for argument in given:
-            if argument not in defaults:
-                raise TypeError(f"{name} has no parameter {argument!r}; it has {', '.join(defaults)}")
-        for parameter, default in defaults.items():
-            setattr(self, parameter, given.get(parameter, default))
-
-    __init__.__qualname__ = name
-    # scikit-learn reads the parameters of an estimator from here.
-    __init__.__signature__ = signature(taken)  # type: ignore[attr-defined]
-    return type(
-        name, (base,), {"__init__": __init__, "__doc__": documentation, "__module__": ESTIMATORS, "_rule": rule}
-    )
+    contents = {"__doc__": documentation, "__module__": ESTIMATORS, "_rule": rule}
+    return type(name, (base,), {"__init__": initializer(name, taken), **contents})
 
 
 def _new_of_rule(rule: Rule, with_kernel: bool) -> OnlineClassifier:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn.checks import whole_number
+
 Array = NDArray[np.float64]
 
 #: What the constant is called among the features of an example.
@@ -15,7 +17,17 @@ CONSTANT = "(constant)"
 
 
 class Weight(NamedTuple):
-    """A feature: its name, its mean weight and the standard deviation of that, NaN where none is known."""
+    """A feature: its name, its mean weight and the standard deviation of that, NaN where none is known.
+
+    Examples
+    --------
+    >>> from scwlearn import StreamClassifier
+    >>> model = StreamClassifier("arow")
+    >>> model.learn_many([{"free": 1}, {"meeting": 1}], [True, False])
+    >>> name, weight, deviation = model.top_features(1)[True][0]
+    >>> name, round(weight, 2), round(deviation, 2)
+    ('meeting', -0.53, 0.71)
+    """
 
     name: Any
     weight: float
@@ -23,7 +35,16 @@ class Weight(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A feature of an example: what it adds to a score, which is its value times its mean weight."""
+    """A feature of an example: what it adds to a score, which is its value times its mean weight.
+
+    Examples
+    --------
+    >>> from scwlearn import StreamClassifier
+    >>> model = StreamClassifier("arow")
+    >>> model.learn_many([{"free": 1}, {"meeting": 1}], [True, False])
+    >>> [(part.name, part.value, round(part.adds, 2)) for part in model.explain({"free": 2})[True]]
+    [('free', 2.0, 0.67), ('(constant)', 1.0, 0.07)]
+    """
 
     name: Any
     value: float
@@ -36,6 +57,7 @@ def largest_weights(
     names: Sequence[Any], labels: Sequence[Any], weights: Array, deviations: Array | None, count: int
 ) -> dict[Any, list[Weight]]:
     """For each class its largest weights, by size; weights beyond the names (the constant) are left out."""
+    count = whole_number("n", count, least=0)
     found: dict[Any, list[Weight]] = {}
     for number, label in enumerate(labels):
         own = weights[number, : len(names)]

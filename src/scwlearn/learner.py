@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import learn_rows, score_rows, work_entries
+from scwlearn._native import OneByOne, Vocabulary, learn_rows, score_rows, work_entries
 from scwlearn.batches import (
     Batch,
     BatchBlock,
@@ -27,11 +26,13 @@ from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
 from scwlearn.checks import flag, one_of
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.rows import Rows
+from scwlearn.linear import LinearLearner
 from scwlearn.memory import memory_for
+from scwlearn.named import checked_bound
 from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, check_floor
 from scwlearn.rules import Rule
-from scwlearn.single import NOTHING_HELD, SingleExamples, checked_bound
+from scwlearn.scaling import RunningScale
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
@@ -40,7 +41,7 @@ Array = NDArray[np.float64]
 _ROWS_SCORED_AT_ONCE = 2**18
 
 
-class Learner(SingleExamples):
+class Learner(LinearLearner[Gaussian, float]):
     """An algorithm at work, on labels -1 and +1.
 
     Learns from matrices with one example a row, from vectors, or from dicts of named features.
@@ -60,6 +61,8 @@ class Learner(SingleExamples):
     variance_floor : float
         The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams
         that change (docs/drift.md).
+    scale : bool
+        Whether to divide each feature by a running scale (docs/scaling.md).
     max_features : int or None
         How many named features there may be, for learning from dicts; None for any number.
     overflow : {"drop", "hash"}
@@ -86,6 +89,7 @@ class Learner(SingleExamples):
         intercept: bool = False,
         initial_variance: float = 1.0,
         variance_floor: float = 0.0,
+        scale: bool = False,
         max_features: int | None = None,
         overflow: str = "drop",
         **parameters: float,
@@ -97,42 +101,21 @@ class Learner(SingleExamples):
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.variance_floor = check_floor(variance_floor, self.rule, covariance)
         self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
-        self.gaussian = None
+        self.scale = flag("scale", scale)
+        self.running_scale = RunningScale() if self.scale else None
+        self.model = None
         self.vocabulary = None
         # Rows, mistakes and updates, where the native loop adds to them.
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
 
     @property
-    def n_features(self) -> int | None:
-        """How many features the rows have; None before the first."""
-        return None if self.gaussian is None else self.gaussian.size - self.intercept
+    def gaussian(self) -> Gaussian | None:
+        """The weights and how sure they are; None before the first example."""
+        return self.model
 
-    def with_parameters(self, parameters: dict[str, float]) -> Learner:
-        """A learner on the same model, in the same memory, with other values of the rule's parameters."""
-        if self.vocabulary is not None:
-            raise ValueError(
-                "a learner from dicts cannot share its memory, which grows with its names; copy it instead"
-            )
-        other = self._twin()
-        other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
-        return other
-
-    def _twin(self) -> Learner:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__getstate__())
-        return other
-
-    def __copy__(self) -> Learner:
-        # A copy that shared its memory would learn for both.
-        other = self._twin()
-        other.gaussian = None if self.gaussian is None else self.gaussian.copy()
-        other.vocabulary = copy(self.vocabulary)
-        other._tally = self._tally.copy()
-        return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is held for the next example points into memory of this process.
-        return self.__dict__ | NOTHING_HELD
+    @gaussian.setter
+    def gaussian(self, gaussian: Gaussian | None) -> None:
+        self.model = gaussian
 
     def learn(
         self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
@@ -153,8 +136,7 @@ class Learner(SingleExamples):
 
     def scores(self, x: Any) -> Array:
         """mu.x for each row."""
-        rows = self._rows(x)
-        gaussian = self._fitted()
+        gaussian, rows = self._fitted(), self._as_seen(x)
         covariance, memory = gaussian.covariance.name, gaussian.memory
         if rows.stored > gaussian.size:
             # Without the variances between them the weights fill half as much of the cache.
@@ -172,18 +154,10 @@ class Learner(SingleExamples):
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x for each row: how unsure its score is."""
-        rows, gaussian = self._rows(x), self._fitted()
+        gaussian, rows = self._fitted(), self._as_seen(x)
         per_row = rows.width if gaussian.covariance.name == "full" else rows.stored // max(1, len(rows))
         parts = by_block(rows, per_row, lambda block: gaussian.margin_variances(with_constant(block, self.intercept)))
         return np.concatenate(parts) if parts else np.empty(0)
-
-    def widen(self, n_features: int) -> None:
-        """Make room for features never seen before, after the known ones."""
-        gaussian = self._fitted()
-        known = gaussian.size - self.intercept
-        if n_features < known:
-            raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        self.gaussian = self._widened(gaussian, n_features - known)
 
     def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
         """Learn from one batch of sparse rows after the other, as `read_libsvm` gives them; what happened on the way.
@@ -219,7 +193,8 @@ class Learner(SingleExamples):
         if len(rows) and not len(batch.rows):
             return Counts()
         before = self.counts
-        once_in_order(batch.rows, self.rule, lambda: self._learn_batch(batch, lines))
+        with self._scaled(batch) as seen:
+            once_in_order(seen.rows, self.rule, lambda: self._learn_batch(seen, lines))
         return self.counts - before
 
     def _learn_batch(self, batch: Batch, lines: Array | None) -> None:
@@ -263,13 +238,6 @@ class Learner(SingleExamples):
             learn=learn,
         )
 
-    def _rows(self, x: Any) -> Rows:
-        rows = as_rows(x, check=False)
-        self._check_kind(named=False)
-        if self.gaussian is not None and rows.width != self.n_features:
-            raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
-        return rows
-
     def _prior(self, width: int, *, named: bool = False) -> Gaussian:
         covariance = COVARIANCES[self._covariance_for(width, named)]
         size = width + self.intercept
@@ -280,9 +248,23 @@ class Learner(SingleExamples):
         with _memory_for(gaussian.covariance, gaussian.size + count):
             return gaussian.widened(gaussian.size - self.intercept, count)
 
-    def _learn_first(self, vector: Array, y: float, w: float) -> None:
+    def _learn_first(self, vector: Array, y: float, w: float) -> float:
         # Checked as a batch is.
         self._learn(vector[np.newaxis], [y], None, [w], None)
+        return 0.0
+
+    def _with_class(self, model: Gaussian, y: float) -> Gaussian:
+        return model
+
+    def _single(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> OneByOne:
+        rule = native_rule(self.rule, self.parameters)
+        return OneByOne(rule, model.native(self._tally, self.variance_floor), self.intercept, vocabulary, scales)
+
+    def _empty_scores(self, count: int, scores: int) -> Array:
+        return np.empty(count)
+
+    def _checked_labels(self, y: ArrayLike, count: int, weights: Array | None) -> tuple[NDArray[Any], Array]:
+        return check_signs(y, count), np.empty(count)
 
     def _prior_for(self, rows: Rows) -> Gaussian:
         gaussian = self._prior(rows.width)

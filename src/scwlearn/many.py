@@ -21,6 +21,7 @@ from scwlearn.learner import Learner
 from scwlearn.memory import memory_for
 from scwlearn.rounds import Counts, row_numbers
 from scwlearn.rules import Rule
+from scwlearn.scaling import RunningScale
 from scwlearn.threads import allowed_threads
 
 #: Told of rows done and rows in all, each counted once for each learner.
@@ -59,7 +60,7 @@ def learn_grid(
     progress : function, optional
         Called now and then with the rows done and the rows in all, each counted once for each learner.
     **how
-        What all have in common: covariance, intercept, initial_variance, variance_floor, parameters.
+        What all have in common: covariance, intercept, initial_variance, variance_floor, scale, parameters.
 
     Examples
     --------
@@ -85,7 +86,17 @@ def count_grid(
     progress: Report | None = None,
     **how: Any,
 ) -> list[Counts]:
-    """What learners as in `learn_grid` go through; they are not kept, which saves their memory."""
+    """What learners as in `learn_grid` go through; they are not kept, which saves their memory.
+
+    Examples
+    --------
+    >>> from scwlearn.data.synthetic import make_synthetic
+    >>> from scwlearn.many import count_grid
+    >>> X, y = make_synthetic(1000, label_noise=0.1)
+    >>> counts = count_grid("scw1", [{"C": C} for C in (0.25, 1.0, 4.0)], X, y, covariance="diagonal")
+    >>> [count.seen for count in counts]
+    [1000, 1000, 1000]
+    """
     learners = [Learner(rule, **(how | dict(cell))) for cell in cells]
     return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False)]
 
@@ -102,16 +113,26 @@ def learn_together(
 
     The learners may differ in all but the number of features, and may have learned before. All or nothing: after an
     error or Ctrl-C every one of them is as it was.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner
+    >>> from scwlearn.data.synthetic import make_synthetic
+    >>> from scwlearn.many import learn_together
+    >>> X, y = make_synthetic(1000)
+    >>> learners = [Learner("pa1"), Learner("scw1", covariance="diagonal")]
+    >>> [counts.seen for counts in learn_together(learners, X, y)]
+    [1000, 1000]
     """
     runs = _run_all(learners, x, y, order, progress, keep=True)
     counts = [run.counts for run in runs]
-    before = [(run.learner.gaussian, run.learner._tally) for run in runs]
+    before = [(run.learner.gaussian, run.learner._tally, run.learner.running_scale) for run in runs]
     try:
         for run in runs:
-            run.learner.gaussian, run.learner._tally = run.model, run.tally
+            run.learner.gaussian, run.learner._tally, run.learner.running_scale = run.model, run.tally, run.scale
     except BaseException:
-        for run, (gaussian, tally) in zip(runs, before, strict=True):
-            run.learner.gaussian, run.learner._tally = gaussian, tally
+        for run, (gaussian, tally, scale) in zip(runs, before, strict=True):
+            run.learner.gaussian, run.learner._tally, run.learner.running_scale = gaussian, tally, scale
         raise
     return counts
 
@@ -124,6 +145,7 @@ class _Run:
     #: Where it starts from; learners that are new share a prior.
     model: Gaussian
     tally: NDArray[np.int64]
+    scale: RunningScale | None
 
     @property
     def counts(self) -> Counts:
@@ -164,23 +186,46 @@ def _run_all(
             progress(done, total)
 
     batch = _Batch(rows, labels, places, report)
-    groups: dict[tuple[bool, bool, str, bool], list[_Run]] = {}
+    _called([run for run in runs if not is_spelled(run.learner.rule)], batch, keep)
+    for group, seen in _by_scale([run for run in runs if is_spelled(run.learner.rule)], batch):
+        _learn_alike(group, seen, keep)
+    return runs
+
+
+def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Batch]]:
+    """Runs that see the rows alike, and the batch as they see it."""
+    groups: dict[bytes | None, list[_Run]] = {}
+    for run in runs:
+        state = None if run.scale is None else run.scale.state
+        groups.setdefault(None if run.scale is None else b"" if state is None else state.tobytes(), []).append(run)
+    for group in groups.values():
+        scale = group[0].scale
+        if scale is None:
+            yield group, batch
+            continue
+        rows = scale.learn(batch.rows, order=batch.places)
+        for run in group[1:]:
+            run.scale = scale.copy()
+        labels = batch.labels if batch.places is None else batch.labels[batch.places]
+        yield group, replace(batch, rows=rows, labels=labels, places=None)
+
+
+def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Let learners with rules that are spelled learn, those of one kind together."""
+    groups: dict[tuple[bool, str, bool], list[_Run]] = {}
     for run in runs:
         rule = run.learner.rule
-        spelled, uses_norm = is_spelled(rule), isinstance(rule, Rule) and rule.uses_norm
-        kind = (spelled, uses_norm, run.model.covariance.name, run.learner.intercept)
-        groups.setdefault(kind, []).append(run)
-    for (spelled, uses_norm, covariance, _), group in groups.items():
+        uses_norm = isinstance(rule, Rule) and rule.uses_norm
+        groups.setdefault((uses_norm, run.model.covariance.name, run.learner.intercept), []).append(run)
+    for (uses_norm, covariance, _), group in groups.items():
         size = group[0].model.size
         at_once = max(1, _AT_ONCE // (8 * max(1, COVARIANCES[covariance].entries(size))))
-        pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and rows.stored >= _VALUES_A_FEATURE * size
-        interleaved = covariance != "full" and not uses_norm and pays
-        learn = (_interleaved if interleaved else _one_by_one) if spelled else _called
+        pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_A_FEATURE * size
+        learn = _interleaved if covariance != "full" and not uses_norm and pays else _one_by_one
         if learn is _one_by_one:
             at_once = max(at_once, allowed_threads())
         for first in range(0, len(group), at_once):
             learn(group[first : first + at_once], batch, keep)
-    return runs
 
 
 def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
@@ -196,7 +241,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
             covariance = COVARIANCES[learner._covariance_for(rows.width, named=False)]
             key = (covariance, learner.intercept, learner.initial_variance)
             model = priors[key] if key in priors else priors.setdefault(key, learner._prior_for(rows))
-        runs.append(_Run(learner, model, learner._tally.copy()))
+        runs.append(_Run(learner, model, learner._tally.copy(), copy(learner.running_scale)))
         needed += 8 * model.covariance.entries(model.size)
     what, instead = f"{len(runs)} models with {rows.width} features", "let fewer learn at a time"
     with memory_for(needed if keep else 0, what=what, instead=instead):
@@ -250,7 +295,7 @@ def _called(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     for run in runs:
         trial = copy(run.learner)
         trial.learn(batch.rows, batch.labels, order=batch.places)
-        run.tally = trial._tally
+        run.tally, run.scale = trial._tally, trial.running_scale
         if keep and trial.gaussian is not None:
             run.model = trial.gaussian
         batch.report(len(batch.rows))

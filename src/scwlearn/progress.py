@@ -19,7 +19,15 @@ from scwlearn.rounds import Counts
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: what happened so far, and the seconds spent on it."""
+    """Where a run stands: what happened so far, and the seconds spent on it.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner, progressive_validation
+    >>> (report,) = progressive_validation(Learner("pa1"), [[1.0], [2.0]], [1, -1])
+    >>> report.counts, report.mistake_rate
+    (Counts(seen=2, mistakes=1, updates=2), 0.5)
+    """
 
     counts: Counts
     seconds: float

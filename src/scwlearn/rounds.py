@@ -20,7 +20,15 @@ INITIAL_VARIANCE = Parameter("initial_variance", 1.0, "", low=1e-100, high=1e100
 
 
 class Trace(NamedTuple):
-    """What happened in each round, before the model moved: for bounds, curves and calibration."""
+    """What happened in each round, before the model moved: for bounds, curves and calibration.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner
+    >>> trace = Learner("arow").trace([[1.0], [2.0]], [1, -1])
+    >>> trace.score, trace.variance
+    (array([0., 1.]), array([1., 2.]))
+    """
 
     score: Array
     variance: Array
@@ -31,7 +39,19 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts:
-    """What a learner has gone through: rows seen, mistakes made before learning from them, updates."""
+    """What a learner has gone through: rows seen, mistakes made before learning from them, updates.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner
+    >>> learner = Learner("scw1")
+    >>> learner.learn([[1.0], [2.0]], [1, 1])
+    Counts(seen=2, mistakes=0, updates=2)
+    >>> learner.learn([[1.0]], [-1])
+    Counts(seen=1, mistakes=1, updates=1)
+    >>> learner.counts
+    Counts(seen=3, mistakes=1, updates=3)
+    """
 
     seen: int = 0
     mistakes: int = 0

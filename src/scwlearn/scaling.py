@@ -79,7 +79,11 @@ class RunningScale:
             learn_scales(state, block.values, block.indices, block.offsets, block.width, part, scaled)
 
         scaled = _scaled(rows, scale)
-        self.state = state
+        # In the memory that there is: others may look at it.
+        if self.state is None or not self.state.flags.writeable:
+            self.state = state
+        elif self.state is not state:
+            self.state[:] = state
         return scaled
 
     def apply(self, x: Any) -> Rows:
@@ -95,10 +99,31 @@ class RunningScale:
 
     def widen(self, n_features: int) -> None:
         """Make room for features never seen before, after the known ones."""
-        known = np.zeros((0, 2)) if self.state is None else self.state
-        if n_features < len(known):
-            raise ValueError(f"n_features must be at least {len(known)}, the number known, got {n_features}")
-        self.state = _widened(known, n_features)
+        known = self.width or 0
+        if n_features < known:
+            raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
+        self.state = self.arranged(np.arange(known), n_features).state
+
+    def become(self, other: RunningScale) -> None:
+        """Take on the state of another, in the memory of this one, which others may look at."""
+        if self.state is None or other.state is None or self.state.shape != other.state.shape:
+            self.state = other.state
+        elif self.state is not other.state:
+            self.writable_state()[:] = other.state
+
+    def arranged(self, kept: NDArray[np.int64], n_features: int) -> RunningScale:
+        """The scale of these features alone, in this order, with room for so many in all."""
+        other = RunningScale()
+        known = np.zeros((0, 2)) if self.state is None else self.state[kept]
+        other.state = _widened(known, n_features)
+        return other
+
+    def writable_state(self) -> Array:
+        """The state, in memory that can be written to."""
+        if self.state is None:
+            raise ValueError("this scale has not seen any row yet")
+        self.state = np.require(self.state, requirements=["C", "W"])
+        return self.state
 
     def copy(self) -> RunningScale:
         """The same scale in memory of its own."""
@@ -133,6 +158,11 @@ class RunningScale:
         mean = np.divide((counts * parts**2).sum(axis=0), count, out=np.zeros_like(count), where=count > 0)
         merged.state = np.column_stack([largest * np.sqrt(mean), count])
         return merged
+
+    def thin(self, times: int) -> None:
+        """Let what was seen count only one part in so many."""
+        if self.state is not None:
+            self.state[:, COUNT] /= times
 
     def _check_width(self, rows: Rows) -> None:
         if self.width is not None and rows.width != self.width:

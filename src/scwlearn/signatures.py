@@ -6,8 +6,10 @@ Only the standard library is imported here, because the build writes the type st
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from textwrap import indent
+from typing import Any
 
 from scwlearn.rules import WEIGHT_MEANINGS, Rule, all_rules, estimator_names
 
@@ -29,10 +31,17 @@ _SECOND_ORDER = (
         "str",
         "auto",
         'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (it '
-        'never moves), or "auto": full while there are few features, else the diagonal that suits the rule. '
-        "`covariance_kind_` says which it became.",
+        'never moves), or "auto": full while there are few features and not too many classes, else the diagonal that '
+        "suits the rule. `covariance_kind_` says which it became.",
     ),
     _PRIOR,
+    Setting(
+        "variance_floor",
+        "float",
+        0.0,
+        "The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams "
+        "that change.",
+    ),
 )
 _MULTI_CLASS = Setting(
     "multi_class",
@@ -93,6 +102,12 @@ _KERNEL = (
         "max_support", "int", 20_000, "Without a budget, a larger support is refused: memory grows with its square."
     ),
 )
+_SCALE = Setting(
+    "scale",
+    "bool",
+    False,
+    "Whether to divide each feature by the root of the mean square of its values so far, zeros left out.",
+)
 _INTERCEPT = Setting(
     "fit_intercept", "bool", True, "Whether to learn a constant too, as the weight of a feature that is 1."
 )
@@ -102,19 +117,44 @@ _SHARED = (
     Setting("shuffle", "bool", False, "Whether `fit` goes over the data in a new random order in each epoch."),
     Setting("random_state", "int | RandomState | None", None, "The seed for shuffling."),
 )
+_COVARIANCE_OF_STREAMS = (
+    'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (it never moves), '
+    'or "auto": the diagonal that suits the rule.'
+)
+_STREAM = (
+    Setting("max_features", "int | None", None, "How many features there may be; None for any number."),
+    Setting(
+        "overflow",
+        "str",
+        "drop",
+        'What becomes of more: "drop" forgets the features that are known least, "hash" lets several share a weight.',
+    ),
+)
 
 
 def settings(rule: Rule) -> tuple[Setting, ...]:
     """The parameters of the linear estimator of a rule, in order."""
     second_order = (*_SECOND_ORDER, _MULTI_CLASS, _SHARED_COVARIANCE)
     first_order = (_MULTI_CLASS, _RIVALS) if rule.has_rivals else (_MULTI_CLASS,)
-    return _own(rule) + (second_order if rule.order == 2 else first_order) + (_CLASS_WEIGHT, _INTERCEPT, *_SHARED)
+    return (
+        _own(rule) + (second_order if rule.order == 2 else first_order) + (_CLASS_WEIGHT, _SCALE, _INTERCEPT, *_SHARED)
+    )
+
+
+def stream_settings(rule: Rule) -> tuple[Setting, ...]:
+    """Those of its classifier of streams."""
+    shared = {setting.name for setting in _SHARED}
+    taken = (setting for setting in settings(rule) if setting.name not in shared)
+    # How many features will come is not known: "auto" is never full.
+    own = (replace(s, meaning=_COVARIANCE_OF_STREAMS) if s.name == "covariance" else s for s in taken)
+    return (*own, *_STREAM)
 
 
 def kernel_settings(rule: Rule) -> tuple[Setting, ...]:
     """Those of its kernel estimator."""
     prior = (_PRIOR,) if rule.order == 2 else ()
-    return _own(rule) + _KERNEL + prior + (_CLASS_WEIGHT, _KERNEL_INTERCEPT, *_SHARED)
+    several = (_MULTI_CLASS, _RIVALS) if rule.has_rivals else (_MULTI_CLASS,)
+    return _own(rule) + _KERNEL + prior + several + (_CLASS_WEIGHT, _KERNEL_INTERCEPT, *_SHARED)
 
 
 def _own(rule: Rule) -> tuple[Setting, ...]:
@@ -123,6 +163,27 @@ def _own(rule: Rule) -> tuple[Setting, ...]:
 
 def _bounded(meaning: str, low: float, high: float) -> str:
     return f"{meaning} Strictly between {low:g} and {high:g}."
+
+
+def initializer(
+    name: str, taken: tuple[Setting, ...], then: Callable[[Any], None] | None = None
+) -> Callable[..., None]:
+    """An __init__ that sets an attribute for each setting, and then does what else there is to do."""
+    defaults = {setting.name: setting.default for setting in taken}
+
+    def __init__(self: Any, **given: Any) -> None:
+        for argument in given:
+            if argument not in defaults:
+                raise TypeError(f"{name} has no parameter {argument!r}; it has {', '.join(defaults)}")
+        for parameter, default in defaults.items():
+            setattr(self, parameter, given.get(parameter, default))
+        if then is not None:
+            then(self)
+
+    __init__.__qualname__ = name
+    # scikit-learn and River read the parameters of a model from here.
+    __init__.__signature__ = signature(taken)  # type: ignore[attr-defined]
+    return __init__
 
 
 def signature(taken: tuple[Setting, ...]) -> inspect.Signature:
@@ -153,8 +214,8 @@ support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
     The examples in whose span the model lies; not with a precomputed kernel.
 support_ : ndarray of shape (n_support,)
     Their columns, with a precomputed kernel.
-dual_coef_ : ndarray of shape (1, n_support)
-    The mean as a combination of them.
+dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+    The mean as a combination of them; of two classes that of the second.
 gamma_ : float
     What `gamma` became, if the kernel takes it.
 """
@@ -185,6 +246,15 @@ _KERNEL_EXAMPLE = """>>> from sklearn.datasets import make_moons
 >>> model.score(X, y) > 0.9
 True
 """
+_RIVER_EXAMPLE = """>>> from river import datasets, evaluate, metrics
+>>> from scwlearn.river import {name}
+>>> evaluate.progressive_val_score(datasets.Phishing(), {name}(), metrics.Accuracy()).get() > 0.7
+True
+"""
+_ATTRIBUTES = """
+Attributes
+----------
+"""
 
 
 def docstring(rule: Rule) -> str:
@@ -197,6 +267,12 @@ def kernel_docstring(rule: Rule) -> str:
     """The documentation of the kernel estimator."""
     example = _KERNEL_EXAMPLE.format(name=rule.kernel_estimator)
     return _documented(rule, "kernel", kernel_settings(rule), _CLASSES + _SUPPORT + _COUNTS, example)
+
+
+def stream_docstring(rule: Rule) -> str:
+    """The documentation of the classifier of streams that River takes."""
+    example = _RIVER_EXAMPLE.format(name=rule.estimator)
+    return _documented(rule, "linear", stream_settings(rule), "", example)
 
 
 def _documented(rule: Rule, kind: str, taken: tuple[Setting, ...], attributes: str, example: str) -> str:
@@ -213,10 +289,7 @@ The weight of an example: {WEIGHT_MEANINGS[rule.weight]}.
 Parameters
 ----------
 {parameters}
-
-Attributes
-----------
-{attributes}
+{attributes and _ATTRIBUTES + attributes}
 References
 ----------
 {rule.cite}.

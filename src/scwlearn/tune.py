@@ -38,6 +38,14 @@ def tune(
 
     Of equal cells the one with the larger values wins, as in the authors' toolbox. `progress` is called now and then
     with the rows done and the rows in all, each counted once for each cell. Further keywords go to Learner.
+
+    Examples
+    --------
+    >>> from scwlearn.data.synthetic import make_synthetic
+    >>> from scwlearn.tune import tune
+    >>> X, y = make_synthetic(1000, label_noise=0.1)
+    >>> tune("arow", X, y, covariance="diagonal")
+    {'r': 0.0625}
     """
     cells = grid(rule)[::-1]
     counts = count_grid(rule, cells, x, y, order=order, progress=progress, **how)

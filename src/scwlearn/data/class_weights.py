@@ -27,7 +27,8 @@ class ClassWeights:
             raise ValueError(f"class_weight must be a dict of labels, 'balanced' or None, got {given!r}")
         if given is not None and not isinstance(given, str | Mapping):
             raise TypeError(f"class_weight must be a dict of labels, 'balanced' or None, got {given!r}")
-        self.given = given
+        # A copy: whoever changes theirs later does not change what was checked.
+        self.given = dict(given) if isinstance(given, Mapping) else given
         if isinstance(given, Mapping):
             check_weights(list(given.values()), len(given), name="the values of class_weight")
         #: How many examples of each class there have been; only "balanced" counts.
@@ -47,13 +48,35 @@ class ClassWeights:
         if isinstance(self.given, Mapping):
             by_number = np.array([self.given.get(label, 1.0) for label in classes.labels.tolist()], dtype=np.float64)
             return by_number[numbers], self.seen
-        before = np.zeros(len(classes), dtype=np.int64)
-        before[: len(self.seen)] = self.seen
+        before = self._seen_of(len(classes))
         of_class = before[numbers] + _places_within(numbers) + 1
         is_first = of_class == 1
         known = np.count_nonzero(before) + np.cumsum(is_first)
         total = before.sum() + np.arange(1, len(numbers) + 1)
         return total / (known * of_class), before + np.bincount(numbers, minlength=len(classes))
+
+    def of_next(self, number: int, classes: Classes) -> float:
+        """What the next example weighs, of a known class."""
+        if self.given is None:
+            return 1.0
+        if isinstance(self.given, Mapping):
+            return float(self.given.get(classes.values[number], 1.0))
+        seen = self._seen_of(len(classes))
+        of_class = int(seen[number]) + 1
+        known = int(np.count_nonzero(seen)) + (of_class == 1)
+        return (int(seen.sum()) + 1) / (known * of_class)
+
+    def count(self, number: int, classes: Classes) -> None:
+        """One more example of a class has been learned from."""
+        if isinstance(self.given, str):
+            self.seen = self._seen_of(len(classes))
+            self.seen[number] += 1
+
+    def _seen_of(self, count: int) -> NDArray[np.int64]:
+        """How many examples there have been of each of so many classes."""
+        seen = np.zeros(count, dtype=np.int64)
+        seen[: len(self.seen)] = self.seen
+        return seen
 
 
 def _places_within(numbers: NDArray[np.int32]) -> NDArray[np.intp]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -34,17 +36,52 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
     return next(iter(seen), "number")
 
 
+def as_labels(y: Any) -> NDArray[Any]:
+    """Labels of examples that come without a matrix: strings, numbers or bools, all of one kind."""
+    if isinstance(y, str | bytes | Mapping):
+        raise TypeError(f"y must be a list of labels, one for each example, got {type(y).__name__}")
+    given = y if hasattr(y, "dtype") else list(y)
+    if np.ma.is_masked(given):
+        raise ValueError("y is a masked array with masked values; every example needs a label")
+    if isinstance(given, list) and {type(label) for label in given} == {bool, int}:
+        # As one by one, where True is 1.
+        given = [int(label) for label in given]
+    kind = label_kind(given)
+    labels = np.asarray(given)
+    if kind not in _KINDS.values() or labels.dtype.kind == "c":
+        raise TypeError(f"labels must be strings, numbers or bools, got {'complex' if kind == 'number' else kind}")
+    if labels.ndim != 1:
+        raise ValueError(f"y must hold one label for each example, got the shape {labels.shape}")
+    if labels.dtype.kind == "O" and kind == "str":
+        labels = labels.astype(str)
+    if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
+        # Large whole numbers would be rounded.
+        labels = np.array(given, dtype=object)
+    if labels.dtype.kind in "fO":
+        bad = [i for i, label in enumerate(labels.tolist()) if label != label or abs(label) == math.inf]
+        if bad:
+            raise ValueError(f"y[{bad[0]}] is not finite; a label must be")
+    return labels
+
+
 class Classes:
     """The labels known so far, numbered from 0: those named in advance in their order, others as they come."""
 
     def __init__(self) -> None:
-        #: The labels by number.
+        #: The labels by number, and as Python knows them, also in order.
         self.labels: NDArray[Any] = np.empty(0)
-        self._numbers: dict[Any, int] = {}
+        self.values: list[Any] = []
+        self.values_in_order: list[Any] = []
+        self.numbers: dict[Any, int] = {}
         self._kind = ""
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def kind(self) -> str:
+        """What kind of labels they are (number, str ...); nothing before the first."""
+        return self._kind
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -61,7 +98,7 @@ class Classes:
         """The number of each label; those never seen get the next ones, in the order in which they come."""
         self.check_kind(labels)
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
-        known = [self._numbers.get(value, -1) for value in values.tolist()]
+        known = [self.numbers.get(value, -1) for value in values.tolist()]
         new = [i for i in np.argsort(first) if known[i] < 0]
         for number, i in enumerate(new, start=len(self)):
             known[i] = number
@@ -72,8 +109,9 @@ class Classes:
         if not len(new):
             return self
         wider = Classes()
-        wider.labels = np.concatenate([self.labels, new]) if len(self) else np.array(new)
-        wider._numbers = {label: number for number, label in enumerate(wider.labels.tolist())}
+        wider.labels = _together(self.labels, new) if len(self) else np.array(new)
+        wider.values, wider.values_in_order = wider.labels.tolist(), wider.in_order.tolist()
+        wider.numbers = {label: number for number, label in enumerate(wider.values)}
         wider._kind = self._kind or _comparable(label_kind(new))
         return wider
 
@@ -98,6 +136,14 @@ def given_classes(classes: ArrayLike) -> NDArray[Any]:
     if not len(given):
         raise ValueError("classes names no class; leave it out, or name those to come")
     return given
+
+
+def _together(known: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    labels = np.concatenate([known, new])
+    if labels.dtype.kind == "f" and labels.tolist() != known.tolist() + new.tolist():
+        # A large whole number would be rounded.
+        labels = np.concatenate([known.astype(object), new.astype(object)])
+    return labels
 
 
 def _comparable(kind: str) -> str:

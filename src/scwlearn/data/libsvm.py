@@ -30,7 +30,17 @@ _SHOWN = 40
 
 
 class Batch(NamedTuple):
-    """Consecutive examples of a file."""
+    """Consecutive examples of a file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn import Learner
+    >>> from scwlearn.data.libsvm import read_libsvm
+    >>> (batch,) = read_libsvm(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1\\n"))
+    >>> Learner("scw1").learn(batch.rows, batch.labels)
+    Counts(seen=2, mistakes=1, updates=2)
+    """
 
     rows: Rows
     labels: NDArray[np.float64]
@@ -105,7 +115,17 @@ def load_libsvm(
     chunk_bytes: int = CHUNK_BYTES,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> tuple[Any, NDArray[np.float64]]:
-    """The examples of a whole file: a csr_array and the labels. The parameters are those of `read_libsvm`."""
+    """The examples of a whole file: a csr_array and the labels. The parameters are those of `read_libsvm`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.libsvm import load_libsvm
+    >>> X, y = load_libsvm(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1\\n"))
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]]), array([ 1., -1.]))
+    """
     batches = [
         *read_libsvm(
             source,

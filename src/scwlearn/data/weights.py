@@ -19,9 +19,9 @@ def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights
     given = np.asarray(weights)
     if given.dtype.kind not in "biufO":
         raise TypeError(f"{name} must hold numbers, got {given.dtype}")
+    if given.shape != (count,):
+        raise ValueError(f"{name} must be a vector of {count} weights, one a row of X, got the shape {given.shape}")
     checked = np.ascontiguousarray(given, dtype=np.float64)
-    if checked.shape != (count,):
-        raise ValueError(f"{name} must be a vector of {count} weights, one a row of X, got the shape {checked.shape}")
     bad = np.flatnonzero(~((checked == 0) | ((checked >= SMALLEST_WEIGHT) & (checked <= LARGEST_WEIGHT))))
     if len(bad):
         raise ValueError(

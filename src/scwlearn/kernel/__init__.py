@@ -2,5 +2,6 @@
 
 from scwlearn.kernel.functions import Kernel as Kernel
 from scwlearn.kernel.learner import KernelLearner as KernelLearner
+from scwlearn.kernel.multi import KernelMultiLearner as KernelMultiLearner
 
-__all__ = ["Kernel", "KernelLearner"]
+__all__ = ["Kernel", "KernelLearner", "KernelMultiLearner"]

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from scwlearn.checks import flag
-from scwlearn.classes import Recipe
+from scwlearn.classes import SEVERAL, Recipe
 from scwlearn.classifiers import OnlineClassifier, make_class
 from scwlearn.data.rows import Rows
 from scwlearn.kernel.functions import PARAMETERS, PRECOMPUTED, Kernel
 from scwlearn.kernel.learner import KernelLearner
+from scwlearn.kernel.multi import KernelMultiLearner
 from scwlearn.rules import Rule
 from scwlearn.signatures import kernel_docstring, kernel_settings
 
@@ -34,7 +35,9 @@ class KernelClassifier(OnlineClassifier):
         "budget",
         "tolerance",
         "max_support",
-        "fit_intercept",
+        "multi_class",
+        "rivals",
+        *OnlineClassifier._fixed,
     )
 
     kernel: str | Callable[..., Any]
@@ -44,6 +47,7 @@ class KernelClassifier(OnlineClassifier):
     budget: int | None
     tolerance: float | None
     max_support: int
+    multi_class: str
     initial_variance: float
 
     def partial_fit(
@@ -83,9 +87,9 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def dual_coef_(self) -> Array:
-        """The mean as a combination of the support, of shape (1, n_support)."""
+        """The mean as a combination of the support: (1, n_support) for two classes, else (n_classes, n_support)."""
         learner = self._begun("dual_coef_")
-        return learner.by_label(learner.learner.dual_coefficients())
+        return learner.now.by_label(learner.learner.dual_coefficients())
 
     @property
     def gamma_(self) -> float:
@@ -99,7 +103,6 @@ class KernelClassifier(OnlineClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        tags.classifier_tags.multi_class = False
         return tags
 
     def _recipe(self, rows: Rows) -> Recipe:
@@ -108,7 +111,8 @@ class KernelClassifier(OnlineClassifier):
         how["intercept"] = flag("fit_intercept", self.fit_intercept)
         if self._rule.order == 2:
             how["initial_variance"] = self.initial_variance
-        return Recipe(KernelLearner, None, self._rule, self._own_parameters(), how, {})
+        several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}
+        return Recipe(KernelLearner, KernelMultiLearner, self._rule, self._own_parameters(), how, several)
 
     def _kernel_parameters(self, rows: Rows) -> dict[str, float]:
         known = PARAMETERS.get(self.kernel, {}) if isinstance(self.kernel, str) else {}
@@ -123,7 +127,10 @@ class SecondOrderKernelClassifier(KernelClassifier):
     _fixed = (*KernelClassifier._fixed, "initial_variance")
 
     def margin_variance(self, X: Any) -> Array:
-        """x'Sigma x of each example, in the space of the kernel: how unsure its score is."""
+        """x'Sigma x of each example in the space of the kernel, for more than two classes of each class.
+
+        It says how unsure a score is.
+        """
         check_is_fitted(self)
         return self._learner.margin_variances(self._rows(X, reset=False))
 

@@ -32,7 +32,16 @@ _SYMMETRIC = 1e-8
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: a name of scikit-learn's with its parameters, "precomputed", or a function (X, Z) -> matrix."""
+    """A kernel: a name of scikit-learn's with its parameters, "precomputed", or a function (X, Z) -> matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scwlearn.kernel import Kernel
+    >>> kernel = Kernel("poly", {"degree": 2, "gamma": 1.0})
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    array([[4., 9.]])
+    """
 
     of: str | KernelFunction = "rbf"
     parameters: dict[str, float] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,42 @@ _PANEL = 256
 
 
 @dataclass
-class Support:
+class Examples:
+    """Examples in the order in which they came."""
+
+    #: Rows of the examples' features, or their numbers: in a user's kernel matrix, or among the examples of others.
+    examples: Any = None
+    count: int = 0
+
+    def like(self, x: Any) -> Any:
+        """Rows in the form that the examples have, dense or sparse."""
+        if self.examples is None or sparse.issparse(x) == sparse.issparse(self.examples):
+            return x
+        return x.toarray() if sparse.issparse(x) else sparse.csr_array(x)
+
+
+@dataclass
+class SharedExamples(Examples):
+    """Examples of several spans, each kept once."""
+
+    #: The number of each, by what it is made of.
+    _numbers: dict[bytes, int] = field(default_factory=dict, repr=False)
+
+    def including(self, examples: Any) -> tuple[SharedExamples, NDArray[np.intp]]:
+        """With these examples, unless they are here already; and their numbers."""
+        keys, numbers = _keys(examples), dict(self._numbers)
+        new: list[int] = []
+        for i, key in enumerate(keys):
+            if key not in numbers:
+                numbers[key] = self.count + len(new)
+                new.append(i)
+        all_of_them = _stacked(self.examples, examples[new]) if new else self.examples
+        including = SharedExamples(all_of_them, self.count + len(new), numbers)
+        return including, np.array([numbers[key] for key in keys], dtype=np.intp)
+
+
+@dataclass
+class Support(Examples):
     """Examples p = 0, 1, .. in the order in which they came, and L with L L' = K, their kernel matrix.
 
     What example p adds to the span of those before it, scaled to length 1, is vector p of an orthonormal basis, and
@@ -25,9 +61,6 @@ class Support:
     kernels are inner products of coordinates, but for what lies outside the span.
     """
 
-    #: Rows of the examples' features, or their numbers where the kernel matrix was computed by the user.
-    examples: Any = None
-    count: int = 0
     _factor: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -53,12 +86,6 @@ class Support:
         # Without the room for examples to come.
         return self.__dict__ | {"_factor": self.factor.copy()}
 
-    def like(self, x: Any) -> Any:
-        """Rows in the form that the examples have, dense or sparse."""
-        if self.examples is None or sparse.issparse(x) == sparse.issparse(self.examples):
-            return x
-        return x.toarray() if sparse.issparse(x) else sparse.csr_array(x)
-
     def coordinates(self, kernels: Array) -> Array:
         """Those of some examples, one a row, from their kernels with the support."""
         found = np.empty_like(kernels)
@@ -79,6 +106,16 @@ class Support:
 
     def _panels(self) -> list[slice]:
         return [slice(i, min(i + _PANEL, self.count)) for i in range(0, self.count, _PANEL)]
+
+
+def _keys(examples: Any) -> list[bytes]:
+    """What tells examples apart: they are the same only if every bit is."""
+    if sparse.issparse(examples):
+        parts = zip(examples.indptr[:-1], examples.indptr[1:], strict=True)
+        rows = [examples.indices[i:j].tobytes() + examples.data[i:j].tobytes() for i, j in parts]
+    else:
+        rows = [example.tobytes() for example in examples]
+    return [blake2b(row, digest_size=16).digest() for row in rows]
 
 
 def _stacked(before: Any, more: Any) -> Any:

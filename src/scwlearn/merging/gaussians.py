@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from scwlearn.covariance import Gaussian
+from scwlearn.covariance.base import Array
 from scwlearn.covariance.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK, ROUNDS, SPREAD_SCALE
 from scwlearn.merging.coordinates import merge_coordinates
 from scwlearn.merging.full import merge_full
@@ -62,15 +63,47 @@ def merge_gaussians(
     given = check_models(gaussians)
     check_rule(rule)
     counted = check_weights(weights, len(given))
-    start = given[0] if prior is None else prior
-    for i, gaussian in enumerate(given):
+    return merge_side_by_side([given], rule, counted, None if prior is None else [prior])[0]
+
+
+def merge_side_by_side(
+    stacks: Sequence[Sequence[Gaussian]],
+    rule: str,
+    weights: Sequence[float],
+    priors: Sequence[Gaussian] | None,
+    *,
+    joint: bool = False,
+) -> list[Gaussian]:
+    """Models that have several Gaussians each: one stack for each of them (a class, say), in the order of the models.
+
+    Joint ones have one set of scalars for all their Gaussians.
+    """
+    everyone = [_shards(stack, weights, None if priors is None else priors[i]) for i, stack in enumerate(stacks)]
+    first = everyone[0].prior
+    if rule == "auto":
+        rule = _best_rule(first.covariance.name, again=priors is not None)
+    if rule == "kl":
+        known = [shards.normed() for shards in everyone]
+    else:
+        # A model counts as a whole: one that has learned anything, of any class, takes part in all.
+        taught = [any(some) for some in zip(*(shards.evidence() for shards in everyone), strict=True)]
+        known = [shards.only(taught) for shards in everyone]
+    gaussians = [shards.gaussians[0].copy() for shards in known]
+    if len(known[0].gaussians) > 1 or known[0].weights[0] != 1:
+        _put(known, rule, gaussians, joint=joint)
+    for gaussian, shards in zip(gaussians, everyone, strict=True):
+        gaussian.scalars[ROUNDS] = shards.rounds()
+    return gaussians
+
+
+def _shards(gaussians: Sequence[Gaussian], weights: Sequence[float], prior: Gaussian | None) -> Shards:
+    start = gaussians[0] if prior is None else prior
+    for i, gaussian in enumerate(gaussians):
         _check_alike(start, gaussian, "models[0]" if prior is None else "prior", f"models[{i}]")
-    shards = Shards(given, counted, prior or Gaussian.prior(start.covariance, start.size, start.initial_variance))
+    shards = Shards(gaussians, weights, prior or Gaussian.prior(start.covariance, start.size, start.initial_variance))
     if prior is not None:
         shards.check()
-    if rule == "auto":
-        rule = _best_rule(start.covariance.name, again=prior is not None)
-    return _merged(shards, rule)
+    return shards
 
 
 def _best_rule(covariance: str, *, again: bool) -> str:
@@ -82,36 +115,40 @@ def _best_rule(covariance: str, *, again: bool) -> str:
     return "ev" if again else "bcm"
 
 
-def _merged(shards: Shards, rule: str) -> Gaussian:
-    known = shards.normed() if rule == "kl" else shards.with_evidence()
-    gaussian = known.gaussians[0].copy()
-    if len(known.gaussians) > 1 or known.weights[0] != 1:
-        _put(known, rule, gaussian)
-    gaussian.scalars[ROUNDS] = shards.rounds()
-    return gaussian
-
-
-def _put(shards: Shards, rule: str, gaussian: Gaussian) -> None:
-    """Make the Gaussian, a copy of the first, what all of them become."""
-    kept, scalars = gaussian.spread, gaussian.scalars
+def _put(stacks: Sequence[Shards], rule: str, gaussians: Sequence[Gaussian], *, joint: bool) -> None:
+    """Make the Gaussians, copies of the first of each stack, what all of them become."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if gaussian.covariance.name == "full":
-            mean, variances, u = merge_full(shards, rule)
-            check_finite(u)
-            gaussian.spread[2:] = u.T
-            kept = gaussian.spread[1]
-        else:
-            mean, variances = merge_coordinates(shards, rule)
-        norm2 = mean @ mean
-    check_finite(mean, variances, norm2)
-    if kept.size:
-        # Below the floor a common scale takes over, so that the variances keep their ratios.
-        scale = min(1.0, max(float(variances.min()) / _SMALLEST_VARIANCE, _SMALLEST_SCALE))
-        kept[:] = np.maximum(variances / scale, _SMALLEST_VARIANCE)
-        scalars[SPREAD_SCALE] = scale
-    gaussian.mean[:] = mean
-    scalars[[MEAN_SCALE, NORM2, NORM2_PEAK]] = 1.0, norm2, norm2
-    scalars[GROWTH] = shards.prior.scalars[GROWTH] * shards.growth_by(rule)
+        found = [_found(shards, rule, gaussian) for shards, gaussian in zip(stacks, gaussians, strict=True)]
+        norms = [float(mean @ mean) for mean, _ in found]
+    check_finite(norms)
+    least = [float(np.min(variances, initial=np.inf)) for _, variances in found]
+    if joint:
+        norms, least = [sum(norms)] * len(found), [min(least)] * len(found)
+    for shards, gaussian, (mean, variances), norm2, smallest in zip(
+        stacks, gaussians, found, norms, least, strict=True
+    ):
+        scalars = gaussian.scalars
+        kept = gaussian.spread[1] if gaussian.covariance.name == "full" else gaussian.spread
+        if kept.size:
+            # Below the floor a common scale takes over, so that the variances keep their ratios.
+            scale = min(1.0, max(smallest / _SMALLEST_VARIANCE, _SMALLEST_SCALE))
+            kept[:] = np.maximum(variances / scale, _SMALLEST_VARIANCE)
+            scalars[SPREAD_SCALE] = scale
+        gaussian.mean[:] = mean
+        scalars[[MEAN_SCALE, NORM2, NORM2_PEAK]] = 1.0, norm2, norm2
+        scalars[GROWTH] = shards.prior.scalars[GROWTH] * shards.growth_by(rule)
+
+
+def _found(shards: Shards, rule: str, gaussian: Gaussian) -> tuple[Array, Array]:
+    """The merged mean and variances, or D; U is put where it belongs."""
+    if gaussian.covariance.name != "full":
+        mean, variances = merge_coordinates(shards, rule)
+    else:
+        mean, variances, u = merge_full(shards, rule)
+        check_finite(u)
+        gaussian.spread[2:] = u.T
+    check_finite(mean, variances)
+    return mean, variances
 
 
 def check_models(models: Iterable[Model]) -> list[Model]:

@@ -1,34 +1,21 @@
-"""Models of one kind that were trained apart, made into one: `merge`, and what it does with learners."""
+"""Models of one kind that were trained apart, made into one: `merge`, which asks what is registered for that kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass
-from functools import reduce, singledispatch
-from typing import Any, TypeVar
+from functools import singledispatch
+from typing import Any, NoReturn, TypeVar
 
-import numpy as np
-
-from scwlearn._native import Vocabulary
 from scwlearn.called import OwnRule
-from scwlearn.covariance import Gaussian
-from scwlearn.learner import Learner
-from scwlearn.memory import memory_for
-from scwlearn.merging.gaussians import check_models, check_rule, check_same, check_weights, merge_gaussians
+from scwlearn.merging.gaussians import check_models, check_rule, check_same, check_weights
 from scwlearn.rules import Rule
-from scwlearn.single import most_certain
 
 Model = TypeVar("Model")
-#: Features by name, as learners know them.
-Names = dict[Any, int]
 
 # With a full Sigma bcm can be repeated for these; the steps of the others become larger than what they say they have
 # learned, and their sums run away (docs/merging.md has the measurements).
 _MERGED_AGAIN_BY_BCM = frozenset({"arow", "nherd", "scw1", "scw2"})
-
-# What learners must have in common.
-_SETTINGS = ("rule", "parameters", "covariance", "intercept", "initial_variance", "max_features", "overflow")
 
 
 def merge(
@@ -42,8 +29,8 @@ def merge(
 
     The models are of one kind, with the same settings, and began from the same prior. They are not changed. Features
     are united, by name where they have names, else by number: a model knows what it has not met as the prior does.
-    Where that makes more than `max_features`, the least certain of them are dropped. Counts and rounds are added. The
-    result can go on learning.
+    Where that makes more than `max_features`, the least certain of them are dropped. Classes are united, too, by their
+    labels, and merged one by one. Counts and rounds are added. The result can go on learning.
 
     With L = Sigma^-1, what each has learned over the prior, dL_k = L_k - L_0, and the weights w_k:
 
@@ -62,7 +49,8 @@ def merge(
     Parameters
     ----------
     models : list
-        Learners. One alone, without a weight, gives a copy.
+        Learners, classifiers of streams, or estimators that are fitted, without a kernel. One alone, without a weight,
+        gives a copy.
     rule : {"auto", "bcm", "ev", "kl"}
         How to merge.
     weights : sequence of float, optional
@@ -82,6 +70,17 @@ def merge(
     ({'snow': 0, 'rain': 1, 'sand': 2}, 2)
     >>> both.score_one({"snow": 1}) > 0 > both.score_one({"sand": 1})
     True
+
+    Estimators may know different classes:
+
+    >>> from scwlearn import AROW
+    >>> north = AROW().fit([[1.0, 0.0, 0.2], [0.0, 1.0, 0.1]], ["snow", "rain"])
+    >>> south = AROW().fit([[0.1, 1.0, 0.0], [0.0, 0.2, 1.0]], ["rain", "sand"])
+    >>> both = merge([north, south])
+    >>> both.classes_.tolist(), both.n_seen_
+    (['rain', 'sand', 'snow'], 4)
+    >>> both.predict([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).tolist()
+    ['snow', 'rain', 'sand']
     """
     given = check_models(models)
     for i, model in enumerate(given):
@@ -101,11 +100,10 @@ class How:
     rule: str
     weights: Sequence[float]
 
-    def merge(self, rule: Rule | OwnRule, gaussians: Sequence[Gaussian], prior: Gaussian | None) -> Gaussian:
-        """What models that learn by this rule know (of one class, say), in the order of the models, as one Gaussian."""
-        again = prior is not None and prior.covariance.name == "full"
-        unsure = again and getattr(rule, "name", None) not in _MERGED_AGAIN_BY_BCM
-        return merge_gaussians(gaussians, "kl" if unsure and self.rule == "auto" else self.rule, self.weights, prior)
+    def rule_for(self, rule: Rule | OwnRule, covariance: str, *, again: bool) -> str:
+        """The way to merge models that learn by this rule, from the prior or again from what they have in common."""
+        unsure = again and covariance == "full" and getattr(rule, "name", None) not in _MERGED_AGAIN_BY_BCM
+        return "kl" if unsure and self.rule == "auto" else self.rule
 
 
 @singledispatch
@@ -114,88 +112,18 @@ def merged(first: Any, models: Sequence[Any], prior: Any, how: How) -> Any:
 
     They are known to be of one type. A further kind is added by registering a function for its type.
     """
-    known = ", ".join(sorted(kind.__name__ for kind in merged.registry if kind is not object))
-    raise TypeError(f"models[0] is a {type(first).__name__}, which cannot be merged; what can: {known}")
+    refuse(first)
 
 
-@merged.register
-def _(first: Learner, models: Sequence[Learner], prior: Learner | None, how: How) -> Learner:
-    everyone = {f"models[{i}]": model for i, model in enumerate(models)}
-    if prior is not None:
-        everyone["prior"] = prior
-    for title, model in everyone.items():
-        for setting in _SETTINGS:
-            check_same(setting, getattr(first, setting), getattr(model, setting), "models[0]", title)
-    together = first._twin()
-    before = np.zeros_like(first._tally) if prior is None else prior._tally
-    together._tally = sum((model._tally - before for model in models), before)
-    taught = {title: model for title, model in everyone.items() if model.gaussian is not None}
-    if taught:
-        vocabulary = _united_names(taught)
-        gaussians = _arranged([*everyone.values()], vocabulary)
-        gaussian = how.merge(first.rule, gaussians[: len(models)], None if prior is None else gaussians[-1])
-        together.gaussian, together.vocabulary = _bounded(gaussian, vocabulary, first.intercept)
-    return together
+def refuse(model: Any) -> NoReturn:
+    """An error for a kind that cannot be merged."""
+    raise TypeError(
+        f"models[0] is a {type(model).__name__}, which cannot be merged; learners, estimators and streams without a "
+        "kernel can"
+    )
 
 
-def _united_names(taught: dict[str, Learner]) -> Vocabulary | None:
-    """All names, in the order in which the models met them; None if the features have none."""
-    kinds = {title: "without names" if model.vocabulary is None else "with names" for title, model in taught.items()}
-    _check_all_same("kind of features", kinds)
-    vocabularies = {title: model.vocabulary for title, model in taught.items() if model.vocabulary is not None}
-    if not vocabularies:
-        return None
-    # One that has met no key yet agrees with all.
-    types = {title: one.key_type for title, one in vocabularies.items() if one.key_type is not None}
-    _check_all_same("type of keys", types)
-    first, *others = vocabularies.values()
-    return reduce(Vocabulary.united, others, copy(first))
-
-
-def _check_all_same(what: str, found: dict[str, Any]) -> None:
-    for title, value in found.items():
-        first = next(iter(found))
-        check_same(what, found[first], value, first, title)
-
-
-def _bounded(gaussian: Gaussian, vocabulary: Vocabulary | None, intercept: bool) -> tuple[Gaussian, Vocabulary | None]:
-    """The model without the features, if any, that are too many for its vocabulary."""
-    if vocabulary is None or vocabulary.max_features is None or len(vocabulary) <= vocabulary.max_features:
-        return gaussian, vocabulary
-    too_many = len(vocabulary) - vocabulary.max_features
-    return most_certain(gaussian, vocabulary, gaussian.size - intercept, too_many)
-
-
-def _arranged(learners: Sequence[Learner], vocabulary: Vocabulary | None) -> list[Gaussian]:
-    """The Gaussians over the same features; of those that have learned nothing, the prior."""
-    # Names that are hashed have their places.
-    names = None if vocabulary is None or vocabulary.hashed else vocabulary.names
-    gaussians = [learner.gaussian for learner in learners]
-    taught = next(gaussian for gaussian in gaussians if gaussian is not None)
-    intercept = learners[0].intercept
-    width = max(len(names or ()), *(learner.n_features or 0 for learner in learners), 0)
-    covariance, size = taught.covariance, width + intercept
-    # A copy of each, and what a QR decomposition takes.
-    copies = len(learners) + (8 if covariance.name == "full" else 1)
-    what = f"merging {len(learners)} models with {size} weights"
-    with memory_for(8 * covariance.entries(size) * copies, what=what, instead="merge fewer at a time"):
-        return [
-            Gaussian.prior(covariance, size, learner.initial_variance)
-            if gaussian is None
-            else arranged(gaussian, width, intercept, learner.names, names)
-            for learner, gaussian in zip(learners, gaussians, strict=True)
-        ]
-
-
-def arranged(gaussian: Gaussian, width: int, intercept: bool, known: Names | None, names: Names | None) -> Gaussian:
-    """The Gaussian with room for `width` features, and those that it knows by name where `names` has them."""
-    room = gaussian.size - intercept
-    if width > room:
-        gaussian = gaussian.widened(room, width - room)
-    if known is None or names is None:
-        return gaussian
-    used = set(known.values())
-    free = (column for column in range(width) if column not in used)
-    order = [known[name] if name in known else next(free) for name in names]
-    order += [*free, width][: gaussian.size - len(order)]
-    return gaussian if order == [*range(gaussian.size)] else gaussian.reordered(np.array(order))
+def everyone(models: Sequence[Model], prior: Model | None) -> dict[str, Model]:
+    """The models, and the one that they went on from last, by what errors call them."""
+    named = {f"models[{i}]": model for i, model in enumerate(models)}
+    return named if prior is None else named | {"prior": prior}

@@ -60,10 +60,14 @@ class Shards:
         total = sum(self.weights)
         return Shards(self.gaussians, [weight / total for weight in self.weights], self.prior)
 
-    def with_evidence(self) -> Shards:
-        """Those that have learned something; the first where none has."""
+    def evidence(self) -> list[bool]:
+        """Which of them have learned anything."""
         before = self.prior.weights(), self.prior.variances()
-        kept = [shard for shard in self if not _is_same(shard, *before)] or [*self][:1]
+        return [not _is_same(shard, *before) for shard in self]
+
+    def only(self, taught: Sequence[bool]) -> Shards:
+        """Those that have learned something; the first where none has."""
+        kept = [shard for shard, has in zip(self, taught, strict=True) if has] or [*self][:1]
         return Shards([shard.gaussian for shard in kept], [shard.weight for shard in kept], self.prior)
 
     def check(self) -> None:

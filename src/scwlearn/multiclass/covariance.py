@@ -58,11 +58,20 @@ class ClassCovariance(Protocol):
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
         """The memory with `count` features more, put in at index `at`, independent and of the variance of each lane."""
 
-    def enlarge(self, memory: Array, lanes: int, prior: float) -> Array:
-        """The memory with room for more classes, behind those that there are."""
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        """The memory of models of these features alone, in this order; from lane `classes` on they hold the prior."""
+
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        """The memory with the features in that order."""
+
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
+        """The memory with room for so many classes, the first ones of these at those places; others hold the prior."""
 
     def begin(self, memory: Array, lane: int, variance: float) -> None:
         """Let a class that holds the prior begin with another variance (where Sigma has grown meanwhile)."""
+
+    def binary(self, memory: Array, lane: int) -> Array:
+        """The memory of a binary model of the same covariance with the weights and the Sigma of a class, a copy."""
 
     def fill(self, memory: Array, lane: int, mean: Array, gaussian: Gaussian) -> None:
         """Give a class these weights and the Sigma of a binary model of the same covariance."""
@@ -147,17 +156,28 @@ class Interleaved:
         spread[:] = variances[: spread.shape[1]]
         return wider
 
-    def enlarge(self, memory: Array, lanes: int, prior: float) -> Array:
-        known = self.lanes(memory)
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        return memory[features]
+
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        return memory[order]
+
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
         larger = self.start(len(memory), lanes, prior)
-        larger[:, :known] = memory[:, :known]
-        spread = self._spread(memory)
-        self._spread(larger)[:, : spread.shape[1]] = spread
+        larger[:, places] = memory[:, : len(places)]
+        if _PARTS[self.name] == 2:
+            at = np.zeros(1, dtype=np.intp) if self.shared else places
+            self._spread(larger)[:, at] = self._spread(memory)[:, : len(at)]
         return larger
 
     def begin(self, memory: Array, lane: int, variance: float) -> None:
         if not self.shared:
             self._spread(memory)[:, lane : lane + 1] = variance
+
+    def binary(self, memory: Array, lane: int) -> Array:
+        if _PARTS[self.name] == 1:
+            return memory[:, lane].copy()
+        return np.column_stack([memory[:, lane], self._spread(memory)[:, 0 if self.shared else lane]])
 
     def fill(self, memory: Array, lane: int, mean: Array, gaussian: Gaussian) -> None:
         memory[:, lane] = mean

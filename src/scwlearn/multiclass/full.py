@@ -90,20 +90,40 @@ class FullClasses:
         self.means(wider)[:] = np.insert(self.means(memory), [at] * count, 0.0, axis=1)
         return wider
 
-    def enlarge(self, memory: Array, lanes: int, prior: float) -> Array:
-        known = self._lanes(memory)
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        smaller = self.start(len(features), self._lanes(memory), prior)
+        known = slice(None) if self.shared else slice(classes)
+        for old, new in zip(self._sigmas(memory)[known], self._sigmas(smaller), strict=False):
+            new[:] = _FULL.marginal(old, features)
+        self.means(smaller)[:] = self.means(memory)[:, features]
+        return smaller
+
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        # U and D stay: each feature takes its place along.
+        other = memory.copy()
+        for sigma, old in zip(self._sigmas(other), self._sigmas(memory), strict=True):
+            sigma[1, : len(order)] = old[1, order]
+        self.means(other)[:] = self.means(memory)[:, order]
+        return other
+
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
         larger = self.start(self._size(memory), lanes, prior)
         if self.shared:
-            larger[:known], larger[lanes:] = memory[:known], memory[known:]
+            larger[lanes:] = memory[self._lanes(memory) :]
         else:
-            larger[:known] = memory
             # Features have the same places in all classes.
-            larger[known:, 1] = memory[0, 1]
+            larger[:, 1] = memory[0, 1]
+        larger[places] = memory[: len(places)]
         return larger
 
     def begin(self, memory: Array, lane: int, variance: float) -> None:
         if not self.shared:
             memory[lane, 2, : self._size(memory)] = variance
+
+    def binary(self, memory: Array, lane: int) -> Array:
+        one = self._sigmas(memory)[0 if self.shared else lane].copy()
+        one[0, : self._size(memory)] = self.means(memory)[lane]
+        return one
 
     def fill(self, memory: Array, lane: int, mean: Array, gaussian: Gaussian) -> None:
         sigma = self._sigmas(memory)[0 if self.shared else lane]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LANE_MULTIPLE, SCALARS, Classes
+from scwlearn.covariance import COVARIANCES
 from scwlearn.covariance.base import Array, Matrix, is_aligned, zeros
 from scwlearn.covariance.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK, SPREAD_SCALE, Gaussian
 from scwlearn.data.rows import Block
@@ -89,10 +90,13 @@ class Gaussians:
         arrays = (self.memory, self.scalars, self.known)
         return self if is_aligned(self.memory) and all(a.flags.writeable for a in arrays) else self.copy()
 
-    def native(self, tally: NDArray[np.int64]) -> Classes:
-        """The models for the native loops, in the same memory, with the counts that they add to."""
+    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Classes:
+        """The models for the native loops, in the same memory, with the counts that they add to.
+
+        No variance falls below `variance_floor` times that of the prior.
+        """
         form = (self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes)
-        return Classes(*form, self.memory, self.scalars, self.known, tally, self.initial_variance)
+        return Classes(*form, self.memory, self.scalars, self.known, tally, self.initial_variance, variance_floor)
 
     def become(self, other: Gaussians) -> None:
         """Take on the state of other models of the same size, in this memory."""
@@ -107,12 +111,38 @@ class Gaussians:
         memory = self.covariance.widen(self.memory, at, count, unseen)
         return replace(self, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
 
+    def marginal(self, features: NDArray[np.int64]) -> Gaussians:
+        """The models of these features alone, in this order."""
+        memory = self.covariance.marginal(self.memory, features, self.classes, self.initial_variance)
+        other = replace(self, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+        other._measure()
+        return other
+
+    def reordered(self, order: NDArray[np.intp]) -> Gaussians:
+        """The models with feature `order[i]` at index i."""
+        memory = self.covariance.reorder(self.memory, order)
+        return replace(self, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+
+    def seated(self, places: ArrayLike, classes: int) -> Gaussians:
+        """So many classes, of which the first ones of these are at those places; the others begin with the prior."""
+        at, lanes = np.asarray(places, dtype=np.intp), lanes_for(classes)
+        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, at)
+        scalars = self.scalars.copy() if self.joint else prior_scalars(lanes)
+        if not self.joint:
+            scalars[at] = self.scalars[: len(at)]
+        other = replace(self, memory=memory, scalars=scalars, known=np.array([classes], dtype=np.int64))
+        unseen = other._unseen()
+        for lane in np.setdiff1d(np.arange(classes), at):
+            self.covariance.begin(memory, lane, float(unseen[lane]))
+        other._measure()
+        return other
+
     def with_room(self, classes: int) -> Gaussians:
         """These models, or a copy with room for so many classes; by half more, so that a stream makes few copies."""
         if classes <= self.lanes:
             return self
         lanes = lanes_for(max(classes, self.lanes + self.lanes // 2))
-        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance)
+        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, np.arange(self.lanes))
         scalars = prior_scalars(1 if self.joint else lanes)
         scalars[: len(self.scalars)] = self.scalars
         return replace(self, memory=memory, scalars=scalars, known=self.known.copy())
@@ -123,6 +153,11 @@ class Gaussians:
         for lane in range(self.classes, self.classes + count):
             self.covariance.begin(self.memory, lane, float(unseen[lane]))
         self.known[0] += count
+
+    def of_class(self, number: int) -> Gaussian:
+        """The model of a class by itself, as binary learners have one; a copy."""
+        memory, scalars = self.covariance.binary(self.memory, number), self.scalars[0 if self.joint else number].copy()
+        return Gaussian(COVARIANCES[self.covariance.name], self.initial_variance, memory, scalars)
 
     def weights(self) -> Array:
         """W: (classes, size)."""
@@ -159,6 +194,13 @@ class Gaussians:
         """Something in proportion to Sigma, a column for each lane or one for all, of the classes known, scaled."""
         lines = columns[:, : self.classes] * self.scalars[: self.classes, SPREAD_SCALE]
         return np.array(np.broadcast_to(lines, (len(columns), self.classes)))
+
+    def _measure(self) -> None:
+        """Measure the length of the weights anew where it is kept."""
+        norms = np.square(self.covariance.means(self.memory)).sum(axis=1)
+        norms = norms.sum(keepdims=True) if self.joint else norms
+        kept = self.scalars[:, NORM2] > 0
+        self.scalars[kept, NORM2] = self.scalars[kept, NORM2_PEAK] = norms[kept]
 
     def _unseen(self) -> Array:
         """The variance of what was never seen, as it is stored, of each lane."""

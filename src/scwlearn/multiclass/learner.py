@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import ClassesOneByOne, learn_classes
+from scwlearn._native import ClassesOneByOne, Vocabulary, learn_classes
 from scwlearn.batches import (
     Batch,
     BatchBlock,
     Costs,
-    as_vector,
     auto_covariance,
     by_block,
     go_through,
@@ -26,25 +26,29 @@ from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
 from scwlearn.checks import flag, one_of, whole_number
 from scwlearn.covariance import COVARIANCES
 from scwlearn.data.labels import check_class_numbers, classes_after
-from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.rows import Rows
 from scwlearn.learner import Learner
+from scwlearn.linear import LinearLearner
 from scwlearn.memory import memory_for
 from scwlearn.multiclass.covariance import ClassCovariance, class_covariance
 from scwlearn.multiclass.gaussians import Gaussians, lanes_for
-from scwlearn.rounds import INITIAL_VARIANCE, Counts
+from scwlearn.multiclass.settings import MULTI_CLASS, check_scores, check_variances, checked_rivals
+from scwlearn.named import checked_bound
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, check_floor
 from scwlearn.rules import Rule
+from scwlearn.scaling import RunningScale
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
 
+# What a learner made of a binary one takes from it.
+_SAME_AS_BINARY = ("covariance", "intercept", "initial_variance", "variance_floor", "scale", "max_features", "overflow")
+
 # What a row becomes when it is scored, in numbers for each class and value.
 _SCORED_AT_ONCE = 64
 
-# What a learner holds ready for single examples is made from these.
-_HELD_FROM = frozenset({"rule", "parameters", "intercept", "rivals", "gaussians", "_tally"})
 
-
-class MultiLearner:
+class MultiLearner(LinearLearner[Gaussians, Array]):
     """An algorithm at work on several classes, numbered from 0, which may come one after the other.
 
     A label that is the number of classes known so far brings a new class; it starts from the prior, and before that row
@@ -69,8 +73,10 @@ class MultiLearner:
     rivals : {"max", "uniform", "proportional"}
         For the Perceptron: who shares the step against the class of the row. The best rival, or all classes that score
         no less than it, alike or in proportion to how much more.
-    covariance, intercept, initial_variance, **parameters
-        As for `Learner`; every class has the prior N(0, initial_variance I).
+    covariance, intercept, initial_variance, variance_floor, scale, max_features, overflow, **parameters
+        As for `Learner`; every class has the prior N(0, initial_variance I). "auto" is decided when the first row
+        comes, and "full" only while the covariances of the `n_classes` classes known by then have at most
+        AUTO_FULL_ENTRIES numbers.
 
     Examples
     --------
@@ -85,9 +91,6 @@ class MultiLearner:
     array([0, 1, 2])
     """
 
-    # The models held ready for single examples: a call has nothing to look up or to compare.
-    _held: ClassesOneByOne | None = None
-
     def __init__(
         self,
         rule: str | Rule | OwnRule = "scw1",
@@ -99,23 +102,30 @@ class MultiLearner:
         covariance: str = "auto",
         intercept: bool = False,
         initial_variance: float = 1.0,
+        variance_floor: float = 0.0,
+        scale: bool = False,
+        max_features: int | None = None,
+        overflow: str = "drop",
         **parameters: float,
     ) -> None:
         #: The rule's parameters, to be read only; `with_parameters` takes others.
         self.rule, self.parameters = checked_rule(rule, parameters)
-        self.multi_class = one_of("multi_class", multi_class, ("joint", "ovr"))
+        self.multi_class = one_of("multi_class", multi_class, MULTI_CLASS)
         self.shared_covariance = flag("shared_covariance", shared_covariance)
         if self.shared_covariance and self.multi_class != "joint":
             raise ValueError('shared_covariance=True needs multi_class="joint"; models of their own share nothing')
-        self.rivals = one_of("rivals", rivals, ("max", "uniform", "proportional"))
-        if self.rivals != "max" and not (self._is_perceptron() and self.multi_class == "joint"):
-            raise ValueError(f'rivals={rivals!r} is for the joint Perceptron; all else takes "max"')
+        self.rivals = checked_rivals(rivals, self.rule, self.multi_class)
         self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
         self.intercept = flag("intercept", intercept)
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
+        self.variance_floor = check_floor(variance_floor, self.rule, covariance)
+        self.scale = flag("scale", scale)
+        self.running_scale = RunningScale() if self.scale else None
+        self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
         # Known before there is a model.
         self._classes = whole_number("n_classes", n_classes, least=0)
-        self.gaussians: Gaussians | None = None
+        self.model = None
+        self.vocabulary = None
         # Rows, mistakes and updates, where the native loop adds to them.
         self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
 
@@ -126,66 +136,32 @@ class MultiLearner:
         """Two classes that say what a binary learner says: class 0 is its label -1, class 1 its label +1.
 
         Joint: weights -mu/2 and +mu/2, each with its Sigma; one versus rest: -mu and +mu. Its counts are kept.
-        One that has learned from dicts is refused.
         """
-        if learner.vocabulary is not None:
-            raise ValueError("this learner has learned from features with names; several classes take none with names")
         several: dict[str, Any] = {"multi_class": multi_class, "shared_covariance": shared_covariance, "rivals": rivals}
-        how: dict[str, Any] = {name: getattr(learner, name) for name in ("covariance", "intercept", "initial_variance")}
+        how: dict[str, Any] = {name: getattr(learner, name) for name in _SAME_AS_BINARY}
         how |= learner.parameters
         other = cls(learner.rule, n_classes=2, **several, **how)
         other._tally = learner._tally.copy()
+        other.vocabulary, other.running_scale = copy(learner.vocabulary), copy(learner.running_scale)
         if learner.gaussian is not None:
             covariance = class_covariance(learner.gaussian.covariance.name, shared=shared_covariance)
             with other._memory_for(covariance, learner.gaussian.size, 2):
                 other.gaussians = Gaussians.of_binary(learner.gaussian, covariance, joint=multi_class == "joint")
         return other
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _HELD_FROM and self.__dict__.get(name) is not value:
-            # What is held was made for what the learner was until now.
-            self.__dict__["_held"] = None
-        super().__setattr__(name, value)
+    @property
+    def gaussians(self) -> Gaussians | None:
+        """The models of all classes; None before the first example."""
+        return self.model
+
+    @gaussians.setter
+    def gaussians(self, gaussians: Gaussians | None) -> None:
+        self.model = gaussians
 
     @property
     def n_classes(self) -> int:
         """How many classes are known."""
         return self._classes if self.gaussians is None else self.gaussians.classes
-
-    @property
-    def n_features(self) -> int | None:
-        """How many features the rows have; None before the first."""
-        return None if self.gaussians is None else self.gaussians.size - self.intercept
-
-    @property
-    def counts(self) -> Counts:
-        """What this learner has gone through so far."""
-        return Counts(*self._tally.tolist())
-
-    def with_parameters(self, parameters: dict[str, float]) -> MultiLearner:
-        """A learner on the same models, in the same memory, with other values of the rule's parameters.
-
-        They stay together until one of them meets a class for which there is no room.
-        """
-        other = self._twin()
-        other.parameters = self.rule.check(parameters) if isinstance(self.rule, Rule) else {}
-        return other
-
-    def _twin(self) -> MultiLearner:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__getstate__())
-        return other
-
-    def __copy__(self) -> MultiLearner:
-        # A copy that shared its memory would learn for both.
-        other = self._twin()
-        other.gaussians = None if self.gaussians is None else self.gaussians.copy()
-        other._tally = self._tally.copy()
-        return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is held for the next example points into memory of this process.
-        return self.__dict__ | {"_held": None}
 
     def learn(
         self,
@@ -214,66 +190,30 @@ class MultiLearner:
         batch = Batch.of(rows, check_class_numbers(y, len(rows)), order, weights)
         classes = classes_after(batch.labels_in_order, self.n_classes)
         if scores_out is not None:
-            _check_scores(scores_out, (len(rows), classes))
+            check_scores(scores_out, (len(rows), classes))
             scores_out[:] = np.nan
         if variances_out is not None:
-            _check_out("variances_out", variances_out)
-            if variances_out.shape != (len(rows),):
-                raise ValueError(f"variances_out must have the shape ({len(rows)},), got {variances_out.shape}")
+            check_variances(variances_out, len(rows))
             variances_out[:] = np.nan
         if len(rows) and not len(batch.rows):
             return Counts()
         before = self.counts
-        once_in_order(batch.rows, self.rule, lambda: self._learn_batch(batch, classes, scores_out, variances_out))
+        with self._scaled(batch, grows=classes > self.n_classes) as seen:
+            once_in_order(seen.rows, self.rule, lambda: self._learn_batch(seen, classes, scores_out, variances_out))
         return self.counts - before
 
     def scores(self, x: Any) -> Array:
         """W x of each row: (rows, classes)."""
-        rows, gaussians = self._rows(x), self._fitted()
+        gaussians, rows = self._fitted(), self._as_seen(x)
         per_row = rows.stored // max(1, len(rows)) + _SCORED_AT_ONCE * self.n_classes
         return self._joined(by_block(rows, per_row, lambda block: gaussians.scores(block, self.intercept)))
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x of each row and class, (rows, classes): how unsure its score is."""
-        rows, gaussians = self._rows(x), self._fitted()
+        gaussians, rows = self._fitted(), self._as_seen(x)
         per_row = rows.width if gaussians.covariance.name == "full" else rows.stored // max(1, len(rows))
         parts = by_block(rows, per_row, lambda block: gaussians.margin_variances(with_constant(block, self.intercept)))
         return self._joined(parts)
-
-    def score_one(self, x: ArrayLike) -> Array:
-        """The scores of all classes for a single example, a vector."""
-        scores: Array = (self._held or self._hold()).score(as_vector(x))
-        return scores
-
-    def learn_one(self, x: ArrayLike, y: int, w: float = 1.0) -> Array:
-        """Learn from a single example of weight w, a vector; the scores of all classes before.
-
-        The score of a class that it brings is -infinity. All or nothing, as `learn`.
-        """
-        vector = as_vector(x)
-        if self.gaussians is None:
-            # The first example decides how many features there are, and is checked as a batch is.
-            classes = classes_after(check_class_numbers([y], 1), self._classes)
-            first = np.full(classes if w else self._classes, -np.inf)
-            first[: self._classes] = 0.0
-            self.learn(vector[np.newaxis], [y], weights=[w])
-            return first
-        found = (self._held or self._hold()).learn(vector, y, w)
-        if found is None:
-            self._make_room(y + 1)
-            found = self._hold().learn(vector, y, w)
-            assert found is not None
-        scores: Array = found
-        return scores
-
-    def widen(self, n_features: int) -> None:
-        """Make room for features never seen before, after the known ones."""
-        gaussians = self._fitted()
-        known = gaussians.size - self.intercept
-        if n_features < known:
-            raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        with self._memory_for(gaussians.covariance, n_features + self.intercept, gaussians.lanes):
-            self.gaussians = gaussians.widened(known, n_features - known)
 
     def add_classes(self, count: int) -> None:
         """Make so many more classes known; they begin with the prior and take part at once."""
@@ -281,18 +221,17 @@ class MultiLearner:
         if self.gaussians is None:
             self._classes += count
             return
-        self._make_room(self.n_classes + count)
-        self.gaussians = self.gaussians.writable()
-        self.gaussians.add_classes(count)
+        gaussians = self._with_room(self.gaussians, self.n_classes + count).writable()
+        gaussians.add_classes(count)
+        self.gaussians = gaussians
 
     def _learn_batch(self, batch: Batch, classes: int, scores: Array | None, variances: Array | None) -> None:
         gaussians = self._prior_for(batch.rows, classes) if self.gaussians is None else self.gaussians.writable()
-        with self._memory_for(gaussians.covariance, gaussians.size, classes, gaussians.lanes):
-            gaussians = gaussians.with_room(classes)
+        gaussians = self._with_room(gaussians, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         covariance, size, lanes = gaussians.covariance, gaussians.size, gaussians.lanes
         at_once = min(covariance.block(size, batch.stored, gaussians.joint), len(batch.rows) or 1)
-        rule, models = native_rule(self.rule, self.parameters), gaussians.native(tally)
+        rule, models = native_rule(self.rule, self.parameters), gaussians.native(tally, self.variance_floor)
         threads = allowed_threads() if covariance.shares_work(size) else 1
         work = covariance.scratch(size, lanes, at_once)
 
@@ -338,44 +277,59 @@ class MultiLearner:
             learn=learn,
         )
 
-    def _rows(self, x: Any) -> Rows:
-        rows = as_rows(x, check=False)
-        if self.gaussians is not None and rows.width != self.n_features:
-            raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
-        return rows
-
     def _prior_for(self, rows: Rows, classes: int) -> Gaussians:
-        name = auto_covariance(self.rule, rows.width) if self.covariance == "auto" else self.covariance
-        covariance = class_covariance(name, shared=self.shared_covariance)
-        size, joint = rows.width + self.intercept, self.multi_class == "joint"
-        with self._memory_for(covariance, size, classes):
-            gaussians = Gaussians.prior(covariance, size, classes, self.initial_variance, joint=joint)
-        gaussians.known[0] = self._classes
-        if covariance.name == "full":
-            covariance.arrange(gaussians.memory, occurrences(rows, self.intercept))
+        gaussians = self._prior(rows.width, classes=classes)
+        if gaussians.covariance.name == "full":
+            gaussians.covariance.arrange(gaussians.memory, occurrences(rows, self.intercept))
         return gaussians
 
-    def _make_room(self, classes: int) -> None:
-        gaussians = self._fitted()
-        with self._memory_for(gaussians.covariance, gaussians.size, classes, gaussians.lanes):
-            self.gaussians = gaussians.with_room(classes)
+    def _prior(self, width: int, *, named: bool = False, classes: int | None = None) -> Gaussians:
+        """With room for so many classes, or for those known."""
+        name = self.covariance
+        if name == "auto":
+            # Not those that this batch brings: it is to be what its rows are one by one.
+            sigmas = 1 if self.shared_covariance else max(1, self._classes)
+            name = auto_covariance(self.rule, width, named=named, sigmas=sigmas)
+        covariance = class_covariance(name, shared=self.shared_covariance)
+        size, joint = width + self.intercept, self.multi_class == "joint"
+        room = self._classes if classes is None else classes
+        with self._memory_for(covariance, size, room):
+            gaussians = Gaussians.prior(covariance, size, room, self.initial_variance, joint=joint)
+        gaussians.known[0] = self._classes
+        return gaussians
 
-    def _hold(self) -> ClassesOneByOne:
-        """The models as they are now, held ready for single examples."""
-        self.gaussians = self._fitted().writable()
-        self._tally = np.require(self._tally, requirements="W")
-        models, rule = self.gaussians.native(self._tally), native_rule(self.rule, self.parameters)
-        one = ClassesOneByOne(rule, models, self.rivals, self.intercept)
-        self.__dict__["_held"] = one
-        return one
+    def _widened(self, model: Gaussians, count: int) -> Gaussians:
+        if not count:
+            return model
+        with self._memory_for(model.covariance, model.size + count, model.lanes):
+            return model.widened(model.size - self.intercept, count)
 
-    def _fitted(self) -> Gaussians:
-        if self.gaussians is None:
-            raise ValueError("this learner has not learned from any row yet")
-        return self.gaussians
+    def _with_room(self, model: Gaussians, classes: int) -> Gaussians:
+        with self._memory_for(model.covariance, model.size, classes, model.lanes):
+            return model.with_room(classes)
 
-    def _is_perceptron(self) -> bool:
-        return isinstance(self.rule, Rule) and self.rule.name == "perceptron"
+    def _with_class(self, model: Gaussians, y: float) -> Gaussians:
+        return self._with_room(model, int(y) + 1)
+
+    def _learn_first(self, vector: Array, y: float, w: float) -> Array:
+        # Checked as a batch is.
+        classes = classes_after(check_class_numbers([y], 1), self._classes)
+        first = np.full(classes if w else self._classes, -np.inf)
+        first[: self._classes] = 0.0
+        self.learn(vector[np.newaxis], [y], weights=[w])
+        return first
+
+    def _single(self, model: Gaussians, vocabulary: Vocabulary | None, scales: Array | None) -> ClassesOneByOne:
+        rule, models = native_rule(self.rule, self.parameters), model.native(self._tally, self.variance_floor)
+        return ClassesOneByOne(rule, models, self.rivals, self.intercept, vocabulary, scales)
+
+    def _empty_scores(self, count: int, scores: int) -> Array:
+        return np.empty((count, scores))
+
+    def _checked_labels(self, y: ArrayLike, count: int, weights: Array | None) -> tuple[NDArray[Any], Array]:
+        labels = check_class_numbers(y, count)
+        weighed = labels if weights is None else labels[weights > 0]
+        return labels, np.empty((count, classes_after(weighed, self.n_classes)))
 
     def _joined(self, parts: list[Array]) -> Array:
         return np.concatenate(parts) if parts else np.empty((0, self.n_classes))
@@ -387,14 +341,3 @@ class MultiLearner:
         needed = 0 if classes <= lanes else 2 * 8 * covariance.entries(size, lanes_for(classes))
         what = f"covariance={covariance.name!r} with {size} weights for each of {classes} classes"
         return memory_for(needed, what=what, instead='covariance="diagonal" or shared_covariance=True needs less')
-
-
-def _check_out(name: str, out: Array) -> None:
-    if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.writeable):
-        raise TypeError(f"{name} must be a NumPy array of float64 that can be written to")
-
-
-def _check_scores(scores: Array, shape: tuple[int, int]) -> None:
-    _check_out("scores_out", scores)
-    if scores.ndim != 2 or scores.shape[0] != shape[0] or scores.shape[1] < shape[1]:
-        raise ValueError(f"scores_out must have the shape {shape} or more columns, got {scores.shape}")

@@ -38,6 +38,13 @@ class Step(NamedTuple):
     The paper writes the second line as Sigma - beta Sigma x x' Sigma; beta is precision/(1 + precision v).
     A rule states the precision because 1 - beta v, which decides whether Sigma stays positive, is then
     1/(1 + precision v) without a subtraction.
+
+    Examples
+    --------
+    >>> from scwlearn.rules import Step
+    >>> step = Step(alpha=0.5, precision=1.0)
+    >>> step.shrink, step.beta(1.0)
+    (1.0, 0.5)
     """
 
     alpha: float
@@ -63,7 +70,18 @@ def part_of(step: Step, w: float) -> Step:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a user sets: where it may lie, where it starts, and what the paper tried."""
+    """A number that a user sets: where it may lie, where it starts, and what the paper tried.
+
+    Examples
+    --------
+    >>> from scwlearn.rules import Parameter
+    >>> share = Parameter("share", 0.5, "How much of the step to take.", high=2.0, grid=(0.25, 0.5, 1.0))
+    >>> share.check(1)
+    1.0
+    >>> share.check(3)
+    Traceback (most recent call last):
+    ValueError: share must be a number strictly between 0 and 2, got 3
+    """
 
     name: str
     default: float
@@ -226,6 +244,26 @@ def rule(
     The function takes any of m, v, norm2, t, n, w (see LOOKS) and the letters of its parameters, and returns a
     Step or HOLD. Within the package it may use ``+ - * / **``, comparisons, if, min, max, sqrt, hypot
     and functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner
+    >>> from scwlearn.rules import HOLD, Step, rule
+    >>> @rule(
+    ...     title="Half PA, an example",
+    ...     estimator="HalfPAExample",
+    ...     order=1,
+    ...     large_margin=True,
+    ...     non_separable=False,
+    ...     cite="Nobody 2026. An example",
+    ... )
+    ... def half_pa_example(m, v):
+    ...     return Step(alpha=(1 - m) / (2 * v)) if m < 1 else HOLD
+    >>> learner = Learner(half_pa_example)
+    >>> learner.learn([[2.0]], [1])
+    Counts(seen=1, mistakes=0, updates=1)
+    >>> learner.scores([[2.0]])
+    array([0.5])
     """
 
     declaration = {

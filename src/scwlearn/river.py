@@ -1,0 +1,130 @@
+"""River's face of the stream classifiers: SCW1, AROW and the rest, one for each rule. Needs River.
+
+Made from the declarations, as the scikit-learn classes of the same names are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+try:
+    from river import base
+except ImportError as error:  # pragma: no cover
+    raise ImportError("scwlearn.river needs River: pip install 'scwlearn[river]'") from error
+
+from scwlearn.explain import Part, Weight
+from scwlearn.merging import merged
+from scwlearn.merging.models import How
+from scwlearn.rules import Rule, all_rules
+from scwlearn.signatures import initializer, stream_docstring, stream_settings
+from scwlearn.stream import StreamClassifier
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What is called otherwise inside.
+_INSIDE = {"fit_intercept": "intercept"}
+
+
+class RiverClassifier(base.MiniBatchClassifier):
+    """What the classifiers of all rules share; a `StreamClassifier` does the work.
+
+    Examples
+    --------
+    >>> from scwlearn.river import AROW
+    >>> model = AROW(scale=True)
+    >>> model.learn_one({"from": "friend", "words": ["see", "you"]}, "ham")
+    >>> model.learn_one({"from": "unknown", "words": ["free", "offer"]}, "spam")
+    >>> model.predict_one({"words": ["offer"]})
+    'spam'
+    """
+
+    _rule: ClassVar[Rule]
+    _model: StreamClassifier
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from an example of weight w."""
+        self._model.learn_one(x, y, w)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """The label of an example; None before there is any class."""
+        return self._model.predict_one(x)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of each class; empty before there is any."""
+        return self._model.predict_proba_one(x)
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | float | None = None) -> None:
+        """Learn from each row in turn, bit for bit as `learn_one` does."""
+        self._model.learn_many(X, y, w if w is None or np.ndim(w) else np.full(len(X), w))
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The label of each row."""
+        import pandas as pd
+
+        return pd.Series(self._model.predict_many(X), index=X.index)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The probability of each class for each row."""
+        import pandas as pd
+
+        return pd.DataFrame(self._model.predict_proba_many(X), index=X.index, columns=self._model.classes)
+
+    def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
+        """The n largest weights by size for each class (of two, the second), as for `StreamClassifier`."""
+        return self._model.top_features(n)
+
+    def explain(self, x: dict[Any, Any]) -> dict[Any, list[Part]]:
+        """What each known feature of an example adds to the score of each class, as for `StreamClassifier`."""
+        return self._model.explain(x)
+
+    def __copy__(self) -> Self:
+        # A copy that shared its model would learn for both.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _model=self._model.copy())
+        return other
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+
+@merged.register
+def _(
+    first: RiverClassifier, models: Sequence[RiverClassifier], prior: RiverClassifier | None, how: How
+) -> RiverClassifier:
+    together: RiverClassifier = first.clone()
+    inside = [model._model for model in models]
+    together._model = merged(inside[0], inside, None if prior is None else prior._model, how)
+    return together
+
+
+def _make_class(rule: Rule) -> type[RiverClassifier]:
+    taken = stream_settings(rule)
+
+    def begin(self: RiverClassifier) -> None:
+        how = {_INSIDE.get(setting.name, setting.name): getattr(self, setting.name) for setting in taken}
+        self._model = StreamClassifier(rule, **how)
+
+    contents = {"__doc__": stream_docstring(rule), "__module__": __name__, "_rule": rule}
+    return type(rule.estimator, (RiverClassifier,), {"__init__": initializer(rule.estimator, taken, begin), **contents})
+
+
+_made: dict[str, type[RiverClassifier]] = {}
+
+
+def __getattr__(name: str) -> type[RiverClassifier]:
+    for rule in all_rules():
+        if name == rule.estimator:
+            # A rule that was declared again, in a notebook, gets a new class.
+            if name not in _made or _made[name]._rule is not rule:
+                _made[name] = _make_class(rule)
+            return _made[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(rule.estimator for rule in all_rules())

@@ -1,0 +1,264 @@
+"""What a stream may bring: labels of every kind, and what is refused before anything changes."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scwlearn import StreamClassifier
+from scwlearn.rules import HOLD, Step, find_rule
+from stream_examples import EXAMPLES, SETTINGS, TOLD, X, knows, new, one_by_one, taught, weights_of
+
+pytestmark = pytest.mark.native
+
+some_kinds = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["b", "a", "ccc"], ["a", "b", "ccc"]),
+        ([3, 1, 2], [1, 2, 3]),
+        ([True, False], [False, True]),
+        ([np.str_("b"), np.str_("a")], ["a", "b"]),
+        ([np.bool_(True), np.bool_(False)], [False, True]),
+        ([np.int8(3), 1, np.float32(2.5)], [1, 2.5, 3]),
+        ([2**63 + 5, 1, 2**63 + 6, -1], [-1, 1, 2**63 + 5, 2**63 + 6]),
+        ([10**30, 1], [1, 10**30]),
+        (["", "é"], ["", "é"]),
+    ],
+    ids=str,
+)
+def test_labels_are_of_any_kind(labels, expected):
+    each, at_once = StreamClassifier("arow"), StreamClassifier("arow")
+    for _ in range(3):
+        one_by_one(each, [X] * len(labels), labels)
+    at_once.learn_many([X] * 3 * len(labels), labels * 3)
+    for model in (each, at_once):
+        assert model.classes == expected
+        assert list(model.predict_proba_one(X)) == expected
+        assert model.predict_one(X) in expected
+        assert type(model.predict_one(X)) in {str, int, float, bool}
+    assert knows(each)[0] == knows(at_once)[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "label"),
+    [("ab", 1), ("ab", True), ([1, 2], "1"), ([True, False], "True"), ("ab", None), ("abc", 1.5), ([1, 2, 3], "4")],
+)
+def test_a_label_of_another_kind_is_refused_and_nothing_changes(known, label):
+    model = StreamClassifier("arow", scale=True, class_weight="balanced")
+    one_by_one(model, [X] * len(known), known)
+    before = knows(model)
+    for learn in (
+        lambda: model.learn_one({"a": 1.0, "new": 1.0}, label),
+        lambda: model.learn_many([X, {"new": 1.0}], [label, label]),
+        lambda: model.learn_many([X, {"new": 1.0}, X], [known[0], label, known[1]]),
+    ):
+        with pytest.raises(TypeError, match="label"):
+            learn()
+        assert knows(model) == before
+
+
+@pytest.mark.parametrize(
+    "label", [None, float("nan"), float("inf"), 1j, b"a", [1], {"a": 1}, np.datetime64("2020-01-01"), pd.NA, (1, 2)]
+)
+def test_what_is_no_label_is_refused(label):
+    for known in ([], [1.0, 2.0], [1.0, 2.0, 3.0]):
+        model = one_by_one(StreamClassifier("arow"), [X] * len(known), known)
+        before = knows(model)
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_one(X, label)
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_many([X, X], [1.0, label])
+        assert knows(model) == before
+
+
+def test_labels_that_are_missing_in_an_array_are_refused():
+    model = StreamClassifier("arow")
+    wrong = [
+        np.array([1.0, np.nan]),
+        np.array([1, float("nan")], dtype=object),
+        np.ma.array([1, 2], mask=[False, True]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series(["a", None]),
+        np.array([["a"], ["b"]]),
+    ]
+    for labels in wrong:
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_many([X, X], labels)
+        assert knows(model) == knows(StreamClassifier("arow"))
+    for classes in ([1.0, float("nan")], [None], [1, "a"], []):
+        with pytest.raises((TypeError, ValueError)):
+            StreamClassifier("arow", classes=classes)
+
+
+def test_there_is_a_label_and_a_weight_for_each_example():
+    model = taught()
+    before = knows(model)
+    with pytest.raises(ValueError, match="y must hold 2 labels"):
+        model.learn_many([X, X], ["pear"])
+    with pytest.raises(ValueError, match="weights"):
+        model.learn_many([X, X], ["pear", "pear"], [1.0])
+    with pytest.raises(ValueError, match="weights"):
+        model.learn_many([X], ["pear"], 1.0)
+    with pytest.raises(TypeError, match="got one dict"):
+        model.learn_many(X, ["pear"])
+    assert knows(model) == before
+
+
+# Examples that are none
+
+BAD = {
+    "nan": {"feature 1": 1.0, "new": float("nan")},
+    "inf": {"feature 1": float("inf")},
+    "none": {"feature 1": None},
+    "numbers": {"feature 1": [1.0, 2.0]},
+    "dict": {"feature 1": {"deep": 1.0}},
+    "too large": {"feature 1": 1e200},
+    "mixed keys": {"feature 1": 1.0, 2: 1.0},
+    "other keys": {2: 1.0},
+    "no dict": [("feature 1", 1.0)],
+    "nothing": None,
+}
+every_bad = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+
+
+@every_bad
+@pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
+def test_a_bad_example_is_refused_and_nothing_changes(bad, settings):
+    # Of one, two, three and all classes; the label is known, or brings a class.
+    for count in (5, 20, 35, 60):
+        model = new("arow", settings)
+        model.learn_many(EXAMPLES[:count], TOLD[:count])
+        before = knows(model)
+        for label in ("pear", "zucchini"):
+            for learn, arguments in (
+                (model.learn_one, (bad, label)),
+                (model.learn_one, (bad, label, 0.0)),
+                (model.learn_many, ([bad], [label])),
+                (model.learn_many, ([X, {"newer": 1.0}, bad, X], ["pear", "another", label, "a third"])),
+            ):
+                with pytest.raises((TypeError, ValueError)):
+                    learn(*arguments)
+                assert knows(model) == before
+        for call in (model.predict_one, model.predict_proba_one, model.explain):
+            if count > 5 or call is model.explain:
+                with pytest.raises((TypeError, ValueError)):
+                    call(bad)
+        for call in (model.predict_many, model.predict_proba_many):
+            with pytest.raises((TypeError, ValueError)):
+                call([X, bad])
+        assert knows(model) == before
+
+
+@pytest.mark.parametrize("bad", [bad for name, bad in BAD.items() if name != "other keys"])
+def test_a_first_example_that_is_bad_leaves_nothing(bad):
+    model = StreamClassifier("arow", scale=True)
+    for learn in (lambda: model.learn_one(bad, "a"), lambda: model.learn_many([{"a": 1.0}, bad], ["a", "b"])):
+        with pytest.raises((TypeError, ValueError)):
+            learn()
+        assert knows(model) == knows(StreamClassifier("arow", scale=True))
+
+
+def test_an_error_says_which_example_it_is():
+    with pytest.raises(ValueError, match=r"\b1\b"):
+        taught().learn_many([X, {"a": float("nan")}], ["pear", "apple"])
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), 1e101, 1e-101])
+@pytest.mark.parametrize("settings", ["default", "without-figs", "balanced"])
+def test_a_weight_that_is_none_is_refused(weight, settings):
+    for count in (0, 5, 20, 60):
+        model = new("arow", settings)
+        model.learn_many(EXAMPLES[:count], TOLD[:count])
+        before = knows(model)
+        for label in ("pear", "apple", "fig", "zucchini"):
+            with pytest.raises(ValueError, match=r"weight|^w must be"):
+                model.learn_one({"newer": 1.0}, label, weight)
+            with pytest.raises(ValueError, match="weight"):
+                model.learn_many([X, {"newer": 1.0}], ["pear", label], [1.0, weight])
+            assert knows(model) == before
+
+
+@some_kinds
+def test_a_weight_of_zero_changes_nothing(settings):
+    for count in (0, 5, 20, 60):
+        model = StreamClassifier("scw1", **settings)
+        model.learn_many(EXAMPLES[:count], TOLD[:count])
+        before = knows(model)
+        for label in ("pear", "apple", "zucchini"):
+            model.learn_one({"newer": 1e9, "feature 1": 1e9}, label, 0.0)
+            assert knows(model) == before
+            model.learn_many([{"newer": 1e9}, {"newest": 1.0}], [label, "rhubarb"], [0.0, 0])
+            assert knows(model) == before
+
+
+def test_rows_of_weight_zero_are_as_if_they_had_not_come():
+    weights = weights_of(len(TOLD))
+    kept = np.flatnonzero(weights)
+    whole, part = StreamClassifier("scw1", scale=True), StreamClassifier("scw1", scale=True)
+    whole.learn_many(EXAMPLES, TOLD, weights)
+    part.learn_many([EXAMPLES[i] for i in kept], [TOLD[i] for i in kept], weights[kept])
+    assert knows(whole) == knows(part)
+
+
+def test_a_class_of_weight_zero_never_comes():
+    weights = {"fig": 0.0, "quince": 0}
+    model, others = StreamClassifier("arow", class_weight=weights), StreamClassifier("arow", class_weight=weights)
+    model.learn_many(EXAMPLES, TOLD)
+    kept = [i for i, label in enumerate(TOLD) if label not in weights]
+    others.learn_many([EXAMPLES[i] for i in kept], [TOLD[i] for i in kept])
+    assert knows(model) == knows(others)
+    assert model.classes == ["apple", "pear", "plum"]
+
+
+# Rules
+
+
+def failing(limit):
+    """AROW declared anew, which raises once it has been asked so often, or never."""
+
+    def step(m, v, r):
+        asked[0] += 1
+        if asked[0] == limit[0]:
+            raise RuntimeError("enough")
+        return HOLD if m >= 1 else Step((1 - m) / (v + r), 1 / r)
+
+    asked = [0]
+    return dataclasses.replace(find_rule("arow"), function=step, name="failing"), asked
+
+
+@pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
+def test_a_rule_that_raises_leaves_everything_as_it_was(settings):
+    limit = [0]
+    rule, asked = failing(limit)
+    for count in (0, 5, 20, 35):
+        limit[0] = 0
+        model, other = new(rule, settings), new(rule, settings)
+        model.learn_many(EXAMPLES[:count], TOLD[:count])
+        before = knows(model)
+        for at in (1, 3, 20):
+            asked[0], limit[0] = 0, at
+            with pytest.raises(RuntimeError, match="enough"):
+                model.learn_many(EXAMPLES[count:], TOLD[count:])
+            assert knows(model) == before
+        for label in ("pear", "zucchini"):
+            asked[0], limit[0] = 0, 1
+            with pytest.raises(RuntimeError, match="enough"):
+                model.learn_one({"new": 1.0, "feature 1": 2.0}, label)
+            assert knows(model) == before
+        limit[0] = 0
+        model.learn_many(EXAMPLES[count:], TOLD[count:])
+        other.learn_many(EXAMPLES, TOLD)
+        assert knows(model) == knows(other)
+
+
+def test_a_rule_is_an_algorithm():
+    for wrong in (lambda m, v: (0.0, 0.0), None, 3):
+        with pytest.raises(TypeError, match="the name of an algorithm or a Rule"):
+            StreamClassifier(wrong)

@@ -1,0 +1,153 @@
+"""Streams that others look at meanwhile: threads, Ctrl-C, and what the user's own numbers do when they are read."""
+
+import copy
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from scwlearn import StreamClassifier
+from stream_examples import (
+    EXAMPLES,
+    TOLD,
+    X,
+    knows,
+    taught,
+)
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def impatient():
+    """Threads that take turns all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("settings", [{}, {"scale": True}, {"max_features": 50}, {"multi_class": "ovr"}], ids=str)
+def test_others_may_predict_while_one_learns(settings):
+    model, failed, done = StreamClassifier("arow", **settings), [], threading.Event()
+    rows = [{"x": 1.0, "name 3": 1.0}, {}, {"x": -2.0, "unknown": "word"}] * 4
+
+    def check(labels, chances):
+        assert all(label in range(60) for label in labels)
+        for chance in chances:
+            assert sum(chance) == pytest.approx(1)
+            assert min(chance) > 0
+
+    def predict():
+        try:
+            while not done.is_set():
+                each = [model.predict_proba_one(x) for x in rows]
+                check([model.predict_one(x) for x in rows], [list(chances.values()) for chances in each])
+                assert all(list(chances) == sorted(chances) for chances in each)
+                check(model.predict_many(rows), model.predict_proba_many(rows).tolist())
+        except BaseException as error:
+            failed.append(error)
+
+    model.learn_one({"x": 1.0}, 0)
+    readers = [threading.Thread(target=predict) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        for i in range(240):
+            example = {"x": (-1.0) ** i, f"name {i}": 1.0, f"name {i // 2}": 2.0}
+            if i % 7:
+                model.learn_one(example, i // 4)
+            else:
+                model.learn_many([example, {"x": 0.5}], [i // 4, 0])
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not failed
+    alone = StreamClassifier("arow", **settings)
+    alone.learn_one({"x": 1.0}, 0)
+    for i in range(240):
+        example = {"x": (-1.0) ** i, f"name {i}": 1.0, f"name {i // 2}": 2.0}
+        alone.learn_many([example, {"x": 0.5}][: 1 + (i % 7 == 0)], [i // 4, 0][: 1 + (i % 7 == 0)])
+    assert knows(model) == knows(alone)
+
+
+class Acting:
+    """A number that does something when it is asked for its value the nth time."""
+
+    def __init__(self, action, asked=1):
+        self.action, self.asked = action, asked
+
+    def __float__(self):
+        self.asked -= 1
+        if self.asked == 0:
+            self.action()
+        return 1.0
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("count", [0, 5, 20, 35, 60])
+def test_ctrl_c_leaves_no_class_behind_that_is_not_known(count):
+    model = StreamClassifier("arow", class_weight="balanced")
+    model.learn_many(EXAMPLES[:count], TOLD[:count])
+    before = knows(model)
+    with pytest.raises(KeyboardInterrupt):
+        # It is asked once when it is checked.
+        model.learn_many([X, X, {"a": Acting(interrupt, 2)}], ["pear", "zucchini", "pear"])
+    assert knows(model) == before
+
+
+@pytest.mark.parametrize("count", [20, 60])
+def test_a_class_may_come_while_an_example_is_read(count):
+    for predict in (
+        lambda model, x: model.predict_one(x),
+        lambda model, x: list(model.predict_proba_one(x)),
+        lambda model, x: model.predict_many([{}, x, {}]),
+        lambda model, x: model.predict_proba_many([{}, x, {}]).shape,
+    ):
+        model = taught(count=count)
+        # Its memory is not to move, so that the scores are those of the model that grows.
+        model._learner.learner.score_one(X)
+        twin = copy.copy(model)
+        acting = {"feature 1": Acting(lambda model=model: model.learn_one(X, "zucchini"))}
+        assert predict(model, acting) in (predict(twin, {"feature 1": 1.0}), predict(model, {"feature 1": 1.0}))
+        assert "zucchini" in model.classes
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("trial", range(4))
+def test_whoever_looks_first_holds_the_model_that_there_is(trial):
+    base = taught(count=35, scale=bool(trial % 2))
+    # What has just been copied, or has heard of a class, is made ready for single examples by whoever comes first.
+    model, alone, failed, done = copy.copy(base), copy.copy(base), [], threading.Event()
+
+    def predict():
+        try:
+            while not done.is_set():
+                model.predict_one({"feature 1": 1.0})
+                model.predict_proba_one({"feature 2": 1.0})
+        except BaseException as error:
+            failed.append(error)
+
+    def learn(one):
+        for i in range(35, len(TOLD)):
+            one.learn_one(EXAMPLES[i] | {f"{j} of {i}": 1.0 for j in range(30)}, TOLD[i])
+            one._learner.name_classes(np.array([f"class {i}"]))
+
+    readers = [threading.Thread(target=predict) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        learn(model)
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not failed
+    learn(alone)
+    assert knows(model) == knows(alone)

@@ -1,0 +1,166 @@
+"""What is learned stays whole: after Ctrl-C in a list, with numbers beyond what the curve takes, with one class."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from scwlearn import AROW, SCW1, Learner, MultiLearner, StreamClassifier, merge
+from scwlearn.data.class_weights import ClassWeights
+from stream_examples import EXAMPLES, TOLD, taught
+
+pytestmark = pytest.mark.native
+
+
+class _Stops(Exception):
+    pass
+
+
+@pytest.mark.parametrize("settings", [{}, {"class_weight": "balanced"}, {"scale": True}], ids=str)
+@pytest.mark.parametrize("known", [["a", "b"], ["a", "b", "c"]])
+def test_ctrl_c_in_a_list_keeps_all_that_the_examples_before_it_taught(settings, known, monkeypatch):
+    model = StreamClassifier("arow", classes=known, **settings)
+    examples = [{f"name {i}": 1.0, "x": i % 3 - 1.0} for i in range(80)]
+    labels = [known[i % len(known)] for i in range(80)]
+    model.learn_many(examples[:3], labels[:3])
+    one, calls = type(model._learner.learner), []
+    make_room = one._make_room
+
+    def interrupted(self, *what):
+        calls.append(what)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return make_room(self, *what)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one, "_make_room", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.learn_many(examples[3:], labels[3:])
+    seen = model.counts.seen
+    assert 3 < seen < 80
+    other = StreamClassifier("arow", classes=known, **settings)
+    other.learn_many(examples[:seen], labels[:seen])
+    assert model._learner.calibration.state.tolist() == other._learner.calibration.state.tolist()
+    assert model._learner.class_weights.seen.tolist() == other._learner.class_weights.seen.tolist()
+    assert model.predict_proba_one({"x": 1.0}) == other.predict_proba_one({"x": 1.0})
+
+
+def test_an_example_beyond_what_the_curve_takes_is_learned_from_as_a_whole():
+    for learn in (
+        lambda model: model.learn_one({"b": 1e150}, "x"),
+        lambda model: model.learn_many([{"b": 1e150}, {"a": 1.0}], ["x", "y"]),
+    ):
+        model = StreamClassifier("arow", initial_variance=1e20)
+        model.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
+        seen = model.counts.seen
+        learn(model)
+        assert model.counts.seen > seen
+        assert sum(model.predict_proba_one({"a": 1.0}).values()) == pytest.approx(1)
+    estimator = AROW(initial_variance=1e20, covariance="diagonal").partial_fit(np.eye(2), ["x", "y"])
+    estimator.partial_fit([[0.0, 1e150]], ["x"])
+    assert estimator.n_seen_ == 3
+
+
+def test_what_speaks_for_the_only_class_so_far_counts_for_it():
+    model = StreamClassifier("scw1")
+    model.learn_one({"a": 1.0}, "x")
+    assert model.top_features()["x"][0].weight > 0
+    assert model.explain({"a": 1.0})["x"][0].adds > 0
+    assert SCW1().partial_fit([[1.0, 0.0]], ["x"]).coef_[0, 0] > 0
+
+
+def test_twins_share_a_scale_and_what_they_hold_ready():
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((60, 4)) * [1, 10, 100, 1000], np.where(random.random(60) < 0.5, -1, 1)
+    one = Learner("scw1", scale=True, covariance="diagonal")
+    one.learn(x, y)
+    vector = x[0]
+    one.score_one(vector)
+    other = one.with_parameters({"C": 2.0})
+    other.learn(100 * x, y)
+    assert one.score_one(vector) == pytest.approx(one.scores([vector])[0], rel=1e-12)
+
+    def stop(margin, variance):
+        raise _Stops
+
+    one.rule = stop
+    before = copy.copy(one)
+    stopping = one.with_parameters({})
+    with pytest.raises(_Stops):
+        stopping.learn(x, y)
+    assert one.running_scale.state.tolist() == before.running_scale.state.tolist()
+    assert one.score_one(vector) == before.score_one(vector)
+
+
+def test_a_scale_does_not_move_where_there_is_no_room_for_a_class(monkeypatch):
+    learner = MultiLearner("arow", scale=True, covariance="diagonal", n_classes=2)
+    learner.learn(np.eye(200), np.arange(200) % 2)
+    before = learner.running_scale.state.copy()
+
+    def full(self, model, classes):
+        raise MemoryError
+
+    monkeypatch.setattr(MultiLearner, "_with_room", full)
+    with pytest.raises(MemoryError):
+        learner.learn(7 * np.eye(200)[:1], [2])
+    assert learner.running_scale.state.tolist() == before.tolist()
+
+
+def test_merging_copies_that_have_learned_nothing_since_changes_no_probability():
+    model = taught("arow")
+    together = merge([model.copy(), model.copy()], prior=model)
+    for x in EXAMPLES[::7]:
+        assert together.predict_proba_one(x) == pytest.approx(model.predict_proba_one(x), rel=1e-9)
+
+
+def test_the_dict_of_class_weights_is_a_copy():
+    given = {"a": 2.0}
+    weights = ClassWeights(given)
+    given["a"] = -1.0
+    assert weights.given == {"a": 2.0}
+
+
+def test_class_weights_cannot_change_once_begun():
+    estimator = AROW(class_weight={0: 1.0}).partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="class_weight cannot change"):
+        estimator.set_params(class_weight="balanced").partial_fit(np.eye(2), [0, 1])
+
+
+def test_labels_are_taken_alike_one_by_one_and_in_a_list():
+    one, many = StreamClassifier("arow"), StreamClassifier("arow")
+    for x, y in zip(EXAMPLES[:6], [0, 1, True, 0, False, 1], strict=True):
+        one.learn_one(x, y)
+    many.learn_many(EXAMPLES[:6], [0, 1, True, 0, False, 1])
+    assert one.counts == many.counts
+    assert one.classes == many.classes == [0, 1]
+
+
+@pytest.mark.parametrize("label", [["a"], {"a": 1}, {"a"}])
+def test_a_label_that_is_none_is_refused(label):
+    model = taught("arow")
+    before = model.counts
+    with pytest.raises((TypeError, ValueError), match=r"labels must be strings, numbers or bools|one label for each"):
+        model.learn_one({"x": 1.0}, label)
+    assert model.counts == before
+
+
+def test_a_string_is_no_list_of_labels():
+    with pytest.raises(TypeError, match="y must be a list of labels, one for each example, got str"):
+        StreamClassifier("arow").learn_many(EXAMPLES[:3], "aba")
+
+
+def test_columns_of_one_name_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "b"])
+    with pytest.raises(ValueError, match="two columns have the name 'a'"):
+        StreamClassifier("arow").learn_many(frame, TOLD[:1])
+
+
+def test_class_numbers_may_be_floats_that_are_whole():
+    one, other = MultiLearner("arow", n_classes=3), MultiLearner("arow", n_classes=3)
+    for learner, kind in ((one, int), (other, float)):
+        for i in range(6):
+            learner.learn_one(np.eye(3)[i % 3], kind(i % 3))
+    assert one.gaussians.weights().tolist() == other.gaussians.weights().tolist()
+    with pytest.raises(ValueError, match=r"number of a known class, or the next, got y = 1\.5"):
+        one.learn_one(np.ones(3), 1.5)

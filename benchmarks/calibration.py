@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+from class_sets import Split
 from data_sets import DEFAULT_DIRECTORY, SEED
 from numpy.typing import NDArray
 from publish_evaluation import shrink
@@ -39,20 +40,6 @@ Numbers = NDArray[np.intp]
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Of covtype, which is not split by its makers.
 COVTYPE_ROWS = (100_000, 50_000)
-
-
-@dataclass(frozen=True)
-class Split:
-    """A set with rows to learn from and rows to judge by; labels are numbers from 0."""
-
-    x: Any
-    y: Numbers
-    x_test: Any
-    y_test: Numbers
-
-    @property
-    def classes(self) -> int:
-        return int(self.y.max()) + 1
 
 
 #: Learns from the rows in their order; the probabilities of all classes for the test rows.

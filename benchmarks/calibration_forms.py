@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from calibration import SETS, Split
+from calibration import SETS
+from class_sets import Split
 from data_sets import DEFAULT_DIRECTORY, SEED
 from numpy.typing import NDArray
 from reliability import quality

@@ -22,7 +22,7 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Split:
-    """A set; labels are numbers from 0."""
+    """A set with rows to learn from and rows to judge by; labels are numbers from 0."""
 
     x: Any
     y: Numbers

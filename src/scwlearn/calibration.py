@@ -50,7 +50,7 @@ class _Curve(ABC):
 
 
 class Calibration(_Curve):
-    """P(+1) from the score f = mu.x of an example and its variance v = x'Sigma x::
+    """P(+1) from the score f = mu.x of an example and its variance v = x'Sigma x.
 
     ::
 
@@ -143,7 +143,7 @@ class Calibration(_Curve):
 
 
 class ClassCalibration(_Curve):
-    """The probabilities of any number of classes from their scores F and the variance of the top one::
+    """The probabilities of any number of classes from their scores F and the variance of the top one.
 
     ::
 

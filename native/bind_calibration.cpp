@@ -85,11 +85,11 @@ void calibrate_rows(const Numbers& state, const Column& scores, const Column& va
                            weight_of(weights, row));
 }
 
-// A single row, which the model has just learned from.
+// A single row, which the model has just learned from: it is too late to refuse one that is beyond what numbers hold, and
+// it is left out.
 void calibrate_row(const Numbers& state, double score, double variance, bool positive, double weight) {
-    require(std::isfinite(score) && size_is_sound(variance) && size_is_sound(weight),
-            "a score must be finite, a variance and a weight not negative either");
-    calibration::learn(curve_of(state), score, variance, positive, weight);
+    if (std::isfinite(score) && size_is_sound(variance) && size_is_sound(weight))
+        calibration::learn(curve_of(state), score, variance, positive, weight);
 }
 
 double probability(const ReadOnly& state, double score, double variance) {
@@ -144,14 +144,13 @@ void calibrate_class_rows(const Numbers& state, const Matrix& scores, const Colu
                     work.data());
 }
 
-// A single row. Nobody else reads the curve meanwhile, because the GIL is kept.
+// A single row, as calibrate_row. Nobody else reads the curve meanwhile, because the GIL is kept.
 void calibrate_class_row(const Numbers& state, const Column& scores, double variance, std::int64_t label, double weight) {
     const std::int64_t classes = classes_of(state.size());
     require(static_cast<std::int64_t>(scores.size()) == classes, "one score for each class");
     require(label >= 0 && label < classes, "a label must be the number of a class");
     const bool sound = std::all_of(scores.data(), scores.data() + scores.size(), [](double s) { return s < HUGE_VAL; });
-    require(sound && size_is_sound(variance) && size_is_sound(weight),
-            "a score must be finite, a variance and a weight not negative either");
+    if (!(sound && size_is_sound(variance) && size_is_sound(weight))) return;
     std::vector<double> work(3 * scores.size());
     class_curve(state).learn(scores.data(), variance, label, weight, work.data());
 }
@@ -186,7 +185,7 @@ void bind_calibration(nb::module_& module) {
                "weights"_a.none(),
                "Learn the curve from rows in order, by their scores before the model learned from them.");
     module.def("calibrate_row", &calibrate_row, "state"_a.noconvert(), "score"_a, "variance"_a, "positive"_a, "weight"_a,
-               "Learn the curve from a single row.");
+               "Learn the curve from a single row, unless it is beyond what numbers hold.");
     module.def("probability", &probability, "state"_a, "score"_a, "variance"_a, "P(+1) of a single row.");
     module.def("probabilities", &probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
                "P(+1) for each row.");
@@ -227,7 +226,7 @@ void bind_calibration(nb::module_& module) {
                "Learn from rows in order: the scores of all classes and the variance of the class with the largest, "
                "before the model learned from them.");
     module.def("calibrate_class_row", &calibrate_class_row, "state"_a.noconvert(), "scores"_a, "variance"_a, "label"_a,
-               "weight"_a, "Learn from a single row.");
+               "weight"_a, "Learn from a single row, unless it is beyond what numbers hold.");
     module.def("class_probabilities", &class_probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
                "P of each class for each row.");
     module.def("add_class_calibration", &add_class_calibration, "state"_a.noconvert(), "other"_a,

@@ -289,7 +289,9 @@ def calibrate_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', devi
     """
 
 def calibrate_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], score: float, variance: float, positive: bool, weight: float) -> None:
-    """Learn the curve from a single row."""
+    """
+    Learn the curve from a single row, unless it is beyond what numbers hold.
+    """
 
 def probability(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], score: float, variance: float) -> float:
     """P(+1) of a single row."""
@@ -329,7 +331,7 @@ def calibrate_class_rows(state: Annotated[NDArray[numpy.float64], dict(order='C'
     """
 
 def calibrate_class_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variance: float, label: int, weight: float) -> None:
-    """Learn from a single row."""
+    """Learn from a single row, unless it is beyond what numbers hold."""
 
 def class_probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """P of each class for each row."""

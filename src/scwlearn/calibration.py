@@ -99,7 +99,10 @@ class Calibration(_Curve):
         _native.calibrate_rows(self._writable(), f, v, signs, None if weights is None else _numbers(weights))
 
     def learn_one(self, score: float, variance: float, number: int, weight: float = 1.0) -> None:
-        """Learn from a single row, as `learn` does; its label is the number of its class, 0 for -1 and 1 for +1."""
+        """Learn from a single row, as `learn` does; its label is the number of its class, 0 for -1 and 1 for +1.
+
+        One whose score or variance is beyond what numbers hold is left out.
+        """
         _native.calibrate_row(self._writable(), score, variance, number == 1, weight)
 
     def probability(self, score: float, variance: float) -> float:
@@ -241,7 +244,7 @@ class ClassCalibration(_Curve):
         )
 
     def learn_one(self, scores: Array, variance: float, number: int, weight: float = 1.0) -> None:
-        """Learn from a single row of that class, as `learn` does."""
+        """Learn from a single row of that class, as `learn` does; one beyond what numbers hold is left out."""
         _native.calibrate_class_row(self._writable(), scores, variance, number, weight)
 
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:

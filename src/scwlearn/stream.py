@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from math import inf, isfinite
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -148,23 +147,28 @@ class StreamClassifier:
         >>> model.counts.seen
         2
         """
-        _check_dict(x)
-        told, now = self._learner, self._learner.now
-        number = now.classes.numbers.get(y) if isinstance(y, Hashable) else None
+        if not isinstance(x, dict):
+            raise _no_dict(x)
+        told = self._learner
+        now = told.now
+        try:
+            number = now.classes.numbers.get(y)
+        except TypeError:
+            number = None
         if number is None:
             # A class that is new, or a label that is none.
             told.learn_many((x,), as_labels([y]), [w])
             return
+        weighs = told.class_weights.given is not None
         weight = w
-        if not told.agrees:
+        if weighs:
             check_weights([w], 1, name="w")
             weight = w * told.class_weights.of_next(number, now.classes)
-        score = now.learner.learn_one(x, 2 * number - 1 if now.is_binary else number, weight)
+        learner = now.learner
+        score = learner.learn_one(x, 2 * number - 1 if now.is_binary else number, weight)
         if weight:
-            variance = now.learner.last_variance
-            if isfinite(variance) and (isfinite(score) if now.is_binary else score.max() < inf):
-                now.calibration.learn_one(score, variance, number, w)
-            if not told.agrees:
+            now.calibration.learn_one(score, learner.last_variance, number, w)
+            if weighs:
                 told.class_weights.count(number, now.classes)
 
     def predict_one(self, x: Example) -> Any:
@@ -181,7 +185,8 @@ class StreamClassifier:
         >>> model.predict_one({"free": 1})
         'spam'
         """
-        _check_dict(x)
+        if not isinstance(x, dict):
+            raise _no_dict(x)
         now = self._learner.now
         labels = now.classes.values
         if not labels:
@@ -206,7 +211,8 @@ class StreamClassifier:
         >>> model.predict_proba_one({"free": 1})["spam"] > 0.9
         True
         """
-        _check_dict(x)
+        if not isinstance(x, dict):
+            raise _no_dict(x)
         now = self._learner.now
         labels = now.classes.values_in_order
         if now.learner.model is None:
@@ -294,7 +300,8 @@ class StreamClassifier:
         >>> [(part.name, part.adds > 0) for part in model.explain({"free": 1, "never seen": 1})["spam"]]
         [('free', True), ('(constant)', True)]
         """
-        _check_dict(x)
+        if not isinstance(x, dict):
+            raise _no_dict(x)
         now = self._learner.now
         shown = self._shown(now)
         features, values, _ = shown.vocabulary.read(x)
@@ -370,9 +377,8 @@ def _(
     return together
 
 
-def _check_dict(x: Any) -> None:
-    if not isinstance(x, dict):
-        raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
+def _no_dict(x: Any) -> TypeError:
+    return TypeError(f"x must be a dict of named features, got {type(x).__name__}")
 
 
 def as_examples(x: Any) -> Examples:

@@ -85,7 +85,7 @@ class ClassLearner:
         self.recipe = recipe
         self.class_weights = ClassWeights(class_weight)
         #: What is learned so far. Replaced as a whole wherever a class comes.
-        self.now = Known(recipe.binary(), Calibration(), Classes(), True)
+        self.now = Known(recipe.binary(), Calibration(), Classes())
 
     @property
     def learner(self) -> Any:
@@ -152,7 +152,7 @@ class ClassLearner:
             learner = self.recipe.from_binary(learner) if self.counts.seen > 0 else self.recipe.several(2)
             learner.add_classes(len(classes) - 2)
             calibration = ClassCalibration.from_two(calibration, len(classes))
-        self.now = Known(learner, calibration, classes, len(classes) <= 2)
+        self.now = Known(learner, calibration, classes)
 
     def learn(
         self, x: Any, y: NDArray[Any], *, order: ArrayLike | None = None, weights: ArrayLike | None = None
@@ -191,15 +191,15 @@ class ClassLearner:
             self.now = self._with_third_class(batch, classes)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
             # Ctrl-C may come after some dicts, and is not to leave what was learned of a class that is not known.
-            self.now = _taught(copy(self.learner), copy(self.calibration), batch, classes, self.is_binary)
+            self.now = _taught(Known(copy(self.learner), copy(self.calibration), classes), batch)
         else:
-            calibration = copy(self.calibration)
+            taught = Known(self.learner, copy(self.calibration), classes)
             try:
-                self.now = _taught(self.learner, calibration, batch, classes, self.is_binary)
+                self.now = _taught(taught, batch)
             except BaseException:
                 if done := self.counts.seen - before.seen:
                     # What some dicts taught before Ctrl-C stays.
-                    self.now = Known(self.learner, calibration, classes, self.is_binary)
+                    self.now = taught
                     self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
                 raise
         self.class_weights.seen = seen
@@ -215,7 +215,7 @@ class ClassLearner:
         _teach_two(binary, curve, batch._replace(weights=before, places=batch.places[:third]))
         several, calibration = self.recipe.from_binary(binary), ClassCalibration.from_two(curve)
         _teach_several(several, calibration, batch._replace(weights=after, places=batch.places[third:]), len(classes))
-        return Known(several, calibration, classes, False)
+        return Known(several, calibration, classes)
 
     def scores(self, x: Any) -> Array:
         """The scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
@@ -234,7 +234,7 @@ class ClassLearner:
     def probabilities(self, x: Any) -> Array:
         """The probability of each class, in the order of their labels: (rows, classes)."""
         now, rows = self.now, as_rows(x, check=False)
-        scores, variances = now.learner.scores(rows), now.learner.margin_variances(rows)
+        scores, variances = now.learner.looks(rows)
         if not now.is_binary:
             variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
         return now.chances(scores, variances, agree=self.agrees)
@@ -279,13 +279,13 @@ class ClassLearner:
         return self.learner.gaussian if self.is_binary else self.learner.gaussians
 
 
-def _taught(learner: Any, calibration: Any, batch: Told, classes: Classes, is_binary: bool) -> Known:
-    """The learner and its curve once they have learned from a batch, or from the dicts before Ctrl-C."""
-    if is_binary:
-        _teach_two(learner, calibration, batch)
+def _taught(known: Known, batch: Told) -> Known:
+    """The same once it has learned from a batch, or from the dicts before Ctrl-C."""
+    if known.is_binary:
+        _teach_two(known.learner, known.calibration, batch)
     else:
-        _teach_several(learner, calibration, batch, len(classes))
-    return Known(learner, calibration, classes, is_binary)
+        _teach_several(known.learner, known.calibration, batch, len(known.classes))
+    return known
 
 
 def _teach_two(learner: Any, calibration: Calibration, batch: Told) -> None:

@@ -24,7 +24,11 @@ class Known(NamedTuple):
     #: From scores to probabilities; another one for more than two classes.
     calibration: Any
     classes: Classes
-    is_binary: bool
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes at most, which are the -1 and +1 of a binary learner."""
+        return len(self.classes.values) <= 2
 
     def numbers(self, scores: Array) -> NDArray[np.intp]:
         """The class of each example by its scores; of equal ones the class that was known first, of two the second."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,17 @@ from scwlearn.batches import (
     BatchBlock,
     Costs,
     auto_covariance,
-    by_block,
     go_through,
     occurrences,
     once_in_order,
-    with_constant,
 )
-from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
-from scwlearn.checks import flag, one_of
+from scwlearn.called import is_spelled, native_rule
 from scwlearn.covariance import COVARIANCES, Covariance, Gaussian
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Rows
 from scwlearn.linear import LinearLearner
 from scwlearn.memory import memory_for
-from scwlearn.named import checked_bound
-from scwlearn.rounds import INITIAL_VARIANCE, Counts, Trace, check_floor
-from scwlearn.rules import Rule
-from scwlearn.scaling import RunningScale
+from scwlearn.rounds import Counts, Trace
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
@@ -81,33 +74,6 @@ class Learner(LinearLearner[Gaussian, float]):
     Counts(seen=2, mistakes=0, updates=2)
     """
 
-    def __init__(
-        self,
-        rule: str | Rule | OwnRule = "scw1",
-        *,
-        covariance: str = "auto",
-        intercept: bool = False,
-        initial_variance: float = 1.0,
-        variance_floor: float = 0.0,
-        scale: bool = False,
-        max_features: int | None = None,
-        overflow: str = "drop",
-        **parameters: float,
-    ) -> None:
-        #: The rule's parameters, to be read only; `with_parameters` takes others.
-        self.rule, self.parameters = checked_rule(rule, parameters)
-        self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
-        self.intercept = flag("intercept", intercept)
-        self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
-        self.variance_floor = check_floor(variance_floor, self.rule, covariance)
-        self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
-        self.scale = flag("scale", scale)
-        self.running_scale = RunningScale() if self.scale else None
-        self.model = None
-        self.vocabulary = None
-        # Rows, mistakes and updates, where the native loop adds to them.
-        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
-
     @property
     def gaussian(self) -> Gaussian | None:
         """The weights and how sure they are; None before the first example."""
@@ -133,31 +99,6 @@ class Learner(LinearLearner[Gaussian, float]):
         lines = np.zeros((len(rows), len(Trace._fields)))
         rounds = self._learn(rows, y, order, weights, lines).seen
         return Trace(*lines[:rounds].T)
-
-    def scores(self, x: Any) -> Array:
-        """mu.x for each row."""
-        gaussian, rows = self._fitted(), self._as_seen(x)
-        covariance, memory = gaussian.covariance.name, gaussian.memory
-        if rows.stored > gaussian.size:
-            # Without the variances between them the weights fill half as much of the cache.
-            covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
-        model = covariance, memory, gaussian.scalars
-        scores = np.empty(len(rows))
-        # Nothing is looked at before: a value that is not finite and an index that is none show in the score, and in
-        # which order a row has its features does not matter.
-        for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
-            part = scores[block.start : block.start + block.count]
-            finite = score_rows(*model, block.values, block.indices, block.offsets, block.width, self.intercept, part)
-            if not finite:
-                rows.check()
-        return scores
-
-    def margin_variances(self, x: Any) -> Array:
-        """x'Sigma x for each row: how unsure its score is."""
-        gaussian, rows = self._fitted(), self._as_seen(x)
-        per_row = rows.width if gaussian.covariance.name == "full" else rows.stored // max(1, len(rows))
-        parts = by_block(rows, per_row, lambda block: gaussian.margin_variances(with_constant(block, self.intercept)))
-        return np.concatenate(parts) if parts else np.empty(0)
 
     def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
         """Learn from one batch of sparse rows after the other, as `read_libsvm` gives them; what happened on the way.
@@ -237,6 +178,26 @@ class Learner(LinearLearner[Gaussian, float]):
             take=take,
             learn=learn,
         )
+
+    def _scores(self, rows: Rows) -> Array:
+        gaussian = self._fitted()
+        covariance, memory = gaussian.covariance.name, gaussian.memory
+        if rows.stored > gaussian.size:
+            # Without the variances between them the weights fill half as much of the cache.
+            covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
+        model = covariance, memory, gaussian.scalars
+        scores = np.empty(len(rows))
+        # Nothing is looked at before: a value that is not finite and an index that is none show in the score, and in
+        # which order a row has its features does not matter.
+        for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
+            part = scores[block.start : block.start + block.count]
+            finite = score_rows(*model, block.values, block.indices, block.offsets, block.width, self.intercept, part)
+            if not finite:
+                rows.check()
+        return scores
+
+    def _joined(self, parts: list[Array]) -> Array:
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def _prior(self, width: int, *, named: bool = False) -> Gaussian:
         covariance = COVARIANCES[self._covariance_for(width, named)]

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 
-from scwlearn.batches import Batch
-from scwlearn.called import is_spelled
+from scwlearn.batches import Batch, by_block, with_constant
+from scwlearn.called import OwnRule, checked_rule, is_spelled
+from scwlearn.checks import flag, one_of
+from scwlearn.covariance import COVARIANCES
 from scwlearn.data.rows import Rows, as_rows
+from scwlearn.named import Array, checked_bound
+from scwlearn.rounds import INITIAL_VARIANCE, Counts, check_floor
 from scwlearn.rules import Rule
+from scwlearn.scaling import RunningScale
 from scwlearn.single import NOTHING_HELD, Answer, Model, SingleExamples
 
 
 class LinearLearner(SingleExamples[Model, Answer]):
-    """A rule at work on a model, from matrices with one example a row, from vectors, or from dicts."""
+    """A rule at work on a model, from matrices with one example a row, from vectors, or from dicts.
+
+    What it takes is what `Learner` takes.
+    """
+
+    def __init__(
+        self,
+        rule: str | Rule | OwnRule = "scw1",
+        *,
+        covariance: str = "auto",
+        intercept: bool = False,
+        initial_variance: float = 1.0,
+        variance_floor: float = 0.0,
+        scale: bool = False,
+        max_features: int | None = None,
+        overflow: str = "drop",
+        **parameters: float,
+    ) -> None:
+        #: The rule's parameters, to be read only; `with_parameters` takes others.
+        self.rule, self.parameters = checked_rule(rule, parameters)
+        self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
+        self.intercept = flag("intercept", intercept)
+        self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
+        self.variance_floor = check_floor(variance_floor, self.rule, covariance)
+        self.scale = flag("scale", scale)
+        self.running_scale = RunningScale() if self.scale else None
+        self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
+        self.model = None
+        self.vocabulary = None
+        # Rows, mistakes and updates, where the native loop adds to them.
+        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
+
+    def scores(self, x: Any) -> Array:
+        """mu.x of each row, or W x: (rows,) or (rows, classes)."""
+        return self._scores(self._as_seen(x))
+
+    def margin_variances(self, x: Any) -> Array:
+        """x'Sigma x of each row, and of each class where there are several: how unsure a score is."""
+        return self._variances(self._as_seen(x))
+
+    def looks(self, x: Any) -> tuple[Array, Array]:
+        """What `scores` and `margin_variances` give, for rows that are scaled once."""
+        rows = self._as_seen(x)
+        return self._scores(rows), self._variances(rows)
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """A learner on the same model, in the same memory, with other values of the rule's parameters.
@@ -66,8 +116,23 @@ class LinearLearner(SingleExamples[Model, Answer]):
             raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
         return rows
 
+    @abstractmethod
+    def _scores(self, rows: Rows) -> Array:
+        """Of rows as the model sees them."""
+
+    def _variances(self, rows: Rows) -> Array:
+        model = self._fitted()
+        per_row = rows.width if model.covariance.name == "full" else rows.stored // max(1, len(rows))
+        parts = by_block(rows, per_row, lambda block: model.margin_variances(with_constant(block, self.intercept)))
+        return self._joined(parts)
+
+    @abstractmethod
+    def _joined(self, parts: list[Array]) -> Array:
+        """What comes of some blocks of rows, of which there may be none."""
+
     def _as_seen(self, x: Any) -> Rows:
         """Rows as the model sees them."""
+        self._fitted()
         rows = self._rows(x)
         return rows if self.running_scale is None else self.running_scale.apply(rows)
 

@@ -1,4 +1,4 @@
-"""Models of named features: what they offer, how they are held ready for single examples, and what bounds them."""
+"""Models of features: what they offer, how they are held ready for single examples, and what bounds named ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,20 @@ _MOST_SLOTS = 2**31 - 1
 _DROPPED_AT_ONCE = 8
 
 
+class Kind(Protocol):
+    """How Sigma is kept."""
+
+    @property
+    def name(self) -> str:
+        """The name that users know it by."""
+
+
 class Named(Protocol):
-    """What a model of named features offers: `Gaussian`, `Gaussians`."""
+    """What a model of features offers: `Gaussian`, `Gaussians`."""
+
+    @property
+    def covariance(self) -> Kind:
+        """How Sigma is kept."""
 
     @property
     def size(self) -> int:
@@ -41,6 +53,9 @@ class Named(Protocol):
 
     def variances(self) -> Array:
         """The variance of each of them."""
+
+    def margin_variances(self, x: Any) -> Array:
+        """x'Sigma x of each row."""
 
     def marginal(self, kept: NDArray[np.int64]) -> Self:
         """The model of these features alone."""

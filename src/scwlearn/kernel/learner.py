@@ -167,16 +167,26 @@ class KernelLearner(KernelSpace):
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x for each row: how unsure its score is."""
-        unseen = self.initial_variance * self.gaussian.scalars[GROWTH]
+        parts = self._by_block(x, lambda block: self._variances(block, self._with_support(block)))
+        return np.concatenate([np.empty(0), *parts])
+
+    def looks(self, x: Any) -> tuple[Array, Array]:
+        """What `scores` and `margin_variances` give, from kernels that are computed once."""
+        weights = self.dual_coefficients()
 
         def of_block(block: Any) -> Array:
-            lengths = self._lengths(block)
-            inside = self.support.coordinates(self._with_support(block))
-            variances = self.gaussian.margin_variances(padded(inside, self.gaussian.size))
-            variances += unseen * outside(lengths, inside)
-            return variances
+            kernels = self._with_support(block)
+            return np.stack([kernels @ weights, self._variances(block, kernels)])
 
-        return np.concatenate([np.empty(0), *self._by_block(x, of_block)])
+        scores, variances = np.concatenate([np.empty((2, 0)), *self._by_block(x, of_block)], axis=1)
+        return scores, variances
+
+    def _variances(self, block: Any, kernels: Array) -> Array:
+        lengths = self._lengths(block)
+        inside = self.support.coordinates(kernels)
+        variances = self.gaussian.margin_variances(padded(inside, self.gaussian.size))
+        variances += self.initial_variance * self.gaussian.scalars[GROWTH] * outside(lengths, inside)
+        return variances
 
     def dual_coefficients(self) -> Array:
         """c with mu = the sum of c_p (support example p)."""

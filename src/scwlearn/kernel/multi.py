@@ -206,18 +206,27 @@ class KernelMultiLearner(KernelSpace):
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x of each row and class, (rows, classes): how unsure its score is."""
+        return self._joined(self._by_block(x, lambda block: self._variances(block, self._with_support(block))))
+
+    def looks(self, x: Any) -> tuple[Array, Array]:
+        """What `scores` and `margin_variances` give, from kernels that are computed once."""
+        weights = self.dual_coefficients().T
 
         def of_block(block: Any) -> Array:
-            lengths, kernels = self._lengths(block), self._with_support(block)
-            variances = np.empty((len(lengths), self.n_classes))
-            inside = self._inside(kernels)
-            for c, size in enumerate(self.model.sizes):
-                coordinates = inside[0 if self.model.one_span else c]
-                variances[:, c] = self.model.gaussian(c).margin_variances(padded(coordinates, size))
-                variances[:, c] += self.model.unseen(c) * outside(lengths, coordinates)
-            return variances
+            kernels = self._with_support(block)
+            return np.hstack([kernels @ weights, self._variances(block, kernels)])
 
-        return self._joined(self._by_block(x, of_block))
+        both = np.concatenate([np.empty((0, 2 * self.n_classes)), *self._by_block(x, of_block)])
+        return both[:, : self.n_classes], both[:, self.n_classes :]
+
+    def _variances(self, block: Any, kernels: Array) -> Array:
+        lengths, inside = self._lengths(block), self._inside(kernels)
+        variances = np.empty((len(lengths), self.n_classes))
+        for c, size in enumerate(self.model.sizes):
+            coordinates = inside[0 if self.model.one_span else c]
+            variances[:, c] = self.model.gaussian(c).margin_variances(padded(coordinates, size))
+            variances[:, c] += self.model.unseen(c) * outside(lengths, coordinates)
+        return variances
 
     def dual_coefficients(self) -> Array:
         """C with mu of class c = the sum of C[c, p] (support example p): (classes, examples)."""

@@ -35,7 +35,7 @@ def _(first: ClassLearner, models: Sequence[ClassLearner], prior: ClassLearner |
     together = first._twin()
     learner = merged(learners[0], learners, before and before.learner, how)
     calibration = _merged_curves(calibrations, before and before.calibration)
-    together.now = Known(learner, calibration, classes, len(classes) <= 2)
+    together.now = Known(learner, calibration, classes)
     together.class_weights.seen = added([part.seen for part in parts], before and before.seen)
     return together
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,9 @@ from scwlearn.batches import (
     go_through,
     occurrences,
     once_in_order,
-    with_constant,
 )
-from scwlearn.called import OwnRule, checked_rule, is_spelled, native_rule
+from scwlearn.called import OwnRule, is_spelled, native_rule
 from scwlearn.checks import flag, one_of, whole_number
-from scwlearn.covariance import COVARIANCES
 from scwlearn.data.labels import check_class_numbers, classes_after
 from scwlearn.data.rows import Rows
 from scwlearn.learner import Learner
@@ -33,10 +30,8 @@ from scwlearn.memory import memory_for
 from scwlearn.multiclass.covariance import ClassCovariance, class_covariance
 from scwlearn.multiclass.gaussians import Gaussians, lanes_for
 from scwlearn.multiclass.settings import MULTI_CLASS, check_scores, check_variances, checked_rivals
-from scwlearn.named import checked_bound
-from scwlearn.rounds import INITIAL_VARIANCE, Counts, check_floor
+from scwlearn.rounds import Counts
 from scwlearn.rules import Rule
-from scwlearn.scaling import RunningScale
 from scwlearn.threads import allowed_threads
 
 Array = NDArray[np.float64]
@@ -108,26 +103,24 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
         overflow: str = "drop",
         **parameters: float,
     ) -> None:
-        #: The rule's parameters, to be read only; `with_parameters` takes others.
-        self.rule, self.parameters = checked_rule(rule, parameters)
+        super().__init__(
+            rule,
+            covariance=covariance,
+            intercept=intercept,
+            initial_variance=initial_variance,
+            variance_floor=variance_floor,
+            scale=scale,
+            max_features=max_features,
+            overflow=overflow,
+            **parameters,
+        )
         self.multi_class = one_of("multi_class", multi_class, MULTI_CLASS)
         self.shared_covariance = flag("shared_covariance", shared_covariance)
         if self.shared_covariance and self.multi_class != "joint":
             raise ValueError('shared_covariance=True needs multi_class="joint"; models of their own share nothing')
         self.rivals = checked_rivals(rivals, self.rule, self.multi_class)
-        self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
-        self.intercept = flag("intercept", intercept)
-        self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
-        self.variance_floor = check_floor(variance_floor, self.rule, covariance)
-        self.scale = flag("scale", scale)
-        self.running_scale = RunningScale() if self.scale else None
-        self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
         # Known before there is a model.
         self._classes = whole_number("n_classes", n_classes, least=0)
-        self.model = None
-        self.vocabulary = None
-        # Rows, mistakes and updates, where the native loop adds to them.
-        self._tally = np.zeros(len(fields(Counts)), dtype=np.int64)
 
     @classmethod
     def from_binary(
@@ -202,19 +195,6 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
             once_in_order(seen.rows, self.rule, lambda: self._learn_batch(seen, classes, scores_out, variances_out))
         return self.counts - before
 
-    def scores(self, x: Any) -> Array:
-        """W x of each row: (rows, classes)."""
-        gaussians, rows = self._fitted(), self._as_seen(x)
-        per_row = rows.stored // max(1, len(rows)) + _SCORED_AT_ONCE * self.n_classes
-        return self._joined(by_block(rows, per_row, lambda block: gaussians.scores(block, self.intercept)))
-
-    def margin_variances(self, x: Any) -> Array:
-        """x'Sigma x of each row and class, (rows, classes): how unsure its score is."""
-        gaussians, rows = self._fitted(), self._as_seen(x)
-        per_row = rows.width if gaussians.covariance.name == "full" else rows.stored // max(1, len(rows))
-        parts = by_block(rows, per_row, lambda block: gaussians.margin_variances(with_constant(block, self.intercept)))
-        return self._joined(parts)
-
     def add_classes(self, count: int) -> None:
         """Make so many more classes known; they begin with the prior and take part at once."""
         count = whole_number("count", count, least=0)
@@ -276,6 +256,11 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
             take=take,
             learn=learn,
         )
+
+    def _scores(self, rows: Rows) -> Array:
+        gaussians = self._fitted()
+        per_row = rows.stored // max(1, len(rows)) + _SCORED_AT_ONCE * self.n_classes
+        return self._joined(by_block(rows, per_row, lambda block: gaussians.scores(block, self.intercept)))
 
     def _prior_for(self, rows: Rows, classes: int) -> Gaussians:
         gaussians = self._prior(rows.width, classes=classes)

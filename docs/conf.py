@@ -57,10 +57,10 @@ What all have in common:
 .. autoclass:: scwlearn.classifiers.OnlineClassifier
    :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba
 
-.. autoclass:: scwlearn.classifiers.LinearClassifier
+.. autoclass:: scwlearn.linear_classifiers.LinearClassifier
    :members: coef_, intercept_, top_features, explain
 
-.. autoclass:: scwlearn.classifiers.SecondOrderClassifier
+.. autoclass:: scwlearn.linear_classifiers.SecondOrderClassifier
    :members: margin_variance
 
 .. autoclass:: scwlearn.kernel.classifiers.SecondOrderKernelClassifier

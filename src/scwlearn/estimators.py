@@ -7,7 +7,8 @@ its classes here too, under the estimator's name that it gave.
 from __future__ import annotations
 
 import scwlearn.merged_estimators  # noqa: F401  (registers how they are merged)
-from scwlearn.classifiers import OnlineClassifier, make_estimator
+from scwlearn.classifiers import OnlineClassifier
+from scwlearn.linear_classifiers import make_estimator
 from scwlearn.rules import all_rules, estimator_names
 
 _made: dict[str, type[OnlineClassifier]] = {}

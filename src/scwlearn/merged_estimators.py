@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from scwlearn.classifiers import LinearClassifier
+from scwlearn.linear_classifiers import LinearClassifier
 from scwlearn.merging import merged
 from scwlearn.merging.gaussians import check_same
 from scwlearn.merging.models import How, everyone

@@ -303,7 +303,7 @@ def stub() -> str:
     """The type stub of scwlearn.estimators: every class with its signature."""
     lines = ["from collections.abc import Callable", "from typing import Any", ""]
     lines += ["from numpy.random import RandomState", ""]
-    lines += ["from scwlearn.classifiers import LinearClassifier, SecondOrderClassifier"]
+    lines += ["from scwlearn.linear_classifiers import LinearClassifier, SecondOrderClassifier"]
     lines += ["from scwlearn.kernel.classifiers import KernelClassifier, SecondOrderKernelClassifier", ""]
     for rule in all_rules():
         linear, kernel = ("LinearClassifier", "KernelClassifier")

@@ -5,8 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import load_digits, load_svmlight_file
 
+from scwlearn import _native
+from scwlearn.multiclass.full import FullClasses
 from scwlearn.rules import declare
 from scwlearn.threads import one_blas_thread
 
@@ -27,6 +29,27 @@ def quiet_blas():
     """For references that multiply small matrices: threads of BLAS would do nothing but wait for the next one."""
     with one_blas_thread():
         yield
+
+
+@pytest.fixture(params=_native.instruction_sets())
+def instruction_set(request):
+    """Each instruction set that this processor has, in turn."""
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(_native.instruction_sets()[0])
+
+
+@pytest.fixture
+def use_class_block(monkeypatch):
+    """A function that says how many rows the classes with a full covariance take at a time."""
+    return lambda rows: monkeypatch.setattr(FullClasses, "block", lambda self, size, stored, joint: rows)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Scikit-learn's digits, between 0 and 1."""
+    x, y = load_digits(return_X_y=True)
+    return x / 16, y
 
 
 @pytest.fixture(scope="session")

@@ -40,13 +40,6 @@ def use_threads(monkeypatch):
     return lambda count: monkeypatch.setattr("scwlearn.learner.allowed_threads", lambda: count)
 
 
-@pytest.fixture(params=_native.instruction_sets())
-def instruction_set(request):
-    _native.use_instruction_set(request.param)
-    yield request.param
-    _native.use_instruction_set(_native.instruction_sets()[0])
-
-
 def taught(rule, x, y, **how):
     if rule == "cw":  # with its default it shrinks so fast that rounding soon decides
         how = {"eta": 0.7} | how

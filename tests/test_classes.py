@@ -6,18 +6,16 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import get_tags
 
 import scwlearn
+from class_examples import LINEAR, blobs, same_model
 from laws import draw_examples
 from scwlearn import AROW, PA1, SCW1, KernelPA1, KernelPerceptron, KernelSCW1, Perceptron
-from scwlearn.data.class_weights import ClassWeights
 from scwlearn.data.labels import Classes
 from scwlearn.rules import all_rules
 
-LINEAR = [rule.estimator for rule in all_rules()]
 KERNEL = [rule.kernel_estimator for rule in all_rules()]
 KINDS_OF_KERNEL = [
     (KernelSCW1, {}),
@@ -25,24 +23,6 @@ KINDS_OF_KERNEL = [
     (KernelSCW1, {"multi_class": "ovr"}),
     (KernelPA1, {}),
 ]
-
-
-@pytest.fixture(scope="module")
-def digits():
-    x, y = load_digits(return_X_y=True)
-    return x / 16, y
-
-
-def blobs(classes=5, rows=200, seed=0):
-    x, y = make_blobs(rows, 6, centers=classes, cluster_std=2.0, random_state=seed)
-    return (x - x.mean(axis=0)) / x.std(axis=0), y
-
-
-def same_model(one, other):
-    assert one.classes_.tolist() == other.classes_.tolist()
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    np.testing.assert_array_equal(one.intercept_, other.intercept_)
-    assert (one.n_seen_, one.n_mistakes_, one.n_updates_) == (other.n_seen_, other.n_mistakes_, other.n_updates_)
 
 
 # What is shown
@@ -337,72 +317,6 @@ def test_who_the_rivals_are_cannot_change(estimator):
         model.set_params(rivals="uniform").partial_fit(x, y)
 
 
-# Weights
-
-
-@pytest.mark.parametrize("name", LINEAR)
-def test_an_example_of_weight_zero_is_not_there(name):
-    x, y = blobs()
-    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
-    there = weights > 0
-    new = getattr(scwlearn, name)
-    without = new().partial_fit(x[there], y[there], sample_weight=weights[there])
-    same_model(new().partial_fit(x, y, sample_weight=weights), without)
-    nothing = copy.deepcopy(without).partial_fit(x, y + 100, sample_weight=np.zeros(len(y)))
-    same_model(nothing, without)
-
-
-def test_weights_of_classes_are_weights_of_their_examples():
-    x, y = blobs(3)
-    by_class = {0: 0.5, 2: 3.0}
-    weights = np.array([0.5, 1.0, 3.0])[y]
-    told = [KernelSCW1(class_weight=by_class).fit(x, y), KernelSCW1().fit(x, y, sample_weight=weights)]
-    np.testing.assert_array_equal(told[0].decision_function(x), told[1].decision_function(x))
-    assert (told[0].decision_function(x) != KernelSCW1().fit(x, y).decision_function(x)).any()
-    for new in (lambda **how: SCW1(covariance="diagonal", **how), lambda **how: Perceptron(**how)):
-        same_model(new(class_weight=by_class).fit(x, y), new().fit(x, y, sample_weight=weights))
-        both = new(class_weight=by_class).fit(x, y, sample_weight=np.full(len(y), 2.0))
-        same_model(both, new().fit(x, y, sample_weight=2 * weights))
-
-
-def test_balanced_classes_are_counted_as_they_come():
-    x, y = blobs(3)
-    seen, weights = np.zeros(3), []
-    for label in y:
-        seen[label] += 1
-        weights.append(seen.sum() / (np.count_nonzero(seen) * seen[label]))
-    expected = SCW1(covariance="diagonal").partial_fit(x, y, sample_weight=weights)
-    at_once = SCW1(covariance="diagonal", class_weight="balanced").partial_fit(x, y)
-    pieces = SCW1(covariance="diagonal", class_weight="balanced")
-    for start in range(0, len(y), 7):
-        pieces.partial_fit(x[start : start + 7], y[start : start + 7])
-    same_model(at_once, expected)
-    same_model(pieces, expected)
-
-
-def test_a_rare_class_is_found_more_often_where_classes_are_balanced():
-    rng = np.random.default_rng(0)
-    y = (rng.random(4000) < 0.03).astype(int)
-    x = rng.normal(size=(4000, 2)) + y[:, np.newaxis]
-    plain, balanced = (AROW(class_weight=weight).fit(x, y) for weight in (None, "balanced"))
-    assert (balanced.predict(x)[y == 1]).mean() > (plain.predict(x)[y == 1]).mean() + 0.2
-
-
-@pytest.mark.parametrize(
-    ("class_weight", "error", "message"),
-    [
-        ("even", ValueError, "class_weight must be a dict of labels, 'balanced' or None, got 'even'"),
-        ([1.0, 2.0], TypeError, "class_weight must be a dict of labels"),
-        ({0: -1.0}, ValueError, r"the values of class_weight\[0\] = -1.0"),
-        ({0: "much"}, TypeError, "the values of class_weight must hold numbers"),
-    ],
-)
-def test_bad_weights_of_classes_are_refused(class_weight, error, message):
-    x, y = blobs(2)
-    with pytest.raises(error, match=message):
-        SCW1(class_weight=class_weight).fit(x, y)
-
-
 def test_classes_are_numbered_as_they_come():
     classes = Classes().add(np.array(["b", "d"]))
     found = classes.find(np.array(["d", "c", "a", "c", "b"]))
@@ -412,12 +326,6 @@ def test_classes_are_numbered_as_they_come():
     assert wider.labels.tolist() == ["b", "d", "c", "a"]
     assert wider.in_order.tolist() == ["a", "b", "c", "d"]
     assert len(classes) == 2
-
-
-def test_nothing_is_counted_where_no_weight_follows_from_it():
-    weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
-    assert weights.tolist() == [2.0, 1.0]
-    assert len(seen) == 0
 
 
 # Features by name
@@ -451,73 +359,3 @@ def test_of_two_classes_the_parts_are_those_of_the_second():
     parts = model.explain(sparse.csr_array(x[:1]))
     assert list(parts) == list(model.top_features()) == ["b"]
     assert sum(part.adds for part in parts["b"]) == pytest.approx(model.decision_function(x[:1])[0])
-
-
-# Probabilities
-
-
-@pytest.mark.parametrize("name", LINEAR)
-@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_probabilities_sum_to_one_and_agree_with_what_is_predicted(name, multi_class, digits):
-    x, y = digits
-    for classes in (2, 10):
-        some = y < classes
-        model = getattr(scwlearn, name)(multi_class=multi_class).fit(x[some][:900], y[some][:900])
-        chances = model.predict_proba(x[some])
-        assert chances.shape == (some.sum(), classes)
-        assert ((chances > 0) & (chances < 1)).all()
-        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-        assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(x[some]))
-        np.testing.assert_allclose(model.predict_log_proba(x[some]), np.log(chances))
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_are_those_of_the_rows_one_by_one(classes):
-    x, y = blobs(classes)
-    batch, rows = SCW1(covariance="diagonal").partial_fit(x, y), SCW1(covariance="diagonal")
-    for i in range(len(y)):
-        rows.partial_fit(x[i : i + 1], y[i : i + 1])
-    np.testing.assert_allclose(batch.predict_proba(x), rows.predict_proba(x), rtol=1e-12)
-
-
-def test_probabilities_are_how_often_it_is_so():
-    rng = np.random.default_rng(1)
-    weights = rng.normal(size=(3, 5))
-    x = rng.normal(size=(20_000, 5))
-    logits = x @ weights.T
-    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = (chances.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
-    for estimator, off in ((AROW(), 0.06), (AROW(covariance="diagonal", multi_class="ovr"), 0.06), (PA1(C=0.01), 0.1)):
-        model = estimator.fit(x[:15_000], y[:15_000])
-        given = model.predict_proba(x[15_000:])
-        for label in range(3):
-            for low in (0.2, 0.5):
-                some = (given[:, label] > low) & (given[:, label] < low + 0.3)
-                assert (y[15_000:][some] == label).mean() == pytest.approx(given[some, label].mean(), abs=off)
-
-
-def test_probabilities_do_not_follow_the_weights_of_classes():
-    rng = np.random.default_rng(0)
-    y = (rng.random(20_000) < 0.1).astype(int)
-    x = rng.normal(size=(20_000, 2)) + y[:, np.newaxis]
-    for class_weight in (None, "balanced"):
-        model = AROW(class_weight=class_weight).fit(x, y)
-        assert model.predict_proba(x)[:, 1].mean() == pytest.approx(0.1, abs=0.05 if class_weight else 0.02)
-
-
-def test_labels_that_came_in_any_order_have_their_own_column():
-    x, y = blobs(3)
-    names = np.array(["b", "c", "a"])[y]
-    model = SCW1(covariance="diagonal").partial_fit(x, names)
-    assert model.classes_.tolist() == ["a", "b", "c"]
-    assert model.predict_proba(x)[names == "a", 0].mean() > 0.5 > model.predict_proba(x)[names == "b", 0].mean()
-
-
-def test_a_class_that_weighs_nothing_is_not_learned():
-    x, y = blobs(3)
-    model = SCW1(class_weight={2: 0.0}).fit(x, y)
-    assert model.n_seen_ == (y != 2).sum()
-    assert model.classes_.tolist() == [0, 1, 2]
-    come = SCW1(covariance="diagonal", class_weight={2: 0.0}).partial_fit(x, y)
-    two = SCW1(covariance="diagonal").partial_fit(x[y != 2], y[y != 2])
-    same_model(come, two)

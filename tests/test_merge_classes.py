@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from merge_examples import FEATURES, RULES, every_covariance, every_rule, reference, ungated
+from multi_examples import FORMS, every_form
 from scwlearn import MultiLearner, merge
 from scwlearn.covariance.gaussian import GROWTH, NORM2, ROUNDS, SPREAD_SCALE
 
 CLASSES = 4
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
-every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def examples(seed=3, rows=240, classes=CLASSES):

@@ -10,13 +10,12 @@ from sklearn.exceptions import NotFittedError
 
 import scwlearn
 from merge_examples import every_rule
+from multi_examples import FORMS, every_form
 from scwlearn import AROW, PA1, SCW1, KernelSCW1, Learner, MultiLearner, Perceptron, merge
 from scwlearn.classes import ClassLearner, Recipe
 from scwlearn.rules import all_rules, find_rule
 
 FEATURES = 6
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
-every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def examples(labels, rows=240, seed=0):

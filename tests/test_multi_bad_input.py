@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from multi_examples import memory as state
 from scwlearn import _native
 from scwlearn.called import native_rule
 from scwlearn.covariance.gaussian import ROUNDS
@@ -23,11 +24,6 @@ def hashed(rows, seed):
     rng = np.random.default_rng(seed)
     x = sparse.random_array((rows, FEATURES), density=0.01, format="csr", rng=rng)
     return x, np.arange(rows) % CLASSES
-
-
-def state(learner):
-    gaussians = learner.gaussians
-    return gaussians.memory.tobytes(), gaussians.scalars.tobytes(), gaussians.classes, learner.counts
 
 
 def begun(rule="arow", **how):

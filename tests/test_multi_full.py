@@ -1,85 +1,37 @@
 """Several classes with a full covariance: what the textbook does, whatever the blocks, threads and processor."""
 
 import copy
-import functools
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from multi_examples import FORMS, every_form, in_order_of_appearance
+from multi_examples import memory as state
+from multi_full_examples import CLASSES, ROWS, assert_close, examples, sigmas, taught
 from multi_reference import run
 from reference import NAMES, defaults_of
-from scwlearn import SCW1, Learner, _native
-from scwlearn.batches import AUTO_FULL_ENTRIES
+from scwlearn import Learner, _native
 from scwlearn.multiclass import MultiLearner
 from scwlearn.multiclass.full import FullClasses
 from scwlearn.rules import Rule, Step
 
 pytestmark = pytest.mark.native
 
-ROWS, CLASSES = 180, 6
 BLOCKS = [1, 2, 7, 64, ROWS]
 # Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
 WIDTHS = [3, 21, 67]
 DENSITIES = {"dense": 1.0, "sparse": 0.08}
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
 FORMATS = (np.asarray, sparse.csr_array)
 
 every_rule = pytest.mark.parametrize("name", NAMES)
-every_form = pytest.mark.parametrize("form", FORMS)
 every_density = pytest.mark.parametrize("density", DENSITIES)
-
-
-@functools.cache
-def examples(width, density, classes=CLASSES):
-    """Noisy rows of several classes, which come one after the other, the last two late."""
-    rng = np.random.default_rng(width)
-    x = rng.normal(size=(ROWS, width)) * (rng.random((ROWS, width)) < density)
-    x[np.arange(ROWS), rng.integers(0, width, ROWS)] += rng.uniform(0.5, 1.5, ROWS)
-    scores = x @ rng.normal(size=(width, classes)) + 0.5 * rng.normal(size=(ROWS, classes))
-    scores[: ROWS // 2, -2:] -= 1e9
-    return x, in_order_of_appearance(scores.argmax(axis=1))
-
-
-def in_order_of_appearance(labels):
-    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[numbers]
-
-
-@pytest.fixture
-def use_block(monkeypatch):
-    return lambda rows: monkeypatch.setattr(FullClasses, "block", lambda self, size, stored, joint: rows)
 
 
 @pytest.fixture
 def use_threads(monkeypatch):
     monkeypatch.setattr(FullClasses, "shares_work", lambda self, size: True)
     return lambda count: monkeypatch.setattr("scwlearn.multiclass.learner.allowed_threads", lambda: count)
-
-
-@pytest.fixture(params=_native.instruction_sets())
-def instruction_set(request):
-    _native.use_instruction_set(request.param)
-    yield request.param
-    _native.use_instruction_set(_native.instruction_sets()[0])
-
-
-def taught(rule, form, x, y, **how):
-    """A learner that has learned, and the scores before each row."""
-    if rule == "cw":  # with its default it shrinks so fast that rounding soon decides
-        how = {"eta": 0.7} | how
-    learner = MultiLearner(rule, covariance="full", **FORMS[form], **how)
-    scores = np.empty((x.shape[0], max(y) + 1))
-    learner.learn(x, y, scores_out=scores)
-    return learner, scores
-
-
-def sigmas(learner):
-    return np.array([learner.gaussians.matrix(c) for c in range(learner.n_classes)])
-
-
-def assert_close(got, expected, within=1e-9):
-    np.testing.assert_allclose(got, expected, rtol=0, atol=within * max(1.0, np.abs(expected).max()))
 
 
 def assert_alike(one, other, within=1e-9):
@@ -92,17 +44,11 @@ def assert_alike(one, other, within=1e-9):
     assert_close(scores[known], expected_scores[known], within)
 
 
-def state(learner):
-    """Everything that a learner knows, bit for bit."""
-    gaussians = learner.gaussians
-    return gaussians.memory.tobytes(), gaussians.scalars.tobytes(), gaussians.classes, learner.counts
-
-
 @every_rule
 @every_form
 @pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
 @pytest.mark.parametrize("initial_variance", [1.0, 0.5])
-def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_variance, use_block):
+def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_variance, use_class_block):
     x, y = examples(13, 0.6)
     x = x.copy()
     if not intercept:
@@ -117,7 +63,7 @@ def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_va
             weights, matrices, mistakes, updates = run(name, rows, y, "full", **given, **how)
             rows = rows.astype(np.float32)
         for block in (1, 7, 64):
-            use_block(block)
+            use_class_block(block)
             learner = MultiLearner(name, covariance="full", **given, **FORMS[form])
             counts = learner.learn(rows, y)
             assert (counts.mistakes, counts.updates) == (mistakes, updates)
@@ -128,11 +74,11 @@ def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_va
 
 @pytest.mark.parametrize("rivals", ["uniform", "proportional"])
 @pytest.mark.parametrize("form", ["joint", "shared"])
-def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, form, use_block):
+def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, form, use_class_block):
     x, y = examples(21, 1.0)
     weights, _, mistakes, updates = run("perceptron", x, y, "full", rivals=rivals, shared=form == "shared")
     for block in BLOCKS:
-        use_block(block)
+        use_class_block(block)
         learner = MultiLearner("perceptron", rivals=rivals, covariance="full", **FORMS[form])
         counts = learner.learn(x, y)
         assert (counts.mistakes, counts.updates) == (mistakes, updates)
@@ -142,30 +88,30 @@ def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, fo
 @every_rule
 @every_form
 @every_density
-def test_blocks_of_any_size_do_what_rows_do(name, form, density, use_block):
+def test_blocks_of_any_size_do_what_rows_do(name, form, density, use_class_block):
     if (name, density) in (("romma", "sparse"), ("aggressive_romma", "sparse"), ("perceptron", "sparse")):
         pytest.skip("rows of one feature make scores that tie or grow without end, where rounding decides")
     for width in WIDTHS:
         x, y = examples(width, DENSITIES[density])
         for as_rows in FORMATS:
-            use_block(1)
+            use_class_block(1)
             by_row = taught(name, form, as_rows(x), y)
             assert by_row[0].counts.updates > 10
             for block in BLOCKS[1:]:
-                use_block(block)
+                use_class_block(block)
                 assert_alike(taught(name, form, as_rows(x), y), by_row)
 
 
 @every_form
 @pytest.mark.parametrize("classes", [1, 2, 3, 17, 40])
-def test_any_number_of_classes(form, classes, use_block):
+def test_any_number_of_classes(form, classes, use_class_block):
     rng = np.random.default_rng(classes)
     x = rng.normal(size=(ROWS, 21))
     y = in_order_of_appearance((x @ rng.normal(size=(21, classes))).argmax(axis=1))
     how = {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
     weights, matrices, mistakes, updates = run("scw1", x, y, "full", **how)
     for block in BLOCKS:
-        use_block(block)
+        use_class_block(block)
         learner, _ = taught("scw1", form, x, y, C=1.0)
         assert (learner.counts.mistakes, learner.counts.updates) == (mistakes, updates)
         assert_close(learner.gaussians.weights(), weights)
@@ -191,40 +137,40 @@ def late_rivals(block):
     return x, y, changed
 
 
-def test_rivals_that_turn_up_within_a_block_are_looked_at_when_they_do(use_block):
-    use_block(1)
+def test_rivals_that_turn_up_within_a_block_are_looked_at_when_they_do(use_class_block):
+    use_class_block(1)
     x, y, changed = late_rivals(60)
     assert changed > ROWS / 2
     for rule in ("arow", "scw1", "iellip"):
         how = {"r": 0.01} if rule == "arow" else {}
-        use_block(1)
+        use_class_block(1)
         by_row = taught(rule, "joint", x, y, **how)
         for block in (16, 60, ROWS):
-            use_block(block)
+            use_class_block(block)
             assert_alike(taught(rule, "joint", x, y, **how), by_row)
 
 
 @every_form
-def test_classes_that_begin_within_a_block_do_what_they_do_by_row(form, use_block):
+def test_classes_that_begin_within_a_block_do_what_they_do_by_row(form, use_class_block):
     # All in one block, and then again, when they are known.
     x, y = examples(21, 1.0, classes=30)
-    use_block(1)
+    use_class_block(1)
     by_row = taught("scw1", form, np.vstack([x, x]), np.append(y, y))
     assert by_row[0].n_classes > 20
     for block in (16, ROWS, 2 * ROWS):
-        use_block(block)
+        use_class_block(block)
         assert_alike(taught("scw1", form, np.vstack([x, x]), np.append(y, y)), by_row)
 
 
 @every_form
 @every_density
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip"])
-def test_every_instruction_set_does_the_same(rule, form, density, instruction_set, use_block):
+def test_every_instruction_set_does_the_same(rule, form, density, instruction_set, use_class_block):
     for width in WIDTHS:
         x, y = examples(width, DENSITIES[density])
         for as_rows in FORMATS:
             for block in (1, 7, 64):
-                use_block(block)
+                use_class_block(block)
                 got = taught(rule, form, as_rows(x), y)
                 _native.use_instruction_set("portable")
                 expected = taught(rule, form, as_rows(x), y)
@@ -235,10 +181,10 @@ def test_every_instruction_set_does_the_same(rule, form, density, instruction_se
 @every_form
 @every_density
 @pytest.mark.parametrize("width", [3, 67, 200])
-def test_threads_change_not_a_bit(form, width, density, instruction_set, use_block, use_threads):
+def test_threads_change_not_a_bit(form, width, density, instruction_set, use_class_block, use_threads):
     x, y = examples(width, DENSITIES[density])
     for block in (1, 7, 64):
-        use_block(block)
+        use_class_block(block)
         states = set()
         for threads in (1, 2, 3):
             use_threads(threads)
@@ -248,7 +194,7 @@ def test_threads_change_not_a_bit(form, width, density, instruction_set, use_blo
 
 @every_form
 @pytest.mark.parametrize("threads", [1, 2])
-def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threads, use_block, use_threads):
+def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threads, use_class_block, use_threads):
     use_threads(threads)
     x, y = examples(67, 1.0)
 
@@ -259,11 +205,11 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threa
         return Step(0.1 / v, 0.3 / v, shrink, grow=5.0) if t > 3 else Step(0.0, 0.0, 1e150)
 
     rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
-    use_block(1)
+    use_class_block(1)
     by_row = taught(rule, form, x, y)
     assert by_row[0].gaussians.scalars[0, 1] != 1.0
     for block in BLOCKS[1:]:
-        use_block(block)
+        use_class_block(block)
         # Sigma has grown to some 1e100.
         assert_alike(taught(rule, form, x, y), by_row, 1e-8)
 
@@ -271,8 +217,8 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threa
 @every_form
 @pytest.mark.parametrize("block", [1, 7, ROWS])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_function_that_raises_within_a_block_changes_nothing(form, block, threads, use_block, use_threads):
-    use_block(block)
+def test_a_function_that_raises_within_a_block_changes_nothing(form, block, threads, use_class_block, use_threads):
+    use_class_block(block)
     use_threads(threads)
     x, y = examples(21, 1.0)
     asked, limit = 0, 10**9
@@ -321,13 +267,13 @@ def test_one_example_is_a_batch_of_one(form):
 
 @every_form
 @pytest.mark.parametrize("empty", [0, 1, 8, 9, 67])
-def test_features_that_come_up_late_or_never_change_nothing_for_the_others(form, empty, use_block):
+def test_features_that_come_up_late_or_never_change_nothing_for_the_others(form, empty, use_class_block):
     # They lie at the front of U, which is left alone until the first of them has a value.
     x, y = examples(67, 1.0)
     late = x.copy()
     late[:100, :empty] = 0.0
     for block in (1, 16, 64):
-        use_block(block)
+        use_class_block(block)
         # No value is zero here, so that nothing can be left alone.
         expected = taught("scw1", form, np.where(late == 0, 1e-300, late), y)
         for as_rows in FORMATS:
@@ -371,13 +317,13 @@ def test_features_and_classes_may_be_added_at_any_time(form):
     assert_close(sigmas(grown), sigmas(known))
 
 
-def test_a_late_class_stands_where_sigma_has_grown_to(use_block):
+def test_a_late_class_stands_where_sigma_has_grown_to(use_class_block):
     def grows(m, v):
         return Step(0.1 / v, 0.5 / v, grow=1e18)
 
     rule = Rule(grows, "grows", "", "Grows", 2, (), True, True, False, "")
     for block in (1, 5, 11):
-        use_block(block)
+        use_class_block(block)
         learner = MultiLearner(rule, covariance="full", initial_variance=2.0)
         # The last row is that of a new class, and empty.
         learner.learn(np.vstack([np.tile(np.eye(3)[:2], (3, 1)), np.zeros(3)]), [0, 1, 0, 1, 0, 1, 2])
@@ -402,12 +348,12 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(multi_class):
 
 
 @every_form
-def test_two_classes_of_one_versus_rest_are_the_binary_learner(form, use_block):
+def test_two_classes_of_one_versus_rest_are_the_binary_learner(form, use_class_block):
     x, y = examples(21, 1.0, classes=2)
     binary = Learner("scw1", covariance="full")
     counts = binary.learn(x, 2 * y - 1)
     for block in BLOCKS:
-        use_block(block)
+        use_class_block(block)
         ovr = MultiLearner("scw1", n_classes=2, multi_class="ovr", covariance="full")
         assert ovr.learn(x, y).updates == counts.updates
         assert_close(ovr.gaussians.weights(), np.outer([-1, 1], binary.gaussian.weights()))
@@ -434,109 +380,3 @@ def test_more_than_memory_holds_is_refused(form, monkeypatch):
     with pytest.raises(ValueError, match=r"covariance='full' with 400 weights for each of 40 classes needs .* GiB"):
         learner.learn(x, np.arange(40))
     assert learner.gaussians is None
-
-
-# What "auto" becomes.
-
-#: Classes of 500 features that do not, and that do, have too many numbers together.
-FEW, MANY = 33, 34
-
-
-@pytest.mark.parametrize(
-    ("classes", "how", "expected"),
-    [
-        (FEW, {}, "full"),
-        (MANY, {}, "diagonal"),
-        (MANY, {"rule": "cw"}, "diagonal-drop"),
-        (FEW, {"multi_class": "ovr"}, "full"),
-        (MANY, {"multi_class": "ovr"}, "diagonal"),
-        (MANY, {"shared_covariance": True}, "full"),
-        (FEW, {"rule": "perceptron"}, "identity"),
-    ],
-)
-def test_auto_keeps_a_full_covariance_while_those_of_all_classes_are_small_enough(classes, how, expected):
-    assert FEW * 500**2 <= AUTO_FULL_ENTRIES < MANY * 500**2
-    learner = MultiLearner(n_classes=classes, **how)
-    learner.learn(np.eye(1, 500), [0])
-    assert learner.gaussians.covariance.name == expected
-
-
-def test_auto_does_not_depend_on_the_classes_that_a_batch_brings(monkeypatch):
-    monkeypatch.setattr("scwlearn.batches.AUTO_FULL_ENTRIES", 3 * 21**2)
-    x, y = examples(21, 1.0)
-    batch, rows = MultiLearner(), MultiLearner()
-    batch.learn(x, y)
-    for row, label in zip(x, y, strict=True):
-        rows.learn_one(row, label)
-    assert batch.n_classes > 3
-    assert batch.gaussians.covariance.name == rows.gaussians.covariance.name == "full"
-    assert_close(batch.gaussians.weights(), rows.gaussians.weights())
-
-
-def test_auto_stays_what_it_was_with_two_classes(monkeypatch):
-    monkeypatch.setattr("scwlearn.batches.AUTO_FULL_ENTRIES", 2 * 21**2)
-    x, y = examples(21, 1.0)
-    model = SCW1().partial_fit(x[y < 2], y[y < 2])
-    assert model.partial_fit(x, y).covariance_kind_ == "full"
-    assert SCW1().fit(x, y).covariance_kind_ == "diagonal"
-    assert SCW1().partial_fit(x[:1], y[:1], classes=np.unique(y)).covariance_kind_ == "diagonal"
-    assert SCW1(shared_covariance=True).fit(x, y).covariance_kind_ == "full"
-
-
-# Long and hostile streams: ten features that are one number but for a little noise, unscaled.
-
-STREAMS = {
-    "scw1, scale 1e4, noise 1e-8": ("scw1", 1e4, 1e-8),
-    "scw1, scale 1e8, noise 1e-3": ("scw1", 1e8, 1e-3),
-    "arow, scale 1e8, noise 1e-3": ("arow", 1e8, 1e-3),
-}
-LONG = 60_000
-
-
-def hostile(scale, noise):
-    rng = np.random.default_rng(0)
-    common, own = rng.normal(size=LONG), rng.normal(size=(LONG, 10))
-    directions = rng.normal(size=(10, 3))
-    y = (common[:, None] * [-1, 0, 1] + own @ directions / np.linalg.norm(directions, axis=0)).argmax(axis=1)
-    wrong = rng.random(LONG) < 0.1
-    y[wrong] = rng.integers(0, 3, wrong.sum())
-    return scale * (common[:, None] + noise * own), y
-
-
-@pytest.mark.parametrize("name", STREAMS)
-@every_form
-@pytest.mark.parametrize("block", [1, 64])
-def test_hostile_streams_leave_sigma_positive_and_go_on_teaching(name, form, block, use_block):
-    use_block(block)
-    rule, scale, noise = STREAMS[name]
-    x, y = hostile(scale, noise)
-    learner = MultiLearner(rule, covariance="full", n_classes=3, **FORMS[form])
-    parts = [learner.learn(x[part], y[part]) for part in np.split(np.arange(LONG), 6)]
-    directions = np.random.default_rng(1).normal(size=(1000, 10))
-    directions[:500] -= directions[:500].mean(axis=1, keepdims=True)
-    assert (learner.margin_variances(x) > 0).all()
-    assert (learner.margin_variances(directions) > 0).all()
-    for matrix in sigmas(learner):
-        assert np.array_equal(matrix, matrix.T)
-        eigenvalues = np.linalg.eigvalsh(matrix)
-        # An eigenvalue below the rounding of the largest comes out with either sign; directions tell more.
-        assert eigenvalues[0] > -1e-15 * eigenvalues[-1]
-    assert np.isfinite(learner.gaussians.weights()).all()
-    mistakes = [part.mistakes / part.seen for part in parts]
-    assert mistakes[-1] < 0.6
-    assert mistakes[-1] <= mistakes[0] + 0.02
-    # Labels are often wrong, whatever has been learned: there is always a loss to learn from.
-    assert all(part.updates > 0.1 * part.seen for part in parts)
-
-
-@pytest.mark.parametrize("form", ["joint", "shared"])
-def test_blocks_are_as_exact_as_rows_where_sigma_is_nearly_singular(form, use_block):
-    x, y = hostile(1e8, 1e-3)
-    x, y = x[:2000], y[:2000]
-    use_block(1)
-    by_row, _ = taught("arow", form, x, in_order_of_appearance(y))
-    use_block(64)
-    blocks, _ = taught("arow", form, x, in_order_of_appearance(y))
-    assert blocks.counts == by_row.counts
-    np.testing.assert_allclose(blocks.margin_variances(x), by_row.margin_variances(x), rtol=1e-6)
-    assert_close(blocks.scores(x), by_row.scores(x), 1e-6)

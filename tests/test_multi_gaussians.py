@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from multi_examples import FORMS, every_form
 from scwlearn import MultiLearner
 from scwlearn.covariance.gaussian import NORM2, NORM2_PEAK
 from scwlearn.merging.features import arranged
@@ -10,9 +11,7 @@ from scwlearn.multiclass import Gaussians
 from scwlearn.multiclass.covariance import class_covariance
 
 COVARIANCES = ("identity", "diagonal", "diagonal-drop", "full")
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
 FEATURES = 11
-every_form = pytest.mark.parametrize("form", FORMS)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
 
 

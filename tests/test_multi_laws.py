@@ -10,14 +10,15 @@ from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from laws import FORMATS, learning_leaves_the_input_alone, spoiled, taught
+from multi_examples import FORMS, in_order_of_appearance, state
 from scwlearn.multiclass import MultiLearner
 from scwlearn.rules import all_rules
 
 pytestmark = pytest.mark.native
 
-LAWS = []
-FORMATS = (np.asarray, sparse.csr_array)
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
+# One of theirs holds as it is.
+LAWS = [learning_leaves_the_input_alone]
 COVARIANCES = ("identity", "diagonal", "diagonal-drop", "full")
 
 
@@ -33,26 +34,6 @@ def draw_examples(seed, rows, features, classes, density):
     x[np.arange(rows), rng.integers(0, features, rows)] += rng.uniform(0.5, 1.5, rows)
     labels = (x @ rng.normal(size=(features, classes)) + 0.3 * rng.normal(size=(rows, classes))).argmax(axis=1)
     return x, in_order_of_appearance(labels)
-
-
-def in_order_of_appearance(labels):
-    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[numbers]
-
-
-def taught(learner, *batches):
-    for x, y in batches:
-        learner.learn(x, y)
-    return learner
-
-
-def state(learner):
-    """Everything that a learner knows, bit for bit; the room for more classes is nothing it knows."""
-    gaussians = learner.gaussians
-    if gaussians is None:
-        return learner.n_classes, learner.counts
-    scalars = gaussians.scalars[: None if gaussians.joint else gaussians.classes]
-    return gaussians.weights().tobytes(), gaussians.variances().tobytes(), scalars.tobytes(), learner.counts
 
 
 def assert_alike(one, other, features=slice(None), classes=slice(None)):
@@ -234,21 +215,6 @@ def a_learner_with_other_parameters_shares_the_models(new, x, y):
     other.learn(x, y)
     assert learner.counts.seen == other.counts.seen == 2 * len(y)
     assert state(learner) == state(taught(new(), (x, y), (x, y)))
-
-
-@law
-def learning_leaves_the_input_alone(new, x, y):
-    rows, labels, csr = x.copy(), y.copy(), sparse.csr_array(x)
-    taught(new(), (rows, labels), (csr, labels))
-    assert np.array_equal(rows, x)
-    assert np.array_equal(labels, y)
-    assert np.array_equal(csr.toarray(), x)
-
-
-def spoiled(x, value):
-    x = x.copy()
-    x[-1, -1] = value
-    return x
 
 
 @law

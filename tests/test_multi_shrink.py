@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kernel_examples import as_they_come
+from multi_examples import FORMS
 from scwlearn import KernelMultiLearner, MultiLearner
 from scwlearn.covariance.growing import Growing
 from scwlearn.multiclass.full import FullClasses
@@ -16,7 +17,6 @@ from scwlearn.rules import HOLD, Rule, Step
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
 
 ROWS, WIDTH, CLASSES, PRIOR = 300, 6, 5, 0.5
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
 
 
 def shrinking(m, v):

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from multi_examples import FORMS, every_form
 from multi_reference import run
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
@@ -17,11 +18,9 @@ from scwlearn.rules import all_rules
 pytestmark = pytest.mark.native
 
 ROWS, FEATURES, CLASSES = 120, 7, 5
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
 COVARIANCES = ["diagonal", "diagonal-drop", "full"]
 
 every_rule = pytest.mark.parametrize("rule", list(GAUSSIAN_FORM))
-every_form = pytest.mark.parametrize("form", FORMS)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
 
 

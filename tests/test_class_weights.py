@@ -1,0 +1,91 @@
+"""What examples and classes weigh, in the estimators."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import scwlearn
+from class_examples import LINEAR, blobs, same_model
+from scwlearn import AROW, SCW1, KernelSCW1, Perceptron
+from scwlearn.data.class_weights import ClassWeights
+from scwlearn.data.labels import Classes
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_an_example_of_weight_zero_is_not_there(name):
+    x, y = blobs()
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
+    there = weights > 0
+    new = getattr(scwlearn, name)
+    without = new().partial_fit(x[there], y[there], sample_weight=weights[there])
+    same_model(new().partial_fit(x, y, sample_weight=weights), without)
+    nothing = copy.deepcopy(without).partial_fit(x, y + 100, sample_weight=np.zeros(len(y)))
+    same_model(nothing, without)
+
+
+def test_weights_of_classes_are_weights_of_their_examples():
+    x, y = blobs(3)
+    by_class = {0: 0.5, 2: 3.0}
+    weights = np.array([0.5, 1.0, 3.0])[y]
+    told = [KernelSCW1(class_weight=by_class).fit(x, y), KernelSCW1().fit(x, y, sample_weight=weights)]
+    np.testing.assert_array_equal(told[0].decision_function(x), told[1].decision_function(x))
+    assert (told[0].decision_function(x) != KernelSCW1().fit(x, y).decision_function(x)).any()
+    for new in (lambda **how: SCW1(covariance="diagonal", **how), lambda **how: Perceptron(**how)):
+        same_model(new(class_weight=by_class).fit(x, y), new().fit(x, y, sample_weight=weights))
+        both = new(class_weight=by_class).fit(x, y, sample_weight=np.full(len(y), 2.0))
+        same_model(both, new().fit(x, y, sample_weight=2 * weights))
+
+
+def test_balanced_classes_are_counted_as_they_come():
+    x, y = blobs(3)
+    seen, weights = np.zeros(3), []
+    for label in y:
+        seen[label] += 1
+        weights.append(seen.sum() / (np.count_nonzero(seen) * seen[label]))
+    expected = SCW1(covariance="diagonal").partial_fit(x, y, sample_weight=weights)
+    at_once = SCW1(covariance="diagonal", class_weight="balanced").partial_fit(x, y)
+    pieces = SCW1(covariance="diagonal", class_weight="balanced")
+    for start in range(0, len(y), 7):
+        pieces.partial_fit(x[start : start + 7], y[start : start + 7])
+    same_model(at_once, expected)
+    same_model(pieces, expected)
+
+
+def test_a_rare_class_is_found_more_often_where_classes_are_balanced():
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.03).astype(int)
+    x = rng.normal(size=(4000, 2)) + y[:, np.newaxis]
+    plain, balanced = (AROW(class_weight=weight).fit(x, y) for weight in (None, "balanced"))
+    assert (balanced.predict(x)[y == 1]).mean() > (plain.predict(x)[y == 1]).mean() + 0.2
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "error", "message"),
+    [
+        ("even", ValueError, "class_weight must be a dict of labels, 'balanced' or None, got 'even'"),
+        ([1.0, 2.0], TypeError, "class_weight must be a dict of labels"),
+        ({0: -1.0}, ValueError, r"the values of class_weight\[0\] = -1.0"),
+        ({0: "much"}, TypeError, "the values of class_weight must hold numbers"),
+    ],
+)
+def test_bad_weights_of_classes_are_refused(class_weight, error, message):
+    x, y = blobs(2)
+    with pytest.raises(error, match=message):
+        SCW1(class_weight=class_weight).fit(x, y)
+
+
+def test_nothing_is_counted_where_no_weight_follows_from_it():
+    weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
+    assert weights.tolist() == [2.0, 1.0]
+    assert len(seen) == 0
+
+
+def test_a_class_that_weighs_nothing_is_not_learned():
+    x, y = blobs(3)
+    model = SCW1(class_weight={2: 0.0}).fit(x, y)
+    assert model.n_seen_ == (y != 2).sum()
+    assert model.classes_.tolist() == [0, 1, 2]
+    come = SCW1(covariance="diagonal", class_weight={2: 0.0}).partial_fit(x, y)
+    two = SCW1(covariance="diagonal").partial_fit(x[y != 2], y[y != 2])
+    same_model(come, two)

@@ -1,0 +1,65 @@
+"""The probabilities that the estimators give."""
+
+import numpy as np
+import pytest
+
+import scwlearn
+from class_examples import LINEAR, blobs
+from scwlearn import AROW, PA1, SCW1
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_probabilities_sum_to_one_and_agree_with_what_is_predicted(name, multi_class, digits):
+    x, y = digits
+    for classes in (2, 10):
+        some = y < classes
+        model = getattr(scwlearn, name)(multi_class=multi_class).fit(x[some][:900], y[some][:900])
+        chances = model.predict_proba(x[some])
+        assert chances.shape == (some.sum(), classes)
+        assert ((chances > 0) & (chances < 1)).all()
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+        assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(x[some]))
+        np.testing.assert_allclose(model.predict_log_proba(x[some]), np.log(chances))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_those_of_the_rows_one_by_one(classes):
+    x, y = blobs(classes)
+    batch, rows = SCW1(covariance="diagonal").partial_fit(x, y), SCW1(covariance="diagonal")
+    for i in range(len(y)):
+        rows.partial_fit(x[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(batch.predict_proba(x), rows.predict_proba(x), rtol=1e-12)
+
+
+def test_probabilities_are_how_often_it_is_so():
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(3, 5))
+    x = rng.normal(size=(20_000, 5))
+    logits = x @ weights.T
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (chances.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    for estimator, off in ((AROW(), 0.06), (AROW(covariance="diagonal", multi_class="ovr"), 0.06), (PA1(C=0.01), 0.1)):
+        model = estimator.fit(x[:15_000], y[:15_000])
+        given = model.predict_proba(x[15_000:])
+        for label in range(3):
+            for low in (0.2, 0.5):
+                some = (given[:, label] > low) & (given[:, label] < low + 0.3)
+                assert (y[15_000:][some] == label).mean() == pytest.approx(given[some, label].mean(), abs=off)
+
+
+def test_probabilities_do_not_follow_the_weights_of_classes():
+    rng = np.random.default_rng(0)
+    y = (rng.random(20_000) < 0.1).astype(int)
+    x = rng.normal(size=(20_000, 2)) + y[:, np.newaxis]
+    for class_weight in (None, "balanced"):
+        model = AROW(class_weight=class_weight).fit(x, y)
+        assert model.predict_proba(x)[:, 1].mean() == pytest.approx(0.1, abs=0.05 if class_weight else 0.02)
+
+
+def test_labels_that_came_in_any_order_have_their_own_column():
+    x, y = blobs(3)
+    names = np.array(["b", "c", "a"])[y]
+    model = SCW1(covariance="diagonal").partial_fit(x, names)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_proba(x)[names == "a", 0].mean() > 0.5 > model.predict_proba(x)[names == "b", 0].mean()

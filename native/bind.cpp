@@ -305,11 +305,13 @@ NB_MODULE(_native, module) {
     bind_vocabulary(module);
     bind_one(module);
     bind_libsvm(module);
+    bind_vw(module);
     bind_many(module);
     bind_kernel(module);
     bind_multi(module);
     bind_calibration(module);
     bind_scaling(module);
+    bind_placing(module);
 }
 
 }  // namespace scwlearn

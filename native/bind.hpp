@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,19 @@ using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
 using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
+using Vector = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;  // made here
 
 inline void require(bool met, const char* what) {
     if (!met) throw nb::value_error(what);
+}
+
+// Hands memory over to NumPy.
+template <class T>
+Vector vector_of(std::unique_ptr<T[]> memory, std::int64_t size) {
+    T* const data = memory.get();
+    const nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });
+    static_cast<void>(memory.release());
+    return Vector(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(data, {static_cast<std::size_t>(size)}, owner));
 }
 
 // A rule with its constants: one that the build spelled, or a Python function.
@@ -92,10 +103,12 @@ const MultiBlockLoops& multi_block_loops_in_use();
 void bind_vocabulary(nb::module_& module);
 void bind_one(nb::module_& module);
 void bind_libsvm(nb::module_& module);
+void bind_vw(nb::module_& module);
 void bind_many(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_multi(nb::module_& module);
 void bind_calibration(nb::module_& module);
 void bind_scaling(nb::module_& module);
+void bind_placing(nb::module_& module);
 
 }  // namespace scwlearn

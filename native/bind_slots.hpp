@@ -1,6 +1,7 @@
 // Names hashed into a fixed number of slots, each with the name that was met there most.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -51,15 +52,16 @@ public:
 
     // Whoever holds a slot loses a vote to each other name that is met there, and the slot when he has none left: a
     // name that is met more often than all others together holds it in the end. Names of one hash are one name here.
-    void vote(std::uint32_t hash, const Name& name) noexcept {
+    void vote(std::uint32_t hash, const Name& name, std::int64_t times = 1) noexcept {
         Owner& owner = owners_[static_cast<std::size_t>(slot(hash))];
         if (owner.name.is_valid() && owner.hash == hash) {
-            owner.votes += owner.votes < kMostVotes;
+            owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(owner.votes + times, kMostVotes)) & kMostVotes;
             return;
         }
+        if (times <= 0) return;
         owner.shared = owner.name.is_valid();
-        if (owner.votes > 0) {
-            --owner.votes;
+        if (owner.votes >= times) {
+            owner.votes = static_cast<std::uint32_t>(owner.votes - times) & kMostVotes;
             return;
         }
         nb::object taking = name.object();
@@ -69,7 +71,7 @@ public:
         }
         owner.name = std::move(taking);
         owner.hash = hash;
-        owner.votes = 1;
+        owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(times - owner.votes, kMostVotes)) & kMostVotes;
     }
 
     // To be called before the first vote.

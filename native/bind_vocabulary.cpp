@@ -81,6 +81,59 @@ void Vocabulary::Adding::keep() noexcept {
     for (const Example::Vote& vote : example_.votes) vocabulary_.slots_.vote(vote.hash, {vote.key, vote.word});
 }
 
+void Vocabulary::check_names(const nb::list& names) const {
+    PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
+    for (const nb::handle name : names) {
+        if (type == nullptr) type = Py_TYPE(name.ptr());
+        const bool plain = PyUnicode_CheckExact(name.ptr()) || PyLong_CheckExact(name.ptr());
+        if (!plain || Py_TYPE(name.ptr()) != type)
+            refuse(PyExc_TypeError, "%U; names are strings, or whole numbers, and all of one type",
+                   checked(PyUnicode_FromFormat("got the name %R", name.ptr())));
+    }
+}
+
+std::vector<std::int64_t> Vocabulary::find(const nb::list& names, bool learns) {
+    check_names(names);
+    std::vector<std::int64_t> features;
+    features.reserve(names.size());
+    nb::dict coming;
+    for (const nb::handle name : names) {
+        std::int64_t feature = hashed() ? slots_.slot(slots_.hash({name, {}})) : names_.find({name, {}});
+        if (feature < 0 && learns) {
+            // One that comes twice is one feature, as it will be when it is known.
+            const nb::int_ next(count() + static_cast<std::int64_t>(coming.size()));
+            PyObject* const known = PyDict_SetDefault(coming.ptr(), name.ptr(), next.ptr());
+            if (known == nullptr) nb::raise_python_error();
+            feature = nb::cast<std::int64_t>(nb::handle(known));
+        }
+        features.push_back(feature);
+    }
+    return features;
+}
+
+std::vector<double> Vocabulary::signs(const nb::list& names) {
+    check_names(names);
+    std::vector<double> signs;
+    signs.reserve(names.size());
+    for (const nb::handle name : names) signs.push_back(Slots::sign(slots_.hash({name, {}})));
+    return signs;
+}
+
+void Vocabulary::add(const nb::list& names, const Features& counts) {
+    check_names(names);
+    require(counts.size() == names.size(), "one count for each name");
+    for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "a count is negative");
+    if (hashed()) slots_.prepare();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const nb::handle name = names[i];
+        if (hashed())
+            slots_.vote(slots_.hash({name, {}}), {name, {}}, counts(i));
+        else if (names_.find({name, {}}) < 0)
+            names_.add(name, nb::int_(count()));
+    }
+    if (!key_type_.is_valid() && names.size() > 0) key_type_ = nb::borrow(names[0].type());
+}
+
 std::unique_ptr<Vocabulary> Vocabulary::kept(const Features& features) const {
     require(!hashed(), "slots are not dropped");
     std::vector<nb::object> names(static_cast<std::size_t>(count()));
@@ -197,6 +250,15 @@ void bind_vocabulary(nb::module_& module) {
         .def("read", &read_one, "x"_a, nb::sig("def read(self, x: dict) -> tuple[list[int], list[float], list]"),
              "The features of an example, their values, and the names among them that are new. Changes nothing.")
         .def("check", &Vocabulary::check, "rows"_a, "Raise what there is to say against the examples; nothing changes.")
+        .def("find", &Vocabulary::find, "names"_a, "learns"_a,
+             nb::sig("def find(self, names: list, learns: bool) -> list[int]"),
+             "The feature of each name: of one that is not known the next that is free if it is to be learned from, "
+             "else -1. Changes nothing.")
+        .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),
+             "With which sign each name counts that is hashed.")
+        .def("add", &Vocabulary::add, "names"_a, "counts"_a,
+             nb::sig("def add(self, names: list, counts: NDArray[numpy.int64]) -> None"),
+             "Make names known, each of which was met so often.")
         .def("kept", &Vocabulary::kept, "features"_a, "A vocabulary with these features only, in this order.")
         .def("united", &Vocabulary::united, "other"_a,
              "A vocabulary with the names of the other behind those of this one, perhaps more than max_features.")

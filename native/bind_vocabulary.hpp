@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "bind_example.hpp"
 #include "bind_names.hpp"
@@ -56,6 +57,14 @@ public:
     // Looks for faults in the dicts of a list. Their keys are of one type.
     void check(const nb::tuple& rows);
 
+    // Which feature each name is: of one that is not known, the next one that is free (`learns`), or -1. For slots,
+    // where it belongs.
+    std::vector<std::int64_t> find(const nb::list& names, bool learns);
+    // With which sign each name counts; they are hashed.
+    std::vector<double> signs(const nb::list& names);
+    // Makes names known, each of which was met so often.
+    void add(const nb::list& names, const Features& counts);
+
     // One with these features only, in this order.
     std::unique_ptr<Vocabulary> kept(const Features& features) const;
 
@@ -79,6 +88,9 @@ public:
 private:
     template <Purpose kPurpose>
     class Reader;
+
+    // The names of a batch are plain, and of the type of those known.
+    void check_names(const nb::list& names) const;
 
     std::optional<std::int64_t> most_;
     nb::object key_type_;  // null before the first key

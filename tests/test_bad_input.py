@@ -6,7 +6,7 @@ from scipy import sparse
 
 import scwlearn
 from helpers import state
-from scwlearn import SCW1, memory
+from scwlearn import SCW1, Learner, MultiLearner, memory
 from scwlearn.covariance.full import Full
 from scwlearn.covariance.gaussian import ROUNDS
 from scwlearn.rules import all_rules
@@ -136,6 +136,18 @@ def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_
     with pytest.raises(ValueError, match=r"covariance='full' with 10000001 weights needs 1.49e\+06 GiB.*\"diagonal\""):
         SCW1(covariance="full").fit(wide, Y)
     assert SCW1().fit(wide, Y).covariance_kind_ == "diagonal"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("width", [2**40, 2**63 - 1])
+def test_widths_that_no_memory_has_room_for_change_nothing(width, shared):
+    two, several = Learner("arow", covariance="full"), MultiLearner("arow", covariance="full", shared_covariance=shared)
+    two.learn([[1.0, 2.0]], [1])
+    several.learn([[1.0, 2.0]], [0])
+    for learner in (two, several):
+        with pytest.raises(ValueError, match=rf"^covariance='full' with {width} weights .*needs .* GiB of memory"):
+            learner.widen(width)
+        assert learner.n_features == 2
 
 
 @pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array])

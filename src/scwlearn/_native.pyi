@@ -103,6 +103,17 @@ class Vocabulary:
     def check(self, rows: tuple) -> None:
         """Raise what there is to say against the examples; nothing changes."""
 
+    def find(self, names: list, learns: bool) -> list[int]:
+        """
+        The feature of each name: of one that is not known the next that is free if it is to be learned from, else -1. Changes nothing.
+        """
+
+    def signs(self, names: list) -> list[float]:
+        """With which sign each name counts that is hashed."""
+
+    def add(self, names: list, counts: NDArray[numpy.int64]) -> None:
+        """Make names known, each of which was met so often."""
+
     def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:
         """A vocabulary with these features only, in this order."""
 
@@ -162,9 +173,19 @@ class OneByOne:
         Learn from dicts that have been checked, from the first one given on, and write their scores before and x'Sigma x; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
         """
 
-def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[str, int, int, bytes]]:
+def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
     """
-    The examples in a text of whole lines: labels, values, indices and offsets; how many lines and columns there are; the first fault, its line and column, counted from 1, and what was found there.
+    The examples in a text of whole lines: labels, values, indices, offsets and the line of each; how many lines and columns there are; how many lines have a fault, and what the first of them is: its kind, its line and column, counted from 1, and what was found there. Unless faults are skipped, it ends with the first.
+    """
+
+def parse_vw(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], word_labels: bool, labels_optional: bool, skip_faults: bool, most_found: int, ignored: Sequence[str]) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], Annotated[NDArray, dict(shape=(None,), order='C')] | None, list | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[int, list[tuple[str, int, int, bytes]]]]:
+    """
+    The examples in a text of whole lines: values, columns, offsets and the names of the columns; labels, which words they are, and all words; weights and tags, or None; the line of each; how many lines there are; how many have a fault, and what the first of them is, as parse_libsvm tells it.
+    """
+
+def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool | None:
+    """
+    Whether the first label in a text of whole lines is a word; None where there is no label.
     """
 
 class Together:
@@ -351,3 +372,8 @@ def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', devic
 
 def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Write the values of a scanned batch scaled; the states stay."""
+
+def place_rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], signs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
+    """
+    Compressed sparse rows by the features that their columns are, in order: values, indices, offsets. A feature outside the width says nothing; values of one feature are added up.
+    """

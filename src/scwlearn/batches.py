@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from scwlearn.called import OwnRule, is_spelled
 from scwlearn.data.rows import Block, Rows, UnsortedError
@@ -181,7 +180,9 @@ def with_constant(block: Block, intercept: bool) -> Any:
     ones = np.ones((block.count, 1))
     if block.indices is None:
         return np.hstack([x, ones])
-    return sparse.hstack([x, ones], format="csr")
+    from scipy.sparse import hstack
+
+    return hstack([x, ones], format="csr")
 
 
 def occurrences(rows: Rows, intercept: bool) -> NDArray[np.intp]:

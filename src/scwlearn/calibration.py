@@ -16,6 +16,13 @@ from scwlearn.rules import Parameter
 
 Array = NDArray[np.float64]
 
+# As in native/curve.hpp, which lays the state out: how rows fade, the sizes of the two signals, where they are cut off.
+_LIMITS = slice(8, 10)
+# Behind the sums of the parabola, before the knots.
+_SLOPES = slice(15, 17)
+#: The curve is corrected at so many logits, so far apart, those in the middle being 0.
+KNOTS, KNOT_STEP = 33, 0.5
+
 WINDOW = Parameter("window", 30_000.0, "Older rows fade as if the stream were never longer than this.", low=1.0)
 
 
@@ -37,6 +44,11 @@ class _Curve(ABC):
     def rows(self) -> int:
         """How many rows it has learned from."""
         return int(self.state[1])
+
+    @property
+    def limits(self) -> Array:
+        """Where the two signals of a score are cut off."""
+        return self.state[_LIMITS].copy()
 
     def copy(self) -> Self:
         """Another that has learned the same."""
@@ -121,6 +133,11 @@ class Calibration(_Curve):
         """The slopes a and b and the constant c, as they are now."""
         return _native.calibration_line(self.state)
 
+    @property
+    def shifts(self) -> Array:
+        """By how much the line is corrected at each knot."""
+        return self.state[-KNOTS:].copy()
+
     def mirrored(self) -> Self:
         """The same for labels, and so scores, of the other sign."""
         other = copy(self)
@@ -198,6 +215,16 @@ class ClassCalibration(_Curve):
     def constants(self) -> Array:
         """The constant c of each class, as it is now."""
         return self._own()[:, -1].copy()
+
+    @property
+    def slopes(self) -> Array:
+        """The slopes a and b, as they are now."""
+        return self.state[_SLOPES].copy()
+
+    @property
+    def shifts(self) -> Array:
+        """By how much log-odds are corrected at each knot."""
+        return self.state[_native.CLASS_CALIBRATION - KNOTS : _native.CLASS_CALIBRATION].copy()
 
     def add_classes(self, count: int) -> None:
         """More classes, after the known ones, of which nothing has been seen."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.calibration import Calibration, ClassCalibration
 from scwlearn.data.class_weights import ClassWeights
+from scwlearn.data.examples import NamedRows
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows
 from scwlearn.data.weights import check_weights, rows_that_weigh
@@ -59,11 +60,25 @@ class Recipe:
 #: Dicts of named features.
 Examples = tuple[dict[Any, Any], ...]
 
+#: Who is told what examples looked like.
+Watch = Callable[["Look"], None]
+
+
+class Look(NamedTuple):
+    """What examples looked like before they were learned from."""
+
+    #: What was known of curves and classes before them; its learner may have learned from them.
+    known: Known
+    #: Of each example: its class, its score (of several classes the scores of all), and the variance of the largest.
+    numbers: NDArray[np.int32]
+    scores: Array
+    variances: Array
+
 
 class Told(NamedTuple):
     """Rows with their class numbers and what they weigh, and the order to take them in."""
 
-    rows: Rows | Examples
+    rows: Rows | NamedRows | Examples
     numbers: NDArray[np.int32]
     weights: Array | None
     order: ArrayLike | None
@@ -71,6 +86,7 @@ class Told(NamedTuple):
     places: NDArray[np.intp]
     #: What the rows weigh but for their classes.
     sample_weights: Array | None
+    watch: Watch | None = None
 
 
 class ClassLearner:
@@ -106,6 +122,11 @@ class ClassLearner:
     def is_binary(self) -> bool:
         """Whether there are two classes at most."""
         return self.now.is_binary
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a model: it has learned from an example, or was given its weights."""
+        return self.learner.n_features is not None
 
     @property
     def agrees(self) -> bool:
@@ -149,16 +170,34 @@ class ClassLearner:
             learner.add_classes(added)
             calibration.add_classes(added)
         elif self.is_binary and len(classes) > 2:
-            learner = self.recipe.from_binary(learner) if self.counts.seen > 0 else self.recipe.several(2)
+            learner = self.recipe.from_binary(learner) if self.has_begun else self.recipe.several(2)
             learner.add_classes(len(classes) - 2)
             calibration = ClassCalibration.from_two(calibration, len(classes))
         self.now = Known(learner, calibration, classes)
 
     def learn(
-        self, x: Any, y: NDArray[Any], *, order: ArrayLike | None = None, weights: ArrayLike | None = None
+        self,
+        x: Any,
+        y: NDArray[Any],
+        *,
+        order: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        watch: Watch | None = None,
     ) -> Counts:
-        """Learn from each row in turn, in their order or the one given; what happened on the way. All or nothing."""
-        return self._learn(as_rows(x, check=False), y, order, check_weights(weights, len(y), name="sample_weight"))
+        """Learn from each row in turn, in their order or the one given; what happened on the way. All or nothing.
+
+        `watch` is told what the rows looked like before, once they have been learned from.
+        """
+        rows: Rows | NamedRows | Examples = x if isinstance(x, NamedRows) else as_rows(x, check=False)
+        weighed = check_weights(weights, len(y), name="sample_weight")
+        if isinstance(rows, NamedRows) and self.learner.max_features is not None and self.learner.overflow == "drop":
+            # Which features stay is decided example by example, in the order in which they stand.
+            if order is not None:
+                places = row_numbers(order, len(rows))
+                rows, y, order = rows.chosen(places), y[places], None
+                weighed = None if weighed is None else weighed[places]
+            rows = tuple(rows.dicts())
+        return self._learn(rows, y, order, weighed, watch)
 
     def learn_many(
         self, examples: Iterable[dict[Any, Any]], y: NDArray[Any], weights: ArrayLike | None = None
@@ -172,7 +211,14 @@ class ClassLearner:
             raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(y)}")
         return self._learn(rows, y, None, check_weights(weights, len(y), name="w"))
 
-    def _learn(self, rows: Rows | Examples, y: NDArray[Any], order: ArrayLike | None, weighed: Array | None) -> Counts:
+    def _learn(
+        self,
+        rows: Rows | NamedRows | Examples,
+        y: NDArray[Any],
+        order: ArrayLike | None,
+        weighed: Array | None,
+        watch: Watch | None = None,
+    ) -> Counts:
         places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
         places = rows_that_weigh(places, weighed)
         places = places[self.class_weights.leave(y[places])]
@@ -186,7 +232,7 @@ class ClassLearner:
             by_class = _spread(by_class, places, len(rows))
             weighed = by_class if weighed is None else by_class * weighed
         before = self.counts
-        batch = Told(rows, numbers, weighed, order, places, counted)
+        batch = Told(rows, numbers, weighed, order, places, counted, watch)
         if self.is_binary and len(classes) > 2:
             self.now = self._with_third_class(batch, classes)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
@@ -211,19 +257,19 @@ class ClassLearner:
         weights = np.ones(len(batch.rows)) if batch.weights is None else batch.weights
         before, after = weights.copy(), weights.copy()
         before[batch.places[third:]], after[batch.places[:third]] = 0.0, 0.0
-        binary, curve = copy(self.learner), copy(self.calibration)
-        _teach_two(binary, curve, batch._replace(weights=before, places=batch.places[:third]))
-        several, calibration = self.recipe.from_binary(binary), ClassCalibration.from_two(curve)
-        _teach_several(several, calibration, batch._replace(weights=after, places=batch.places[third:]), len(classes))
-        return Known(several, calibration, classes)
+        two = Known(copy(self.learner), copy(self.calibration), classes.first(2))
+        _taught(two, batch._replace(weights=before, places=batch.places[:third]))
+        several = Known(self.recipe.from_binary(two.learner), ClassCalibration.from_two(two.calibration), classes)
+        return _taught(several, batch._replace(weights=after, places=batch.places[third:]))
 
     def scores(self, x: Any) -> Array:
         """The scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
 
         With two, the score is that of the second label against the first.
         """
-        scores = self.now.by_label(self.learner.scores(x).T)
-        return scores[0] if self.is_binary else scores.T
+        now = self.now
+        scores = now.by_label(now.learner.scores(x).T)
+        return scores[0] if now.is_binary else scores.T
 
     def predict(self, x: Any) -> NDArray[Any]:
         """The label of each row; of equal scores the class that was known first wins, of two the second."""
@@ -233,7 +279,7 @@ class ClassLearner:
 
     def probabilities(self, x: Any) -> Array:
         """The probability of each class, in the order of their labels: (rows, classes)."""
-        now, rows = self.now, as_rows(x, check=False)
+        now, rows = self.now, x if isinstance(x, NamedRows) else as_rows(x, check=False)
         scores, variances = now.learner.looks(rows)
         if not now.is_binary:
             variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
@@ -241,8 +287,22 @@ class ClassLearner:
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x of each row, and for more than two classes of each class, in the order of their labels."""
-        variances: Array = self.learner.margin_variances(x)
-        return variances if self.is_binary else variances[:, self.classes.order]
+        now = self.now
+        variances: Array = now.learner.margin_variances(x)
+        return variances if now.is_binary else variances[:, now.classes.order]
+
+    def widen(self, n_features: int) -> int:
+        """Make room for so many numbered features, unless there is more; how many there are."""
+        known: int | None = self.learner.n_features
+        if known is None:
+            return n_features
+        if n_features > known:
+            self.learner.widen(n_features)
+        return max(known, n_features)
+
+    def nonzero(self) -> int:
+        """How many weights are not zero."""
+        return 0 if self.learner.model is None else self._models.nonzero()
 
     def feature_scales(self, count: int) -> Array:
         """What the first so many features are divided by before they meet their weights."""
@@ -281,54 +341,56 @@ class ClassLearner:
 
 def _taught(known: Known, batch: Told) -> Known:
     """The same once it has learned from a batch, or from the dicts before Ctrl-C."""
-    if known.is_binary:
-        _teach_two(known.learner, known.calibration, batch)
-    else:
-        _teach_several(known.learner, known.calibration, batch, len(known.classes))
+    teach = _teach_two if known.is_binary else _teach_several
+    teach(known, batch)
     return known
 
 
-def _teach_two(learner: Any, calibration: Calibration, batch: Told) -> None:
+def _teach_two(known: Known, batch: Told) -> None:
     signs = np.where(batch.numbers == 0, -1, 1).astype(np.int8)
     if isinstance(batch.rows, tuple):
-        _teach_dicts(learner, calibration, batch, signs, np.empty(len(batch.rows)))
+        _teach_dicts(known, batch, signs, np.empty(len(batch.rows)))
         return
-    trace = learner.trace(batch.rows, signs, order=batch.order, weights=batch.weights)
-    _calibrate(calibration, trace.score, trace.variance, signs, batch, batch.places)
+    trace = known.learner.trace(batch.rows, signs, order=batch.order, weights=batch.weights)
+    _calibrate(known, trace.score, trace.variance, signs, batch, batch.places)
 
 
-def _teach_several(learner: Any, calibration: ClassCalibration, batch: Told, count: int) -> None:
+def _teach_several(known: Known, batch: Told) -> None:
+    count, calibration = len(known.classes), known.calibration
     scores = np.empty((len(batch.rows), count))
     calibration.add_classes(count - calibration.n_classes)
     if isinstance(batch.rows, tuple):
-        _teach_dicts(learner, calibration, batch, batch.numbers, scores)
+        _teach_dicts(known, batch, batch.numbers, scores)
         return
     variances = np.empty(len(batch.rows))
     out = {"scores_out": scores, "variances_out": variances}
-    learner.learn(batch.rows, batch.numbers, order=batch.order, weights=batch.weights, **out)
-    _calibrate(calibration, scores[batch.places], variances[batch.places], batch.numbers, batch, batch.places)
+    known.learner.learn(batch.rows, batch.numbers, order=batch.order, weights=batch.weights, **out)
+    _calibrate(known, scores[batch.places], variances[batch.places], batch.numbers, batch, batch.places)
 
 
-def _teach_dicts(learner: Any, calibration: Any, batch: Told, labels: NDArray[Any], scores: Array) -> None:
+def _teach_dicts(known: Known, batch: Told, labels: NDArray[Any], scores: Array) -> None:
+    learner = known.learner
     before, variances = learner.counts.seen, np.empty(len(batch.rows))
     weights = check_weights(batch.weights, len(batch.rows), name="w")
     try:
         learner.learn_into(batch.rows, labels, weights, scores, variances)
     finally:
         done = batch.places[: learner.counts.seen - before]
-        _calibrate(calibration, scores[done], variances[done], labels, batch, done)
+        _calibrate(known, scores[done], variances[done], labels, batch, done)
 
 
 def _calibrate(
-    calibration: Any, scores: Array, variances: Array, labels: NDArray[Any], batch: Told, places: NDArray[np.intp]
+    known: Known, scores: Array, variances: Array, labels: NDArray[Any], batch: Told, places: NDArray[np.intp]
 ) -> None:
-    """Teach a curve what the rows at these places looked like, unless they are beyond what numbers hold."""
+    """Teach the curve what the rows at these places looked like, unless they are beyond what numbers hold."""
+    if batch.watch is not None:
+        batch.watch(Look(known, batch.numbers[places], scores, variances))
     weights = None if batch.sample_weights is None else batch.sample_weights[places]
     # A class that is not known yet has a score of -infinity.
     sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
     if not sound.all():
         weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
-    calibration.learn(scores, variances, labels[places], weights)
+    known.calibration.learn(scores, variances, labels[places], weights)
 
 
 def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:

@@ -11,9 +11,9 @@ from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]
 
-# What is predicted is likelier than all else at least by this factor, so that rounding does not make it a tie.
-_MORE = 1 + 1e-12
-BARELY = 0.5 * _MORE
+#: What is predicted is likelier than all else at least by this factor, so that rounding does not make it a tie.
+MORE = 1 + 1e-12
+BARELY = 0.5 * MORE
 
 
 class Known(NamedTuple):
@@ -79,7 +79,7 @@ class Known(NamedTuple):
 
 def _with_likeliest(probabilities: Array, top: NDArray[np.intp]) -> Array:
     """The probabilities with that of the class at the top larger than any other."""
-    likeliest = probabilities.max(axis=1, keepdims=True) * _MORE
+    likeliest = probabilities.max(axis=1, keepdims=True) * MORE
     others = np.count_nonzero(probabilities >= np.take_along_axis(probabilities, top, axis=1), axis=1) > 1
     lifted = probabilities[others]
     np.put_along_axis(lifted, top[others], likeliest[others], axis=1)

@@ -91,13 +91,14 @@ class Learner(LinearLearner[Gaussian, float]):
         What the weight of an example means its rule says (docs/weights.md); a row of weight 0 is left out.
         All or nothing: after an error everything is as it was. (Ctrl-C in a batch of a few rows may come after them.)
         """
-        return self._learn(x, y, order, weights, None)
+        with self._rows_to_learn(x, weights) as rows:
+            return self._learn(rows, y, order, weights, None)
 
     def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
         """Learn as `learn` does; what each round looked like."""
-        rows = self._rows(x)
-        lines = np.zeros((len(rows), len(Trace._fields)))
-        rounds = self._learn(rows, y, order, weights, lines).seen
+        with self._rows_to_learn(x, weights) as rows:
+            lines = np.zeros((len(rows), len(Trace._fields)))
+            rounds = self._learn(rows, y, order, weights, lines).seen
         return Trace(*lines[:rounds].T)
 
     def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
@@ -127,9 +128,8 @@ class Learner(LinearLearner[Gaussian, float]):
         return self.counts - before
 
     def _learn(
-        self, x: Any, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
+        self, rows: Rows, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
     ) -> Counts:
-        rows = self._rows(x)
         batch = Batch.of(rows, check_signs(y, len(rows)), order, weights)
         if len(rows) and not len(batch.rows):
             return Counts()
@@ -211,7 +211,7 @@ class Learner(LinearLearner[Gaussian, float]):
 
     def _learn_first(self, vector: Array, y: float, w: float) -> float:
         # Checked as a batch is.
-        self._learn(vector[np.newaxis], [y], None, [w], None)
+        self.learn(vector[np.newaxis], [y], weights=[w])
         return 0.0
 
     def _with_class(self, model: Gaussian, y: float) -> Gaussian:

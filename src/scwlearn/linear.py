@@ -10,17 +10,21 @@ from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from scwlearn._native import Vocabulary
 from scwlearn.batches import Batch, by_block, with_constant
 from scwlearn.called import OwnRule, checked_rule, is_spelled
 from scwlearn.checks import flag, one_of
 from scwlearn.covariance import COVARIANCES
+from scwlearn.data.examples import NamedRows
 from scwlearn.data.rows import Rows, as_rows
-from scwlearn.named import Array, checked_bound
+from scwlearn.data.weights import check_weights
+from scwlearn.named import Array, checked_bound, room_for
 from scwlearn.rounds import INITIAL_VARIANCE, Counts, check_floor
 from scwlearn.rules import Rule
 from scwlearn.scaling import RunningScale
-from scwlearn.single import NOTHING_HELD, Answer, Model, SingleExamples
+from scwlearn.single import HOLDING, NOTHING_HELD, Answer, Model, SingleExamples
 
 
 class LinearLearner(SingleExamples[Model, Answer]):
@@ -58,16 +62,19 @@ class LinearLearner(SingleExamples[Model, Answer]):
 
     def scores(self, x: Any) -> Array:
         """mu.x of each row, or W x: (rows,) or (rows, classes)."""
-        return self._scores(self._as_seen(x))
+        still = self._still(x)
+        return still._scores(still._as_seen(x))
 
     def margin_variances(self, x: Any) -> Array:
         """x'Sigma x of each row, and of each class where there are several: how unsure a score is."""
-        return self._variances(self._as_seen(x))
+        still = self._still(x)
+        return still._variances(still._as_seen(x))
 
     def looks(self, x: Any) -> tuple[Array, Array]:
         """What `scores` and `margin_variances` give, for rows that are scaled once."""
-        rows = self._as_seen(x)
-        return self._scores(rows), self._variances(rows)
+        still = self._still(x)
+        rows = still._as_seen(x)
+        return still._scores(rows), still._variances(rows)
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """A learner on the same model, in the same memory, with other values of the rule's parameters.
@@ -109,7 +116,53 @@ class LinearLearner(SingleExamples[Model, Answer]):
         other.__dict__.update(self.__getstate__())
         return other
 
+    def _still(self, x: Any) -> Self:
+        """What does not change its shape while rows with names are scored, though another thread learns new ones."""
+        if not isinstance(x, NamedRows):
+            return self
+        with HOLDING:
+            return self._twin()
+
+    @contextmanager
+    def _rows_to_learn(self, x: Any, weights: ArrayLike | None) -> Iterator[Rows]:
+        """Rows in the model's columns.
+
+        Names that are new are known once these rows have been learned from. One that says nothing in any row that
+        weighs something stays unknown, as it does where dicts are learned from.
+        """
+        if not isinstance(x, NamedRows):
+            yield self._rows(x)
+            return
+        if self.max_features is not None and self.overflow == "drop":
+            raise ValueError("features that are dropped for others are learned from dicts: learn_many takes them")
+        self._check_kind(named=True)
+        seen = self.counts.seen
+        with self._way_back():
+            one = self._begin_with(len(x.names)) if self.model is None else self._hold(named=True)
+            vocabulary, width = one.vocabulary, self._fitted().size - self.intercept
+            counts = x.occurrences(check_weights(weights, len(x)))
+            said = np.flatnonzero(counts)
+            names = [x.names[i] for i in said.tolist()]
+            features = np.full(len(x.names), -1)
+            features[said] = vocabulary.find(names, True)
+            room = room_for(int(features.max(initial=0)) + 1, width)
+            if room > width:
+                scale = self.running_scale
+                wider = None if scale is None else scale.arranged(np.arange(width), room)
+                self._go_on_with(self._widened(self._fitted(), room - width), vocabulary, wider)
+            try:
+                yield x.in_columns(features, _signs(vocabulary, x.names), room)
+            finally:
+                if self.counts.seen > seen:
+                    vocabulary.add(names, counts[said])
+
     def _rows(self, x: Any) -> Rows:
+        if isinstance(x, NamedRows):
+            model, vocabulary, _ = self.at_once()
+            if vocabulary is None:
+                raise ValueError("this learner has learned from features without names; go on with such examples")
+            features = vocabulary.find(x.names, False)
+            return x.in_columns(features, _signs(vocabulary, x.names), model.size - self.intercept)
         rows = as_rows(x, check=False)
         self._check_kind(named=False)
         if self.model is not None and rows.width != self.n_features:
@@ -158,3 +211,8 @@ class LinearLearner(SingleExamples[Model, Answer]):
         except BaseException:
             scale.become(before)
             raise
+
+
+def _signs(vocabulary: Vocabulary, names: list[Any]) -> list[float] | None:
+    """With which sign each of these names counts; None: all alike."""
+    return vocabulary.signs(names) if vocabulary.hashed else None

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from scwlearn.checks import flag
-from scwlearn.classes import SEVERAL, Recipe
+from scwlearn.classes import Recipe
 from scwlearn.classifiers import OnlineClassifier, make_class
 from scwlearn.data.rows import Rows
 from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores
-from scwlearn.learner import Learner
-from scwlearn.multiclass import MultiLearner
+from scwlearn.linear_recipe import linear_recipe
 from scwlearn.rules import Rule
 from scwlearn.signatures import docstring, settings
 
@@ -97,11 +95,9 @@ class LinearClassifier(OnlineClassifier):
         return None
 
     def _recipe(self, rows: Rows) -> Recipe:
-        several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}
-        taken = ("covariance", "initial_variance", "variance_floor", "scale")
-        how = {name: getattr(self, name) for name in taken if hasattr(self, name)}
-        how["intercept"] = flag("fit_intercept", self.fit_intercept)
-        return Recipe(Learner, MultiLearner, self._rule, self._own_parameters(), how, several)
+        # A subclass may have some of them as attributes only.
+        names = [setting.name for setting in settings(self._rule) if hasattr(self, setting.name)]
+        return linear_recipe(self._rule, {name: getattr(self, name) for name in names})
 
 
 class SecondOrderClassifier(LinearClassifier):

@@ -117,6 +117,12 @@ def checked_bound(max_features: int | None, overflow: str) -> int | None:
     return whole_number("max_features", max_features, most=_MOST_SLOTS if overflow == "hash" else None)
 
 
+def room_for(wanted: int, width: int) -> int:
+    """How many features a model is to have room for that has so many and wants so many."""
+    # By half, so that a stream is copied a few times only.
+    return width if wanted <= width else max(width + width // 2, wanted)
+
+
 def certain_features(
     model: Named, vocabulary: Vocabulary, least: int, present: Sequence[int] = ()
 ) -> NDArray[np.int64]:

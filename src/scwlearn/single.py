@@ -16,7 +16,7 @@ from scwlearn._native import Vocabulary
 from scwlearn.batches import as_vector
 from scwlearn.called import OwnRule, is_spelled
 from scwlearn.data.weights import check_weights
-from scwlearn.named import Named, One, certain_features
+from scwlearn.named import Named, One, certain_features, room_for
 from scwlearn.rounds import Counts
 from scwlearn.rules import Rule
 from scwlearn.scaling import RunningScale
@@ -33,9 +33,9 @@ _HELD_FROM = frozenset(
 )
 _MODEL = ("model", "vocabulary", "running_scale", *NOTHING_HELD)
 
-# Taken where a learner is made ready, which several threads may ask for at once, and where it becomes another: what is
-# held is of the model that there is.
-_HOLDING = RLock()
+#: Taken where a learner is made ready, which several threads may ask for at once, and where it becomes another: what is
+#: held is of the model that there is.
+HOLDING = RLock()
 
 
 Model = TypeVar("Model", bound=Named)
@@ -70,7 +70,7 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         if name not in _HELD_FROM or self.__dict__.get(name) is value:
             super().__setattr__(name, value)
             return
-        with _HOLDING:
+        with HOLDING:
             # What is held was made for what the learner was until now.
             self.__dict__.update(NOTHING_HELD)
             super().__setattr__(name, value)
@@ -220,7 +220,7 @@ class SingleExamples(ABC, Generic[Model, Answer]):
 
     def at_once(self) -> tuple[Model, Vocabulary | None, RunningScale | None]:
         """The model, its names and its scale, of one moment, for whoever reads them while another thread learns."""
-        with _HOLDING:
+        with HOLDING:
             return self._fitted(), self.vocabulary, self.running_scale
 
     @abstractmethod
@@ -287,15 +287,19 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         finally:
             # Ctrl-C may come after the example, whose names are known by then.
             if self.counts.seen == seen:
-                with _HOLDING:
+                with HOLDING:
                     self.__dict__.update(before)
 
     def _begin_named(self) -> One:
         """What learns from dicts, made from the prior if there is nothing yet."""
         if self.model is not None:
             return self._named or self._hold(named=True)
+        return self._begin_with(_ROOM_FOR_NAMES)
+
+    def _begin_with(self, names: int) -> One:
+        """What learns from dicts, from the prior, with room for so many names."""
         most, hashed = self.max_features, self.overflow == "hash"
-        room = _ROOM_FOR_NAMES if most is None else most if hashed else min(_ROOM_FOR_NAMES, most)
+        room = names if most is None else most if hashed else min(names, most)
         scale = None if self.running_scale is None else self.running_scale.arranged(np.empty(0, np.int64), room)
         return self._go_on_with(self._prior(room, named=True), Vocabulary(most, hashed), scale)
 
@@ -308,8 +312,7 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
         most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.intercept
         wanted = known + len(new_names)
-        # By half, so that a stream is copied a few times only.
-        room = width if wanted <= width else max(width + width // 2, wanted)
+        room = room_for(wanted, width)
         kept = np.arange(width, dtype=np.int64)
         if most is not None and wanted > most:
             present = [i for i in features if i < known]
@@ -325,7 +328,7 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         """Take on a model. At once: whoever scores in another thread meets either this one or the one before."""
         model = model.writable()
         one = self._single(model, vocabulary, None if scale is None else scale.state)
-        with _HOLDING:
+        with HOLDING:
             self.__dict__.update(model=model, vocabulary=vocabulary, running_scale=scale, _named=one, _plain=None)
         return one
 
@@ -333,7 +336,7 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         """The model as it is now, held ready for single examples, with names or without."""
         self._check_kind(named=named)
         held = "_named" if named else "_plain"
-        with _HOLDING:
+        with HOLDING:
             one: One | None = getattr(self, held)
             if one is None:
                 self.model = self._fitted().writable()

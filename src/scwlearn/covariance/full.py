@@ -27,7 +27,8 @@ class Full:
     name = "full"
 
     def entries(self, size: int) -> int:
-        return (size + 3) * full_stride(size)
+        # A size that no memory has room for may be beyond what native numbers hold.
+        return (size + 3) * full_stride(min(size, 2**62))
 
     def work(self, size: int, stored: float) -> float:
         return 1 + size * stored / 2 + size * size

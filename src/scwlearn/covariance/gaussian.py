@@ -99,6 +99,10 @@ class Gaussian:
         weights: Array = self.mean * self.scalars[MEAN_SCALE]
         return weights
 
+    def nonzero(self) -> int:
+        """How many weights are not zero."""
+        return int(np.count_nonzero(self.mean))
+
     def variances(self) -> Array:
         """The diagonal of Sigma."""
         scale: float = self.scalars[SPREAD_SCALE]

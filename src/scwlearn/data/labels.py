@@ -115,6 +115,10 @@ class Classes:
         wider._kind = self._kind or _comparable(label_kind(new))
         return wider
 
+    def first(self, count: int) -> Classes:
+        """The classes of the first so many numbers."""
+        return self if count >= len(self) else Classes().add(self.labels[:count])
+
     def check_kind(self, labels: NDArray[Any]) -> None:
         """A TypeError for labels that are of another kind than those known."""
         kind = _comparable(label_kind(labels))

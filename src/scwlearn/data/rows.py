@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from numpy.typing import DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
+from scwlearn.data.compressed import Compressed, is_sparse
 
 _KEPT = (np.float32, np.float64)
 # What is checked and then read again at once.
@@ -39,9 +39,7 @@ class Block:
         """The block for NumPy's or SciPy's matrix products."""
         if self.indices is None or self.offsets is None:
             return self.values
-        begin, end = self.offsets[0], self.offsets[-1]
-        arrays = (self.values[begin:end], self.indices[begin:end], self.offsets - begin)
-        return sparse.csr_array(arrays, shape=(self.count, self.width))
+        return Compressed(self.values, self.indices, self.offsets, self.width).matrix()
 
 
 class UnsortedError(ValueError):
@@ -52,8 +50,8 @@ class Rows:
     """A matrix of examples, one a row: checked as a whole, or each block when it is asked for."""
 
     def __init__(self, x: Any, *, check: bool = True) -> None:
-        self._sparse: bool = sparse.issparse(x)
-        self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
+        self._sparse: bool = is_sparse(x)
+        self._x: Any = _as_compressed(x) if self._sparse else _as_dense(x)
         self.count: int = self._x.shape[0]
         self.width: int = self._x.shape[1]
         self._checked = False
@@ -65,9 +63,16 @@ class Rows:
         """CSR arrays that need no scan: made by a parser that has checked them and sorted each row."""
         rows = object.__new__(cls)
         rows._sparse = True
-        rows._x = _csr_of(values, indices, offsets, (len(offsets) - 1, width))
+        rows._x = Compressed.of(values, indices, offsets, width)
         rows.count, rows.width = rows._x.shape
         rows._checked = True
+        return rows
+
+    @classmethod
+    def from_arrays(cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int) -> Rows:
+        """CSR arrays of float32 or float64 that are still to be checked."""
+        rows = cls.from_checked(values, indices, offsets, width)
+        rows._checked = False
         return rows
 
     def __len__(self) -> int:
@@ -76,11 +81,11 @@ class Rows:
     @property
     def stored(self) -> int:
         """How many values are kept: all of a dense matrix, the non-zeros of a sparse one."""
-        return len(self._x.data) if self._sparse else self.count * self.width
+        return len(self._x.values) if self._sparse else self.count * self.width
 
     def occurrences(self) -> NDArray[np.intp]:
         """In how many rows each feature is not zero."""
-        x = self._x
+        x = self._x[:]
         counts: NDArray[np.intp]
         counts = np.bincount(x.indices, minlength=self.width) if self._sparse else np.count_nonzero(x, axis=0)
         return counts
@@ -90,7 +95,7 @@ class Rows:
         x, count = self._x, self.count * self.width
         if not self._sparse:
             return float(np.var(x, dtype=np.float64)) if count else 0.0
-        values = x.data.astype(np.float64)
+        values = x.values.astype(np.float64)
         return float(np.square(values).sum() / count - (values.sum() / count) ** 2) if count else 0.0
 
     def check(self) -> None:
@@ -103,8 +108,7 @@ class Rows:
         in_order = [self._scan(block) for block in blocks]
         if not all(in_order):
             # A feature that is there twice counts as the sum of its values.
-            self._x = self._x.copy()
-            self._x.sum_duplicates()
+            self._x = self._x.in_order()
             for block in self._blocks(self.count):
                 self._scan(block)
         self._checked = True
@@ -129,14 +133,38 @@ class Rows:
         self.check()
         return np.asarray(self._x.toarray() if self._sparse else self._x, dtype=np.float64)
 
+    def compressed(self, columns: DTypeLike = np.int32) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int32]]:
+        """The values, columns (of that type) and offsets of all rows as sparse ones, once they are checked."""
+        self.check()
+        if self._sparse:
+            x = self._x[:]
+            return np.require(x.values, np.float64), x.indices.astype(columns), x.offsets.astype(np.int32)
+        rows, places = np.nonzero(self._x)
+        offsets = np.searchsorted(rows, np.arange(self.count + 1)).astype(np.int32)
+        return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets
+
+    def narrowed(self, width: int) -> Rows:
+        """Rows with so many features at most: those behind say nothing."""
+        if width >= self.width:
+            return self
+        if not self._sparse:
+            return Rows(self._x[:, :width], check=not self._checked)
+        values, columns, offsets = self.compressed(np.int64)
+        kept = columns < width
+        before = np.concatenate([[0], np.cumsum(kept)])
+        index_type = self._x.indices.dtype
+        return Rows.from_checked(
+            values[kept], columns[kept].astype(index_type), before[offsets].astype(index_type), width
+        )
+
     def columns(self, numbers: NDArray[np.intp]) -> Any:
         """Some columns of all rows."""
-        return self._x[:, numbers]
+        return (self._x.matrix() if self._sparse else self._x)[:, numbers]
 
     def widened(self, width: int) -> Rows:
         """Sparse rows with more features, all of them zero."""
         wider = copy(self)
-        wider._x = _csr_of(self._x.data, self._x.indices, self._x.indptr, (self.count, width))
+        wider._x = Compressed(self._x.values, self._x.indices, self._x.offsets, width)
         wider.width = width
         return wider
 
@@ -144,14 +172,12 @@ class Rows:
         """The rows in another order, as checked as they are."""
         other = copy(self)
         other._x = self._x[places]
-        if self._sparse:
-            other._x = _csr_of(other._x.data, *_one_index_type(other._x), other._x.shape)
         return other
 
     def with_values(self, values: NDArray[Any]) -> Rows:
         """These rows, which have been checked, with other values in the same places, which need no check."""
         other, x = copy(self), self._x
-        other._x = _csr_of(values, x.indices, x.indptr, x.shape) if self._sparse else values.reshape(x.shape)
+        other._x = Compressed(values, x.indices, x.offsets, x.width) if self._sparse else values.reshape(x.shape)
         return other
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
@@ -178,13 +204,12 @@ class Rows:
             stop = min(start + rows, count)
             if self._sparse and order is None:
                 # Offsets point into the whole matrix, so that no value is copied.
-                x, offsets = self._x, self._x.indptr[start : stop + 1]
-                yield Block(x.data, x.indices, offsets, self.width, start, stop - start)
+                x, offsets = self._x, self._x.offsets[start : stop + 1]
+                yield Block(x.values, x.indices, offsets, self.width, start, stop - start)
                 continue
             x = self._x[start:stop] if order is None else self._x[order[start:stop]]
             if self._sparse:
-                indices, offsets = _one_index_type(x)
-                yield Block(x.data, indices, offsets, self.width, start, stop - start)
+                yield Block(x.values, x.indices, x.offsets, self.width, start, stop - start)
             else:
                 dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
                 yield Block(np.require(x, dtype, ["C", "A"]), None, None, self.width, start, stop - start)
@@ -198,7 +223,7 @@ class Rows:
 
     def _bytes(self) -> int:
         if self._sparse:
-            return int(self._x.data.nbytes + self._x.indices.nbytes)
+            return int(self._x.values.nbytes + self._x.indices.nbytes)
         return int(self._x.nbytes)
 
     def _in_place(self) -> bool:
@@ -244,8 +269,8 @@ def _as_dense(x: Any) -> NDArray[Any]:
     return dense
 
 
-def _as_csr(x: Any) -> Any:
-    """A CSR matrix of float32 or float64 with indices and offsets of one type, not yet scanned.
+def _as_compressed(x: Any) -> Compressed:
+    """A sparse matrix as CSR arrays of float32 or float64, not yet scanned.
 
     SciPy's conversions trust the arrays of a matrix and may crash on broken ones, so none is used before a check.
     """
@@ -254,38 +279,23 @@ def _as_csr(x: Any) -> Any:
     if x.dtype.kind not in "biuf":
         raise TypeError(f"X must hold real numbers, got {x.dtype}")
     csr = x if x.format == "csr" else _sound(x).tocsr()
-    indices, offsets = _one_index_type(csr)
-    if len(offsets) != csr.shape[0] + 1 or len(csr.data) != len(indices):
+    if len(csr.indptr) != csr.shape[0] + 1 or len(csr.data) != len(csr.indices):
         raise ValueError("X is not a valid CSR matrix: its arrays have lengths that do not fit each other")
     values = np.require(csr.data, csr.data.dtype if csr.data.dtype in _KEPT else np.float64, ["C", "A"])
-    if values is csr.data and indices is csr.indices and offsets is csr.indptr:
-        return csr
-    return _csr_of(values, indices, offsets, csr.shape)
-
-
-def _csr_of(values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], shape: tuple[int, int]) -> Any:
-    """Put together by hand: the constructor would look at the arrays, and may change the type of the indices."""
-    csr = sparse.csr_array(shape, dtype=values.dtype)
-    csr.data, csr.indices, csr.indptr = values, indices, offsets
-    return csr
+    return Compressed.of(values, csr.indices, csr.indptr, csr.shape[1])
 
 
 def _sound(x: Any) -> Any:
     """A sparse matrix in another format, if its indices lie where they should."""
+    from scipy.sparse import coo_array
+
     try:
         if hasattr(x, "check_format"):
             x.check_format(full_check=True)
         elif x.format == "coo":
-            sparse.coo_array((x.data, x.coords), shape=x.shape)
+            coo_array((x.data, x.coords), shape=x.shape)
         elif x.format == "lil" and [*map(len, x.rows)] != [*map(len, x.data)]:
             raise ValueError("its rows and data have lengths that do not fit each other")
     except ValueError as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
     return x
-
-
-def _one_index_type(csr: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Indices and offsets, both int32 or both int64."""
-    types = {csr.indices.dtype, csr.indptr.dtype}
-    common = np.dtype(np.int32) if types == {np.dtype(np.int32)} else np.dtype(np.int64)
-    return np.require(csr.indices, common, ["C", "A"]), np.require(csr.indptr, common, ["C", "A"])

@@ -132,11 +132,6 @@ class KernelMultiLearner(KernelSpace):
         return self.model.classes
 
     @property
-    def n_features(self) -> int | None:
-        """How many features the rows have, or columns the kernel matrix; None before the first."""
-        return self.model.n_features
-
-    @property
     def support(self) -> Examples:
         """The examples in whose span the models of all classes lie."""
         return self.model.support

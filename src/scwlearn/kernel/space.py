@@ -108,6 +108,11 @@ class KernelSpace:
         """What this learner has gone through so far."""
         return Counts(*self.model.tally.tolist())
 
+    @property
+    def n_features(self) -> int | None:
+        """How many features the rows have, or columns the kernel matrix; None before the first."""
+        return self.model.n_features
+
     def with_parameters(self, parameters: dict[str, float]) -> Self:
         """A learner on the same model, with other values of the rule's parameters; what one learns the other knows."""
         other = object.__new__(type(self))

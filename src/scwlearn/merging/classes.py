@@ -77,11 +77,11 @@ def _of_two(model: ClassLearner, places: Places) -> tuple[Learner, Calibration]:
 def _of_several(model: ClassLearner, places: Places, count: int) -> tuple[MultiLearner, ClassCalibration]:
     if not model.is_binary:
         learner, calibration = model.learner, model.calibration
-    elif model.counts.seen and len(places) == 2:
+    elif model.has_begun and len(places) == 2:
         learner, calibration = model.recipe.from_binary(model.learner), ClassCalibration.from_two(model.calibration)
     else:
         # A class that was alone has met no rival: nothing is known of the other one, nor of probabilities.
-        learner = model.recipe.from_binary(model.learner) if model.counts.seen else model.recipe.several(count)
+        learner = model.recipe.from_binary(model.learner) if model.has_begun else model.recipe.several(count)
         calibration = ClassCalibration(len(places))
     if np.array_equal(places, np.arange(count)):
         return learner, calibration

@@ -14,10 +14,10 @@ triangular factor of L, and so U and D again: Sigma is positive by construction.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr
-from scipy.linalg.lapack import dtrtri
 
 from scwlearn.covariance import Gaussian
 from scwlearn.covariance.base import Array
@@ -36,7 +36,7 @@ def merge_full(shards: Shards, rule: str) -> tuple[Array, Array, Array]:
         prior = _root(Shard(shards.prior, 1.0, 1.0), order) @ inverse
         seen = prior.T @ prior
         check_finite(seen)
-        c, V = eigh(seen, check_finite=False)
+        c, V = _linalg().eigh(seen, check_finite=False)
         if rule == "bcm":
             p = _without_prior(shards, c)
             moved = V.T @ pulled / p
@@ -95,17 +95,24 @@ def _moved(shards: Shards, shard: Shard, order: NDArray[np.intp]) -> Array:
     return moved
 
 
+def _linalg() -> Any:
+    """SciPy's, which takes long to load: who only learns need not wait for it."""
+    import scipy.linalg
+
+    return scipy.linalg
+
+
 def _places(gaussian: Gaussian) -> NDArray[np.intp]:
     places: NDArray[np.intp] = gaussian.spread[0].astype(np.intp)
     return places
 
 
 def _inverse(upper: Array) -> Array:
-    inverse: Array = dtrtri(upper)[0]
+    inverse: Array = _linalg().lapack.dtrtri(upper)[0]
     return inverse
 
 
 def _triangle(rows: Array) -> Array:
     """R, upper triangular and with a positive diagonal, with R'R = rows'rows."""
-    upper: Array = qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]]
+    upper: Array = _linalg().qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]]
     return upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, np.newaxis]

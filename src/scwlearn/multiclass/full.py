@@ -45,7 +45,7 @@ class FullClasses:
         return int(np.append(-1, np.flatnonzero(memory[-1]))[-1]) + 1
 
     def entries(self, size: int, lanes: int) -> int:
-        return (lanes + size + 2) * full_stride(size) if self.shared else lanes * _FULL.entries(size)
+        return (lanes + size + 2) * full_stride(min(size, 2**62)) if self.shared else lanes * _FULL.entries(size)
 
     def work(self, size: int, stored: float, classes: int, joint: bool) -> float:
         moved = 1 if self.shared else 2 if joint else classes

@@ -165,6 +165,10 @@ class Gaussians:
         weights: Array = means * self.scalars[: self.classes, MEAN_SCALE, np.newaxis]
         return weights
 
+    def nonzero(self) -> int:
+        """How many weights are not zero."""
+        return int(np.count_nonzero(self.covariance.means(self.memory)[: self.classes]))
+
     def variances(self) -> Array:
         """The diagonal of each Sigma: (classes, size), the same line for all where it is shared."""
         variances = self.covariance.variances(self.memory, self.initial_variance)

@@ -179,7 +179,18 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
         variances_out : array of shape (rows,), optional
             Gets x'Sigma x of the class with the largest of these scores, 0 where no class was known.
         """
-        rows = self._rows(x)
+        with self._rows_to_learn(x, weights) as rows:
+            return self._learn(rows, y, order, weights, scores_out, variances_out)
+
+    def _learn(
+        self,
+        rows: Rows,
+        y: ArrayLike,
+        order: ArrayLike | None,
+        weights: ArrayLike | None,
+        scores_out: Array | None,
+        variances_out: Array | None,
+    ) -> Counts:
         batch = Batch.of(rows, check_class_numbers(y, len(rows)), order, weights)
         classes = classes_after(batch.labels_in_order, self.n_classes)
         if scores_out is not None:

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lines.hpp"
 #include "number.hpp"
 #include "scan.hpp"
 #include "short_feature.hpp"
@@ -23,17 +25,28 @@ struct Parsed {
     std::int64_t lines = 0;
     std::int64_t rows = 0;
     std::int64_t stored = 0;
-    std::int64_t width = 0;  // the largest index, counted from 0, and one
-    // Where there is a fault, `lines` ends with its line; what was found, and where in that line, counted from 1.
-    Fault fault = Fault::none;
-    std::int64_t column = 0;
-    std::string_view found = {};
+    std::int64_t width = 0;   // the largest index, counted from 0, and one
+    std::int64_t faulty = 0;  // lines with a fault
+    bool beyond = false;      // an index was too large
+    std::vector<Found<Fault>> found = {};  // the first faults
+};
+
+struct LibsvmForm {
+    bool zero_based = false;
+    // Indices, counted from 0, lie below it.
+    std::int64_t max_features = 0;
+    // Whether a line may begin with its features; its label is then NaN.
+    bool labels_optional = false;
+    // Whether to go on behind a line with a fault, and how many of them to describe.
+    bool skip_faults = false;
+    std::size_t most_found = 1;
 };
 
 // Memory for what a text can hold at most: one row a line, one feature a colon (see `measure`).
 template <class Value, class Index>
 struct Examples {
     double* labels;
+    std::int64_t* lines;  // where each row stands, counted from 1
     Value* values;
     Index* indices;
     Index* offsets;  // one more than rows
@@ -82,11 +95,15 @@ std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
 template <class Value, class Index>
 class LibsvmParser {
 public:
-    // Indices, counted from 0, lie below `max_features`, which has to fit an Index.
-    LibsvmParser(Examples<Value, Index> out, bool zero_based, std::int64_t max_features) noexcept
-        : out_(out), first_index_(zero_based ? 0 : 1), max_features_(static_cast<std::uint64_t>(max_features)) {}
+    // `max_features` has to fit an Index.
+    LibsvmParser(Examples<Value, Index> out, const LibsvmForm& form) noexcept
+        : out_(out),
+          form_(form),
+          first_index_(form.zero_based ? 0 : 1),
+          max_features_(static_cast<std::uint64_t>(form.max_features)) {}
 
-    // Reads whole lines up to the first fault. Allocates, and so may throw, only to sort a row.
+    // Reads whole lines, up to the first fault unless faults are skipped. Allocates, and so may throw, only to sort a
+    // row and to describe a fault.
     Parsed parse(std::string_view lines) {
         parsed_ = {};
         out_.offsets[0] = 0;
@@ -98,8 +115,9 @@ public:
             line_ = p;
             ++parsed_.lines;
             p = read_line(p);
+            if (p == nullptr && form_.skip_faults) p = next_line(line_);
         }
-        return parsed_;
+        return std::move(parsed_);
     }
 
 private:
@@ -123,6 +141,7 @@ private:
         p = skip_blanks(p);
         if (ends_line(p)) return next_line(p);
         const char* after = read_label(p, out_.labels[parsed_.rows]);
+        if (after == nullptr) after = without_label(p, out_.labels[parsed_.rows]);
         if (after == nullptr) return bad_label(p);
         p = skip_blanks(after);
         if (*p == 'q') {
@@ -151,6 +170,7 @@ private:
         }
         if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{out.indices[stored - 1]} + 1);
         parsed_.stored = stored;
+        out.lines[parsed_.rows] = parsed_.lines;
         out.offsets[++parsed_.rows] = static_cast<Index>(stored);
         return next_line(p);
     }
@@ -169,6 +189,15 @@ private:
         return read_value(p, value);
     }
 
+    // Where the features begin at once and may: there; otherwise null.
+    const char* without_label(const char* p, double& value) const noexcept {
+        if (!form_.labels_optional) return nullptr;
+        const char* const word_end = skip_word(p);
+        if (std::find(p, word_end, ':') == word_end) return nullptr;
+        value = std::numeric_limits<double>::quiet_NaN();
+        return p;
+    }
+
     // What comes after it, or null for what `read_feature` has to look at.
     const char* read_short_feature(const char* p, std::uint64_t& place, Value& value) const noexcept {
         if (!may_be_short(p)) return nullptr;
@@ -182,7 +211,7 @@ private:
     }
 
     // Apart from the loop, which then has more registers.
-    [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) noexcept {
+    [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) {
         std::uint64_t index = 0;
         const char* const colon = read_digits(p, end_, index);
         if (colon == p || *colon != ':') return bad_feature(p);
@@ -207,7 +236,7 @@ private:
     }
 
     // qid:n groups examples for ranking, which nothing here asks for.
-    const char* read_query(const char* p) noexcept {
+    const char* read_query(const char* p) {
         std::uint64_t number = 0;
         const bool named = end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0;
         if (!named) return fail(Fault::feature, p);
@@ -228,18 +257,20 @@ private:
         return index - first_index_ >= max_features_ ? Fault::index : Fault::none;
     }
 
-    const char* bad_label(const char* p) noexcept {
+    const char* bad_label(const char* p) {
         return fail(std::find(p, skip_word(p), ',') == skip_word(p) ? Fault::label : Fault::labels, p);
     }
 
-    const char* bad_feature(const char* p) noexcept {
+    const char* bad_feature(const char* p) {
         return fail(end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0 ? Fault::query : Fault::feature, p);
     }
 
-    const char* fail(Fault fault, const char* at) noexcept {
-        parsed_.fault = fault;
-        parsed_.column = at - line_ + 1;
-        parsed_.found = std::string_view(at, static_cast<std::size_t>(skip_word(at) - at));
+    const char* fail(Fault fault, const char* at) {
+        ++parsed_.faulty;
+        parsed_.beyond |= fault == Fault::index;
+        if (parsed_.found.size() < form_.most_found)
+            parsed_.found.push_back({fault, parsed_.lines, at - line_ + 1,
+                                     std::string_view(at, static_cast<std::size_t>(skip_word(at) - at))});
         return nullptr;
     }
 
@@ -254,6 +285,7 @@ private:
     }
 
     Examples<Value, Index> out_;
+    LibsvmForm form_;
     std::uint64_t first_index_;
     std::uint64_t max_features_;
     const char* line_ = nullptr;

@@ -150,6 +150,8 @@ def test_a_text_is_read_alike_wherever_it_begins_and_ends():
         assert_this_is_read_as_reference(b"\n" * behind + text + b"\n" * ahead)
 
 
+# How a file begins that is unpacked or decoded before the parser sees it.
+MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb", b"\x1f\x8b", b"\x28\xb5", b"\xfd7")
 VALID += b"3 00000000000000000000001:12345678901234567890 99:1"
 
 
@@ -165,7 +167,7 @@ def test_a_damaged_text_is_read_as_the_plain_parser_reads_it_or_refused(damages)
 
 @native
 @many
-@given(st.binary(max_size=200))
+@given(st.binary(max_size=200).filter(lambda text: not text.startswith(MARKS)))
 def test_random_bytes_are_read_or_refused(text):
     assert_read_as_reference(text)
 
@@ -259,7 +261,7 @@ FAULTS = {
     "a lone return": (b"1 2:3\r4:5\n", r"column 5: a value is .*; found '3\\r4:5'"),
     "a return and newline": (b"1 2:x\r\n", r"column 5: a value is .*; found 'x'$"),
     "a long word": (b"1 2:" + b"x" * 200, r"column 5: a value is .*; found '" + "x" * 40 + r"'\.\.\.$"),
-    "compressed": (b"\x1f\x8b\x08", r"column 1: a line begins with its label.*; found '\\x1f\\x8b\\x08'"),
+    "no text": (b"\x1f\x00\x80", r"column 1: a line begins with its label.*; found '\\x1f\\x00\\x80'"),
 }
 # What Python or C takes for a number, but the format does not; and what is one, but too large for a row.
 NO_VALUES = ["nan", "inf", "-inf", "infinity", "1_000", "\u0661", "0x10", "1,5", "1d5", "--1", "1e1.5"]

@@ -5,28 +5,30 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy import sparse
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
-from scwlearn.checks import flag, whole_number
-from scwlearn.data.chunks import LongLineError, Source, check_source, name_of, whole_lines, work_ahead
+from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.rows import Rows
+from scwlearn.data.sources.faults import Faults
+from scwlearn.data.sources.lines import (
+    CHUNK_BYTES,
+    LABELS,
+    MAX_LINE_BYTES,
+    MOST_THREADS,
+    FoundFault,
+    Parsed,
+    Reading,
+    parsed_chunks,
+)
+from scwlearn.data.sources.opening import Source, check_source, name_of
 from scwlearn.threads import allowed_threads
 
-#: Long enough that Python costs nothing, short enough that few of them are soon done and take little memory.
-CHUNK_BYTES = 4 * 2**20
-MAX_LINE_BYTES = 64 * 2**20
-
-# So many parse about as fast as one of them reads.
-_MOST_THREADS = 8
 _LARGEST_WIDTH = int(np.iinfo(np.int64).max)
-# How much of what was found is shown in a message.
-_SHOWN = 40
 
 
 class Batch(NamedTuple):
@@ -63,8 +65,8 @@ def read_libsvm(
 
     Parameters
     ----------
-    source : path or binary file
-        A file that is passed open (standard input: ``sys.stdin.buffer``) stays open.
+    source : path, "-" or binary file
+        Compressed (gzip, bzip2, xz, zstd) or not. ``"-"`` is standard input; a file that is passed open stays open.
     zero_based : bool
         Whether the indices in the file count from 0, not from 1.
     n_features : int or None
@@ -96,14 +98,65 @@ def read_libsvm(
     check_source(source)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise TypeError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
-    options = _Options(
+    form = _Form(
         zero_based=flag("zero_based", zero_based),
         n_features=None if n_features is None else whole_number("n_features", n_features, most=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
-        chunk_bytes=whole_number("chunk_bytes", chunk_bytes, most=_LARGEST_WIDTH),
-        max_line_bytes=whole_number("max_line_bytes", max_line_bytes, most=_LARGEST_WIDTH),
     )
-    return _batches(source, options, min(allowed_threads(), _MOST_THREADS) if read_ahead else 0)
+    return _batches(source, form, Reading(chunk_bytes, max_line_bytes, _threads(read_ahead)))
+
+
+def read_libsvm_examples(
+    source: Source,
+    schema: Schema,
+    *,
+    labels: str = "required",
+    on_error: str = "raise",
+    faults: Faults | None = None,
+    read_ahead: bool = True,
+    chunk_bytes: int = CHUNK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    eager: bool = False,
+) -> Generator[Examples, None, None]:
+    """The examples of a file in batches, as every format gives them.
+
+    Parameters
+    ----------
+    source : path, "-" or binary file
+        Compressed or not.
+    schema : Schema
+        Says whether indices count from 0.
+    labels : {"required", "optional"}
+        Whether a line may also begin with its first feature, as one that is to be predicted may. A word with a colon
+        is no label.
+    on_error : {"raise", "skip"}
+        What to do about a line that is at fault: raise a ValueError, or leave it out.
+    faults : Faults or None
+        Where lines that are left out are counted.
+    read_ahead, chunk_bytes, max_line_bytes
+        As `read_libsvm` has them.
+    eager : bool
+        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+
+    Yields
+    ------
+    Examples
+        With numbered features.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.examples import Schema
+    >>> from scwlearn.data.libsvm import read_libsvm_examples
+    >>> (batch,) = read_libsvm_examples(io.BytesIO(b"1 1:0.5\\n# none\\n3:2\\n"), Schema("libsvm"), labels="optional")
+    >>> batch.x.dense().tolist(), batch.labelled.tolist(), batch.lines.tolist()
+    ([[0.5, 0.0, 0.0], [0.0, 0.0, 2.0]], [True, False], [1, 3])
+    """
+    check_source(source)
+    form = _Form(zero_based=schema.zero_based, optional=one_of("labels", labels, LABELS) == "optional")
+    kept = Faults() if faults is None else faults
+    reading = Reading(chunk_bytes, max_line_bytes, _threads(read_ahead), on_error, kept, eager)
+    return _examples(source, form, reading)
 
 
 def load_libsvm(
@@ -126,6 +179,8 @@ def load_libsvm(
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
+    from scipy import sparse  # heavy, and of no use to whoever reads in batches
+
     batches = [
         *read_libsvm(
             source,
@@ -149,12 +204,13 @@ def load_libsvm(
 
 
 @dataclass(frozen=True)
-class _Options:
-    zero_based: bool
-    n_features: int | None
-    single: bool
-    chunk_bytes: int
-    max_line_bytes: int
+class _Form:
+    """What a line may hold."""
+
+    zero_based: bool = False
+    n_features: int | None = None
+    single: bool = False
+    optional: bool = False
 
     @property
     def max_features(self) -> int:
@@ -178,40 +234,50 @@ class _Options:
         }[fault]
 
 
-def _batches(source: Source, options: _Options, threads: int) -> Generator[Batch, None, None]:
+class _Lines(NamedTuple):
+    """Consecutive examples, and on which line each stands."""
+
+    rows: Rows
+    labels: NDArray[np.float64]
+    lines: NDArray[np.int64]
+
+
+def _threads(read_ahead: bool) -> int:
+    return min(allowed_threads(), MOST_THREADS) if read_ahead else 0
+
+
+def _batches(source: Source, form: _Form, reading: Reading) -> Generator[Batch, None, None]:
     """The batches, up to the end of the file or until they are closed."""
+    with closing(_lines(source, form, reading)) as parts:
+        for part in parts:
+            yield Batch(part.rows, part.labels)
+
+
+def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Examples, None, None]:
     name = name_of(source)
-    width = options.n_features or 0
-    rows_before = lines_before = 0
-
-    def parse(text: memoryview) -> Any:
-        characters = np.frombuffer(text, dtype=np.uint8)
-        return parse_libsvm(characters, options.zero_based, options.max_features, options.single)
-
-    stopped = Event()
-    chunks = whole_lines(source, options.chunk_bytes, options.max_line_bytes, stopped, buffers=max(threads, 1))
-    with closing(work_ahead(chunks, parse, threads, stopped)) as parsed:
-        try:
-            # The lines are counted here, where the chunks come in order.
-            for arrays, (lines, widest), (problem, line, column, found) in parsed:
-                if problem:
-                    place = f"{name}, line {lines_before + line}, column {column}"
-                    raise ValueError(f"{place}: {options.allowed(problem)}; found {_excerpt(found)}")
-                labels, values, indices, offsets = arrays
-                width = max(width, widest)
-                rows_before += len(labels)
-                lines_before += lines
-                if len(labels):
-                    yield Batch(Rows.from_checked(values, indices, offsets, width), labels)
-        except LongLineError as error:
-            raise ValueError(
-                f"{name}, line {lines_before + 1}: a line has at most max_line_bytes={options.max_line_bytes} bytes; "
-                f"found {_excerpt(error.beginning)}"
-            ) from None
-    if not rows_before:
-        raise ValueError(f"{name} holds no examples; a line is label index:value index:value ...")
+    with closing(_lines(source, form, reading)) as parts:
+        for rows, labels, lines in parts:
+            labelled = ~np.isnan(labels) if form.optional else np.ones(1, dtype=np.bool_)
+            yield Examples(
+                x=rows,
+                labels=labels if labelled.any() else None,
+                weights=None,
+                lines=lines,
+                source=name,
+                labelled=labelled if labelled.any() and not labelled.all() else None,
+            )
 
 
-def _excerpt(found: bytes) -> str:
-    """A little of what was found, with each byte that is no plain character escaped."""
-    return repr(found[:_SHOWN])[1:] + "..." * (len(found) > _SHOWN) if found else "nothing"
+def _lines(source: Source, form: _Form, reading: Reading) -> Generator[_Lines, None, None]:
+    def parse(text: NDArray[np.uint8], _: Any) -> Parsed:
+        arrays, (lines, width), (faulty, found) = parse_libsvm(
+            text, form.zero_based, form.max_features, form.single, form.optional, reading.skips, reading.most_found
+        )
+        return Parsed(lines, len(arrays[0]), faulty, (FoundFault(*fault) for fault in found), (arrays, width))
+
+    width = form.n_features or 0
+    line_form = "label index:value index:value ..."
+    with closing(parsed_chunks(source, parse, form.allowed, line_form, reading)) as chunks:
+        for ((labels, values, indices, offsets, lines), widest), lines_before in chunks:
+            width = max(width, widest)
+            yield _Lines(Rows.from_checked(values, indices, offsets, width), labels, lines + lines_before)

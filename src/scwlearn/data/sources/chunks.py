@@ -2,82 +2,72 @@
 
 from __future__ import annotations
 
-import io
-import os
-import select
-import stat
 import time
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import Any, BinaryIO, TypeVar
+from typing import NamedTuple, TypeVar
 
-Source = str | os.PathLike[str] | BinaryIO
+from scwlearn.data.sources.opening import Source, Stream, open_source
 
-# How long to wait at a time for a pipe that has nothing to say (milliseconds), and, when nobody wants more, for
-# threads that are held up by a read (seconds): they end by themselves when the read does.
-_WAIT = 100
+# How long to wait, when nobody wants more, for threads that are held up by a read (seconds): they end by themselves
+# when the read does.
 _PATIENCE = 1.0
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class LongLineError(ValueError):
-    """A line that is too long to be kept; `beginning` is how it begins."""
+class LongLine(NamedTuple):
+    """What stands in place of a line that is too long to be kept: how it begins."""
 
-    def __init__(self, beginning: bytes) -> None:
-        super().__init__("a line is too long")
-        self.beginning = beginning
-
-
-def check_source(source: Any) -> None:
-    """A TypeError for what is neither a path nor a binary file."""
-    if isinstance(source, io.TextIOBase):
-        raise TypeError("source is a file in text mode; open it with mode='rb' or pass its .buffer")
-    if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
-        raise TypeError(f"source must be a path or a binary file, got {source!r}")
-
-
-def name_of(source: Source) -> str:
-    """What to call a source in a message."""
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
-    return name if isinstance(name, str) else "the file"
+    beginning: bytes
 
 
 def whole_lines(
-    source: Source, chunk_bytes: int, max_line_bytes: int, stopped: Event, *, buffers: int = 1
-) -> Generator[memoryview, None, None]:
+    source: Source,
+    chunk_bytes: int,
+    max_line_bytes: int,
+    stopped: Event,
+    *,
+    buffers: int = 1,
+    eager: bool = False,
+    behind_long: bool = False,
+) -> Generator[memoryview | LongLine, None, None]:
     """Chunks of whole lines, each ending with a newline, until the file ends or `stopped` is set.
 
-    They lie in a ring of buffers: a chunk is good until, after it, as many are asked for as there are buffers.
+    They lie in a ring of buffers: a chunk is good until, after it, as many are asked for as there are buffers. A chunk
+    is as much as fits, or, if eager, as many lines as a read has ended. A line that is too long is the last thing that
+    comes, unless it is to go on behind it.
     """
-    with _opened(source) as file:
-        read = _reader(file, stopped)
+    with open_source(source, stopped) as stream:
         buffer = bytearray(chunk_bytes)
         in_use: deque[bytearray] = deque()
         used = 0
         while True:
-            count = read(memoryview(buffer)[used:])
+            count = stream.readinto(memoryview(buffer)[used:])
             if stopped.is_set():
                 return
-            used += count
             if not count:
                 if used:
                     yield memoryview(buffer[:used].removesuffix(b"\n") + b"\n")
                 return
-            if used < len(buffer):
+            used += count
+            if used < len(buffer) and not (eager and buffer.find(b"\n", used - count, used) >= 0):
                 continue
-            end = buffer.rfind(b"\n") + 1
+            end = buffer.rfind(b"\n", 0, used) + 1
+            rest = buffer[end:used]
             if end:
                 yield memoryview(buffer)[:end]
             elif len(buffer) >= max_line_bytes:
-                raise LongLineError(bytes(buffer[:100]))
+                yield LongLine(bytes(buffer[:100]))
+                if not behind_long:
+                    return
+                rest = _behind_line(stream, buffer, stopped)
             # A line that fills the buffer gets a larger one, until it has been read. There is always room for a byte:
             # to read none would look like the end.
-            rest = buffer[end:]
             size = max(chunk_bytes if end else min(2 * len(buffer), max_line_bytes), len(rest) + 1)
             if end:
                 in_use.append(buffer)
@@ -88,37 +78,13 @@ def whole_lines(
             buffer[:used] = rest
 
 
-def _opened(source: Source) -> AbstractContextManager[Any]:
-    return open(source, "rb", buffering=0) if isinstance(source, str | os.PathLike) else nullcontext(source)
-
-
-def _reader(file: Any, stopped: Event) -> Callable[[memoryview], int]:
-    """A function that reads into memory and answers how much: 0 at the end of the file, and when stopped."""
-    into = getattr(file, "readinto", None)
-    raw = file.raw if isinstance(file, io.BufferedReader) else file
-    can_wait = isinstance(raw, io.FileIO) and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-    poll = select.poll() if can_wait and hasattr(select, "poll") else None
-    if poll is not None:
-        # A thread that waits inside a read cannot be stopped, and Python aborts at its end if it finds one in
-        # standard input. So we wait outside, and read what is there.
-        poll.register(raw, select.POLLIN)
-        into = getattr(file, "readinto1", into)
-
-    def read(memory: memoryview) -> int:
-        while poll is not None and not poll.poll(_WAIT):
-            if stopped.is_set():
-                return 0
-        if into is not None:
-            count = into(memory)
-        else:
-            data = file.read(len(memory))
-            count = None if data is None else len(data)
-            memory[: count or 0] = data or b""
-        if count is None:
-            raise BlockingIOError(f"{name_of(file)} does not wait for more to read; open it in blocking mode")
-        return int(count)
-
-    return read
+def _behind_line(stream: Stream, buffer: bytearray, stopped: Event) -> bytearray:
+    """Reads to the end of a line, and returns what was read behind it."""
+    while True:
+        count = stream.readinto(buffer)
+        end = buffer.find(b"\n", 0, count) + 1
+        if end or not count or stopped.is_set():
+            return buffer[end:count]
 
 
 def work_ahead(

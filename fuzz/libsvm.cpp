@@ -1,0 +1,65 @@
+// libFuzzer on the LIBSVM parser: no input may make it read or write where it should not, hang, or break a promise.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "lines_of.hpp"
+#include "libsvm.hpp"
+
+namespace scwlearn {
+
+template <class Value, class Index>
+void run(std::string_view lines, LibsvmForm form) {
+    form.max_features = std::min<std::int64_t>(form.max_features, std::numeric_limits<Index>::max());
+    const Measure most = measure(lines);
+    // Exactly as large as promised: the sanitizer sees what lies outside.
+    const auto rows = static_cast<std::size_t>(most.lines);
+    const auto features = static_cast<std::size_t>(most.colons);
+    const auto labels = std::make_unique<double[]>(rows);
+    const auto places = std::make_unique<std::int64_t[]>(rows);
+    const auto values = std::make_unique<Value[]>(features);
+    const auto indices = std::make_unique<Index[]>(features);
+    const auto offsets = std::make_unique<Index[]>(rows + 1);
+    const Examples<Value, Index> out{labels.get(), places.get(), values.get(), indices.get(), offsets.get()};
+    const Parsed parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
+
+    promise(parsed.lines <= most.lines && parsed.rows + parsed.faulty <= parsed.lines);
+    promise(form.skip_faults ? parsed.lines == most.lines : parsed.faulty <= 1);
+    promise(parsed.found.size() == std::min(static_cast<std::size_t>(parsed.faulty), form.most_found));
+    promise(offsets[0] == 0 && offsets[parsed.rows] == parsed.stored && parsed.stored <= most.colons);
+    std::int64_t width = 0;
+    for (std::int64_t i = 0; i < parsed.rows; ++i) {
+        promise(form.labels_optional || acceptable(labels[i]));
+        promise(places[i] > (i > 0 ? places[i - 1] : 0) && places[i] <= parsed.lines);
+        promise(offsets[i] <= offsets[i + 1]);
+        for (Index j = offsets[i]; j < offsets[i + 1]; ++j) {
+            promise(indices[j] >= 0 && indices[j] < form.max_features && acceptable(values[j]));
+            promise(j == offsets[i] || indices[j] > indices[j - 1]);
+            width = std::max(width, std::int64_t{indices[j]} + 1);
+        }
+    }
+    promise(width == parsed.width);
+    for (const Found<Fault>& one : parsed.found) promise_place(lines, one.line, one.column, one.text);
+}
+
+}  // namespace scwlearn
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace scwlearn;
+    const Chosen chosen(data, size);
+    LibsvmForm form;
+    form.zero_based = chosen.flag(0);
+    form.labels_optional = chosen.flag(1);
+    form.skip_faults = chosen.flag(2);
+    form.most_found = chosen.flag(3) ? 2 : 1;
+    form.max_features = chosen.flag(4) ? 100 : std::numeric_limits<std::int64_t>::max();
+    if (chosen.flag(5))
+        run<double, std::int64_t>(chosen.lines(), form);
+    else if (chosen.flag(6))
+        run<float, std::int32_t>(chosen.lines(), form);
+    else
+        run<double, std::int32_t>(chosen.lines(), form);
+    return 0;
+}

@@ -1,0 +1,42 @@
+// Whether bytes are text that names may be made of: UTF-8, as strictly as Python reads it, without control characters.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace scwlearn {
+
+// The length of the character at the beginning, or 0 where there is none.
+inline std::size_t utf8_length(std::string_view text) noexcept {
+    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char first = byte(0);
+    if (first < 0x80) return first < ' ' || first == 0x7f ? 0 : 1;
+    const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (length == 0 || text.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+    // What could be said in fewer bytes, halves of a pair of UTF-16, and what lies behind the last character.
+    const unsigned char second = byte(1);
+    const bool beyond = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+    return beyond ? 0 : length;
+}
+
+// How many characters a text has.
+inline std::int64_t utf8_count(std::string_view text) noexcept {
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+    return std::count_if(text.begin(), text.end(), begins);
+}
+
+inline bool is_text(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+}  // namespace scwlearn

@@ -1,0 +1,171 @@
+"""What all readers of named examples share: they look at the first records before they know how to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Event
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.checks import flag, one_of
+from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.sources.chunks import work_ahead
+from scwlearn.data.sources.faults import ON_ERROR, Fault, Faults
+from scwlearn.threads import allowed_threads
+
+#: Whether every example has to have a label.
+LABELS = ("required", "optional")
+
+# So many make examples about as fast as one of them reads.
+_MOST_THREADS = 8
+
+
+class Looked(Protocol):
+    """Consecutive records, before anything is known of what they mean."""
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """Where each stands."""
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What among them is no record, and left out."""
+
+
+T = TypeVar("T")
+L = TypeVar("L", bound=Looked)
+
+
+class Made(NamedTuple):
+    """What became of records."""
+
+    examples: Examples
+    #: Those that could not be read, in their order.
+    faults: list[Fault]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the records of a source become examples."""
+
+    source: str
+    labels: str = "required"
+    on_error: str = "raise"
+    faults: Faults | None = None
+    #: How many of them make examples of what comes, ahead of who takes them.
+    threads: int = 0
+    #: Whether numbers may come as strings, because the file knows nothing else.
+    untyped: bool = False
+    #: What places count, and what should have been where there is nothing.
+    unit: str = "line"
+    wanted: str = "a header is followed by records"
+
+    def __post_init__(self) -> None:
+        one_of("labels", self.labels, LABELS)
+        one_of("on_error", self.on_error, ON_ERROR)
+
+    def dropped(self, faults: list[Fault]) -> None:
+        """Raise for the first of what could not be read, or count it all."""
+        if faults and self.on_error == "raise":
+            raise ValueError(str(faults[0]))
+        if self.faults is not None:
+            for fault in faults:
+                self.faults.add(fault)
+
+
+class Way(NamedTuple, Generic[T, L]):
+    """How a format is read."""
+
+    #: What is read one after the other, and what it is looked at as, also in threads.
+    items: Generator[T, None, None]
+    look: Callable[[T], L]
+    #: From the first records to how all are read, and from records to examples.
+    resolve: Callable[[L, Schema, Reading], Schema]
+    make: Callable[[L, Schema, Reading], Made]
+
+
+class ReadExamples(Iterator[Examples], Generic[T, L]):
+    """The examples of a source, a batch after the other. Closing it closes the file, as its end does.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.examples import Schema
+    >>> from scwlearn.data.tables import read_csv_examples
+    >>> batches = read_csv_examples(io.BytesIO(b"size,color,label\\n3,red,1\\n0,blue,2\\n"), Schema("csv"))
+    >>> batches.schema.columns
+    {'size': 'numeric', 'color': 'categorical', 'label': 'numeric'}
+    >>> for batch in batches:
+    ...     print(batch.x.names, batch.labels, batch.lines)
+    ['size', 'color=red', 'color=blue'] [1 2] [2 3]
+    """
+
+    def __init__(self, way: Way[T, L], schema: Schema, reading: Reading, stopped: Event) -> None:
+        self._way, self._given, self._reading, self._stopped = way, schema, reading, stopped
+        self._begun: tuple[Schema, Generator[Made, None, None]] | None = None
+        self._any = False
+        self._dropped = 0
+
+    @property
+    def schema(self) -> Schema:
+        """How the table is read, once its first records have been: what was given, and what they show."""
+        return self._begin()[0]
+
+    def _begin(self) -> tuple[Schema, Generator[Made, None, None]]:
+        if self._begun is None:
+            first = next(filter(self._has_rows, map(self._way.look, self._way.items)), None)
+            if first is None:
+                raise ValueError(self._nothing())
+            schema = self._way.resolve(first, self._given, self._reading)
+            self._begun = schema, self._all_made(first, schema)
+        return self._begun
+
+    def _has_rows(self, looked: L) -> bool:
+        if not len(looked.lines):
+            self._drop(looked.faults)
+        return len(looked.lines) > 0
+
+    def _drop(self, faults: list[Fault]) -> None:
+        self._dropped += len(faults)
+        self._reading.dropped(faults)
+
+    def _nothing(self) -> str:
+        bad = f" ({self._dropped} of its records could not be read)" if self._dropped else ""
+        return f"{self._reading.source} holds no examples{bad}; {self._reading.wanted}"
+
+    def _all_made(self, first: L, schema: Schema) -> Generator[Made, None, None]:
+        def work(item: T) -> Made:
+            return self._way.make(self._way.look(item), schema, self._reading)
+
+        yield self._way.make(first, schema, self._reading)
+        with closing(work_ahead(self._way.items, work, self._reading.threads, self._stopped)) as made:
+            yield from made
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Examples:
+        for examples, faults in self._begin()[1]:
+            self._drop(faults)
+            if len(examples):
+                self._any = True
+                return examples
+        if not self._any:
+            raise ValueError(self._nothing())
+        raise StopIteration
+
+    def close(self) -> None:
+        """Read no further."""
+        if self._begun is not None:
+            self._begun[1].close()
+        self._stopped.set()
+        self._way.items.close()
+
+
+def threads_ahead(read_ahead: bool, most: int = _MOST_THREADS) -> int:
+    """How many threads may read ahead."""
+    return min(allowed_threads(), most) if flag("read_ahead", read_ahead) else 0

@@ -1,0 +1,154 @@
+"""Line formats: text parsed chunk by chunk, ahead of who works on it; faults raised or counted, with their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.data.sources.chunks import LongLine, whole_lines, work_ahead
+from scwlearn.data.sources.faults import ON_ERROR, Fault, Faults, excerpt
+from scwlearn.data.sources.opening import Source, name_of, stop_of
+
+#: Long enough that Python costs nothing, short enough that few of them are soon done and take little memory.
+CHUNK_BYTES = 4 * 2**20
+MAX_LINE_BYTES = 64 * 2**20
+
+#: What a reader may ask of labels.
+LABELS = ("required", "optional")
+# So many parse about as fast as one of them reads.
+MOST_THREADS = 8
+
+_LARGEST = int(np.iinfo(np.int64).max)
+
+
+class FoundFault(NamedTuple):
+    """What a parser found: its kind, its line in the chunk and its column, from 1, and what stands there."""
+
+    kind: str
+    line: int
+    column: int
+    found: bytes
+
+
+class Parsed(NamedTuple):
+    """What a parser made of a chunk: how many lines and examples it has, how many lines are at fault, and the first."""
+
+    lines: int
+    rows: int
+    faulty: int
+    faults: Iterable[FoundFault]
+    made: Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How lines are read."""
+
+    chunk_bytes: int = CHUNK_BYTES
+    max_line_bytes: int = MAX_LINE_BYTES
+    threads: int = 0
+    on_error: str = "raise"
+    #: Where faults are counted that are skipped.
+    faults: Faults = field(default_factory=Faults)
+    #: Whether whatever whole lines a read returns are handed on at once.
+    eager: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number("chunk_bytes", self.chunk_bytes, most=_LARGEST)
+        whole_number("max_line_bytes", self.max_line_bytes, most=_LARGEST)
+        one_of("on_error", self.on_error, ON_ERROR)
+        flag("eager", self.eager)
+
+    @property
+    def skips(self) -> bool:
+        """Whether faults are skipped."""
+        return self.on_error == "skip"
+
+    @property
+    def most_found(self) -> int:
+        """How many faults of a chunk are worth describing."""
+        return max(self.faults.most, 1) if self.skips else 1
+
+
+def parsed_chunks(
+    source: Source,
+    parse: Callable[[NDArray[np.uint8], Any], Parsed],
+    allowed: Callable[[str], str],
+    line_form: str,
+    reading: Reading,
+    *,
+    before: Callable[[NDArray[np.uint8]], Any] = lambda text: None,
+) -> Generator[tuple[Any, int], None, None]:
+    """What `parse` made of each chunk that has examples, and how many lines were before it.
+
+    `allowed` says for a kind of fault what should have been there, and `line_form` how a line looks. Chunks are parsed
+    at the same time; what has to be known of those before is found out by `before`, which sees one after the other, and
+    given to `parse`.
+    """
+    name = name_of(source)
+    rows_before = lines_before = 0
+    faulty = 0
+    with closing(_parsed(source, parse, before, reading)) as chunks:
+        for parsed in chunks:
+            if isinstance(parsed, LongLine):
+                limit = f"a line has at most max_line_bytes={reading.max_line_bytes} bytes"
+                message = f"{limit}; found {excerpt(parsed.beginning)}"
+                parsed = Parsed(1, 0, 1, (), None)
+                found = [Fault(name, lines_before + 1, None, message)]
+            else:
+                found = [
+                    Fault(name, lines_before + line, column, f"{allowed(kind)}; found {excerpt(text)}")
+                    for kind, line, column, text in parsed.faults
+                ]
+            if found and not reading.skips:
+                raise ValueError(str(found[0]))
+            for fault in found:
+                reading.faults.add(fault)
+            reading.faults.count += parsed.faulty - len(found)
+            faulty += parsed.faulty
+            rows_before += parsed.rows
+            if parsed.rows:
+                yield parsed.made, lines_before
+            lines_before += parsed.lines
+    if not rows_before:
+        bad = f" ({faulty} of its lines could not be read)" if faulty else ""
+        raise ValueError(f"{name} holds no examples{bad}; a line is {line_form}")
+
+
+def _parsed(
+    source: Source,
+    parse: Callable[[NDArray[np.uint8], Any], Parsed],
+    before: Callable[[NDArray[np.uint8]], Any],
+    reading: Reading,
+) -> Generator[Parsed | LongLine, None, None]:
+    stopped = stop_of(source)
+
+    def in_order() -> Generator[tuple[NDArray[np.uint8], Any] | LongLine, None, None]:
+        chunks = whole_lines(
+            source,
+            reading.chunk_bytes,
+            reading.max_line_bytes,
+            stopped,
+            buffers=max(reading.threads, 1),
+            eager=reading.eager,
+            behind_long=reading.skips,
+        )
+        with closing(chunks):
+            for chunk in chunks:
+                if isinstance(chunk, LongLine):
+                    yield chunk
+                else:
+                    text = np.frombuffer(chunk, dtype=np.uint8)
+                    yield text, before(text)
+
+    def work(item: tuple[NDArray[np.uint8], Any] | LongLine) -> Parsed | LongLine:
+        return item if isinstance(item, LongLine) else parse(*item)
+
+    with closing(work_ahead(in_order(), work, reading.threads, stopped)) as results:
+        yield from results

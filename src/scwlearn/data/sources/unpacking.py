@@ -1,0 +1,159 @@
+"""Compressed data, told by how they begin, and unpacked as they are read, in memory that does not grow with them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zlib
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+# What compressed data begin with.
+_MAGIC = {
+    "gzip": (b"\x1f\x8b\x08",),
+    "bzip2": tuple(b"BZh%d" % level + block for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")),
+    "xz": (b"\xfd7zXZ\x00",),
+    # A frame, or one that is to be skipped, such as parallel writers put before each.
+    "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
+}
+# How much is read at a time. What it becomes is bounded where the decoder is told how much we want; the one of zstd
+# that is not can make 128 KiB of four bytes, so it gets little.
+_READ = 2**17
+_READ_UNBOUNDED = 2**12
+
+
+def packed_as(head: bytes) -> str | None:
+    """How data that begin so are compressed; None: they are not."""
+    return next((kind for kind, magic in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def may_be_packed(head: bytes) -> bool:
+    """Whether more has to be seen to know."""
+    return packed_as(head) is None and any(m.startswith(head) for magic in _MAGIC.values() for m in magic)
+
+
+class Unpacked(io.RawIOBase):
+    """What compressed data hold: all parts (gzip: members) of them, one after the other."""
+
+    def __init__(self, packed: Any, kind: str, name: str, stopped: Event) -> None:
+        super().__init__()
+        self._packed, self._kind, self._name, self._stopped = packed, kind, name, stopped
+        self._new_decoder, self._faults, self._size = _decoder(kind, name)
+        self._decoder = self._new_decoder()
+        self._given = 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, memory: Any) -> int:
+        """Read into memory and say how much: 0 at the end, or when stopped."""
+        while len(memory):
+            data = b""
+            if self._decoder.eof:
+                data = self._next_part()
+                if not data:
+                    return 0
+            elif self._decoder.needs_input:
+                data = self._packed.read(self._size)
+                if self._stopped.is_set():
+                    return 0
+                if not data:
+                    raise ValueError(f"{self._name}: the {self._kind} data end in the middle, after {self._so_far()}")
+            try:
+                text = self._decoder.decompress(data, len(memory))
+            except self._faults as error:
+                raise ValueError(
+                    f"{self._name}: the {self._kind} data are broken after {self._so_far()}: {error}"
+                ) from None
+            if text:
+                memory[: len(text)] = text
+                self._given += len(text)
+                return len(text)
+        return 0
+
+    def _next_part(self) -> bytes:
+        """How the next part begins; nothing at the end. Zeros may stand between parts and behind the last."""
+        data: bytes = self._decoder.unused_data.lstrip(b"\0")
+        while not data:
+            more = self._packed.read(self._size)
+            if not more:
+                return b""
+            data = more.lstrip(b"\0")
+        self._decoder = self._new_decoder()
+        return data
+
+    def _so_far(self) -> str:
+        return f"{self._given} bytes of what they hold"
+
+
+def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...], int]:
+    """A function that makes decoders like those of bz2, what they raise, and how much they take at a time."""
+    if kind == "gzip":
+        return _Gzip, (zlib.error,), _READ
+    # The others are imported when they are met: most data are plain, and a command had better start at once.
+    if kind == "bzip2":
+        bz2 = importlib.import_module("bz2")
+        return bz2.BZ2Decompressor, (OSError,), _READ
+    if kind == "xz":
+        lzma = importlib.import_module("lzma")
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError,), _READ
+    try:
+        zstd = importlib.import_module("compression.zstd")  # from Python 3.14 on
+        return zstd.ZstdDecompressor, (zstd.ZstdError,), _READ
+    except ImportError:
+        pass
+    try:
+        package = importlib.import_module("zstandard")
+    except ImportError:
+        message = "is compressed with zstd, which needs the package zstandard: pip install 'scwlearn[zstd]'"
+        raise ValueError(f"{name} {message}") from None
+    return lambda: _Zstandard(package), (package.ZstdError,), _READ_UNBOUNDED
+
+
+class _Gzip:
+    """A member, as bz2's decoder does it."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        text = self._inflate.decompress(data or self._inflate.unconsumed_tail, most)
+        self.needs_input = len(text) < most and not self._inflate.unconsumed_tail
+        return text
+
+
+class _Zstandard:
+    """A frame by the package zstandard, as bz2's decoder does it."""
+
+    def __init__(self, zstandard: Any) -> None:
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._text = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof) and not self._text
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._text
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data)
+
+    def decompress(self, data: bytes, most: int) -> memoryview:
+        if data:
+            self._text = memoryview(self._frame.decompress(data))
+        text, self._text = self._text[:most], self._text[most:]
+        return text

@@ -1,0 +1,170 @@
+"""VW text, one example a line: named features, read in batches, ahead of who works on them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT, parse_vw, vw_labels_are_words
+from scwlearn.checks import one_of, whole_number
+from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.rows import Rows
+from scwlearn.data.sources.faults import Faults
+from scwlearn.data.sources.lines import (
+    CHUNK_BYTES,
+    LABELS,
+    MAX_LINE_BYTES,
+    MOST_THREADS,
+    FoundFault,
+    Parsed,
+    Reading,
+    parsed_chunks,
+)
+from scwlearn.data.sources.opening import Source, check_source, name_of
+from scwlearn.data.tables.columns import LONGEST_LABEL
+from scwlearn.threads import allowed_threads
+
+# What the parser counts its features in has 31 bits.
+_MOST_BYTES = 2**30
+
+
+def read_vw_examples(
+    source: Source,
+    schema: Schema,
+    *,
+    labels: str = "required",
+    on_error: str = "raise",
+    faults: Faults | None = None,
+    read_ahead: bool = True,
+    chunk_bytes: int = CHUNK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    eager: bool = False,
+) -> Generator[Examples, None, None]:
+    """The examples of a file of VW text in batches, in memory that does not grow with the file.
+
+    A line is ``[label [weight]] ['tag] |namespace:scale name:value name ... |namespace ...``. The feature of a named
+    namespace is called ``namespace^name``, that of the one without a name just ``name``. Its value is 1 unless it is
+    said, times the scale, if there is one; a feature that is repeated has the sum. A label is a number, or a word: what
+    the first one of the source is, all are. A tag begins with ``'``, or touches the bar. Blank lines are left out.
+
+    Refused are a base (a third number before the bar, to which VW adds what it predicts: no learner here begins with
+    one), labels with costs, actions or several classes, features without a name, and words as values.
+
+    Parameters
+    ----------
+    source : path, "-" or binary file
+        Compressed or not.
+    schema : Schema
+        Says which namespaces are left out.
+    labels : {"required", "optional"}
+        Whether a line may be without a label, as one that is to be predicted may.
+    on_error : {"raise", "skip"}
+        What to do about a line that is at fault: raise a ValueError, or leave it out.
+    faults : Faults or None
+        Where lines that are left out are counted.
+    read_ahead, chunk_bytes, max_line_bytes
+        As `read_libsvm` has them; at most 1 GiB.
+    eager : bool
+        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+
+    Yields
+    ------
+    Examples
+        With named features.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.examples import Schema
+    >>> from scwlearn.data.vw import read_vw_examples
+    >>> text = io.BytesIO(b"1 2 'first |size:2 height:1.5 |says stripes\\n-1 | legs:4\\n")
+    >>> (batch,) = read_vw_examples(text, Schema("vw"))
+    >>> batch.x.names, batch.labels.tolist(), batch.weights.tolist(), batch.tags
+    (['size^height', 'says^stripes', 'legs'], [1.0, -1.0], [2.0, 1.0], ['first', ''])
+    """
+    check_source(source)
+    form = _Form(one_of("labels", labels, LABELS) == "optional", [*schema.ignore])
+    reading = Reading(
+        whole_number("chunk_bytes", chunk_bytes, most=_MOST_BYTES),
+        whole_number("max_line_bytes", max_line_bytes, most=_MOST_BYTES),
+        min(allowed_threads(), MOST_THREADS) if read_ahead else 0,
+        on_error,
+        Faults() if faults is None else faults,
+        eager,
+    )
+    return _examples(source, form, reading)
+
+
+@dataclass
+class _Form:
+    """What a line may hold."""
+
+    optional: bool
+    ignored: list[str]
+    #: Whether labels are words, once one has been seen.
+    words: bool | None = field(default=None)
+
+    def see(self, text: NDArray[np.uint8]) -> bool:
+        """Whether the labels of a chunk have to be words; the first of the source says so."""
+        if self.words is None:
+            self.words = vw_labels_are_words(text)
+        return bool(self.words)
+
+    def allowed(self, fault: str) -> str:
+        """What should have been where the parser found something else."""
+        number = f"a finite number of at most {LARGEST_VALUE:g} in size"
+        weight = f"0 or a number from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+        return {
+            "bar": "a line has a bar before its features, as in 1 |words some more",
+            "label": f"a line begins with its label, a word or {number}",
+            "glued": "a line begins with its label and a space; what touches the bar is a tag",
+            "labels": "a label is one number or word; several, costs and actions are not supported",
+            "mixed": f"all labels are {'words' if self.words else 'numbers'}, as the first is",
+            "length": f"a label has at most {LONGEST_LABEL} characters",
+            "weight": f"a weight is {weight}; a tag begins with ' or touches the bar",
+            "base": "before the bar stand label, weight and tag; a base is not supported",
+            "space": "a namespace is name or name:scale, right behind the bar, its name without ^",
+            "scale": f"a scale is {number}, right behind the colon",
+            "feature": "a feature is name or name:value",
+            "value": f"a value, times its namespace's scale, is {number}, right behind the colon",
+            "sum": f"the values of a repeated feature add up to {number}",
+            "name": "words are UTF-8 text without control characters",
+        }[fault]
+
+
+def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Examples, None, None]:
+    name = name_of(source)
+
+    def parse(text: NDArray[np.uint8], words: bool) -> Parsed:
+        made = parse_vw(text, words, form.optional, reading.skips, reading.most_found, form.ignored)
+        features, labels, weights, tags, places, lines, (faulty, found) = made
+        values, columns, offsets, names = features
+        x = NamedRows(Rows.from_checked(values, columns, offsets, len(names)), names)
+        parts = (x, _labels(*labels), weights, tags, places)
+        return Parsed(lines, len(places), faulty, [FoundFault(*fault) for fault in found], parts)
+
+    line_form = "label |namespace name:value name:value ..."
+    chunks = parsed_chunks(source, parse, form.allowed, line_form, reading, before=form.see)
+    with closing(chunks):
+        for (x, (labels, labelled), weights, tags, places), lines_before in chunks:
+            yield Examples(
+                x=x,
+                labels=labels if labelled.any() else None,
+                weights=weights,
+                lines=places + lines_before,
+                source=name,
+                labelled=labelled if labelled.any() and not labelled.all() else None,
+                tags=tags,
+            )
+
+
+def _labels(numbers: NDArray[np.float64], places: NDArray[np.int32], words: list[str]) -> tuple[Any, NDArray[np.bool_]]:
+    """The labels, and which lines have one."""
+    if not words:
+        return numbers, ~np.isnan(numbers)
+    return np.array(words)[places], places >= 0

@@ -1,0 +1,118 @@
+"""Tables as text and as examples, for the tests of what reads and writes them."""
+
+import csv
+import io
+import re
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.jsonl import read_jsonl_examples
+from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.rows import Rows
+from scwlearn.data.tables import read_arrow_examples, read_csv_examples, read_parquet_examples
+from scwlearn.data.vw import read_vw_examples
+
+READERS = {
+    "csv": read_csv_examples,
+    "tsv": read_csv_examples,
+    "jsonl": read_jsonl_examples,
+    "parquet": read_parquet_examples,
+    "arrow": read_arrow_examples,
+    "libsvm": read_libsvm_examples,
+    "vw": read_vw_examples,
+}
+
+
+def named(data, name="data.csv"):
+    """Bytes as a file with a name."""
+    file = io.BytesIO(data)
+    file.name = name
+    return file
+
+
+def batches(data, format="csv", *, schema=None, options=None, **said):
+    """The batches of a file that holds these bytes, read as the schema says that these words make."""
+    schema = Schema(format, **said) if schema is None else schema
+    return READERS[format](named(data, f"data.{format}"), schema, **options or {})
+
+
+def exactly(message):
+    """What matches a message as a whole."""
+    return rf"\A{re.escape(message)}\Z"
+
+
+def features(batch):
+    """The features of each example, as a dict."""
+    rows = batch.x.rows if isinstance(batch.x, NamedRows) else batch.x
+    names = batch.x.names if isinstance(batch.x, NamedRows) else range(rows.width)
+    if not len(rows):
+        return []
+    (block,) = rows.blocks(len(rows))
+    assert all((np.diff(block.indices[begin:end]) > 0).all() for begin, end in pairwise(block.offsets.tolist()))
+    assert len(set(names)) == len(names)
+    pairs = [(names[i], value) for i, value in zip(block.indices.tolist(), block.values.tolist(), strict=True)]
+    return [dict(pairs[begin:end]) for begin, end in pairwise(block.offsets.tolist())]
+
+
+def label_list(batch):
+    """The label of each example, None where it has none."""
+    if batch.labels is None:
+        return [None] * len(batch)
+    there = np.ones(len(batch), dtype=bool) if batch.labelled is None else batch.labelled
+    return [label if has else None for label, has in zip(batch.labels.tolist(), there.tolist(), strict=True)]
+
+
+def examples(data, format="csv", **given):
+    """Features, label and weight of each example of a file."""
+    found = []
+    for batch in batches(data, format, **given):
+        weights = [None] * len(batch) if batch.weights is None else batch.weights.tolist()
+        found += zip(features(batch), label_list(batch), weights, strict=True)
+    return found
+
+
+def records(text, delimiter=","):
+    """What Python's csv module reads: the line that each record begins on, and its cells. Blank lines are left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    before, found = 0, []
+    for cells in reader:
+        if cells:
+            found.append((before + 1, cells))
+        before = reader.line_num
+    return found
+
+
+def ends_open(text, delimiter=","):
+    """Whether the last cell of a text begins with a quote that is not closed, letter by letter."""
+    state = "begin"
+    for letter in text:
+        if state == "quoted":
+            state = "after quote" if letter == '"' else "quoted"
+        elif state == "after quote" and letter == '"':
+            state = "quoted"
+        elif letter in (delimiter, "\n", "\r"):
+            state = "begin"
+        else:
+            state = "quoted" if state == "begin" and letter == '"' else "plain"
+    return state == "quoted"
+
+
+def made(rows, labels, *, weights=None, tags=None, labelled=None):
+    """Examples of dicts of features."""
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    numbers = {name: number for number, name in enumerate(names)}
+    cells = [(i, numbers[name], value) for i, row in enumerate(rows) for name, value in row.items()]
+    at, columns, values = zip(*cells, strict=True) if cells else ((), (), ())
+    x = sparse.csr_array((np.array(values, dtype=float), (at, columns)), shape=(len(rows), len(names)))
+    return Examples(
+        NamedRows(Rows(x), names),
+        None if labels is None else np.array(labels),
+        None if weights is None else np.array(weights, dtype=float),
+        np.arange(1, len(rows) + 1),
+        "source",
+        None if labelled is None else np.array(labelled),
+        tags,
+    )

@@ -1,0 +1,281 @@
+"""Parquet and Arrow: a column is what its type says, and a file is hostile until it is checked."""
+
+import datetime
+import decimal
+import errno
+import io
+import os
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc, parquet
+
+from scwlearn.data.examples import Schema
+from scwlearn.data.sources.faults import Faults
+from scwlearn.data.tables import read_arrow_examples, read_parquet_examples, resolve_schema
+from table_text import READERS, batches, exactly, examples, features, label_list
+
+TABLE = pa.table(
+    {
+        "n": pa.array([1, None, 0, -3], pa.int8()),
+        "f": pa.array([0.5, 2.0, None, 1e-300]),
+        "flag": pa.array([True, False, None, True]),
+        "color": pa.array(["red", "blue", None, "red"]).dictionary_encode(),
+        "word": pa.array(["1", "", "2", None], pa.large_string()),
+        "about": pa.array(["a b c d", "the end of it", "one two three", None]),
+        "bag": pa.array([["New York", "x", "x"], [], None, [None, "y"]], pa.list_(pa.string())),
+        "nothing": pa.nulls(4),
+        "label": pa.array([1, 2, 1, 2], pa.uint16()),
+    }
+)
+EXPECTED = [
+    (
+        {"n": 1, "f": 0.5, "flag": 1, "color=red": 1, "word=1": 1}
+        | {f"about={letter}": 1 for letter in "abcd"}
+        | {"bag=New York": 1, "bag=x": 2},
+        1,
+        None,
+    ),
+    (
+        {"f": 2, "color=blue": 1, "word=": 1} | dict.fromkeys(("about=the", "about=end", "about=of", "about=it"), 1),
+        2,
+        None,
+    ),
+    ({"word=2": 1, "about=one": 1, "about=two": 1, "about=three": 1}, 1, None),
+    ({"n": -3, "f": 1e-300, "flag": 1, "color=red": 1, "bag=y": 1}, 2, None),
+]
+KINDS = {
+    "n": "numeric",
+    "f": "numeric",
+    "flag": "numeric",
+    "color": "categorical",
+    "word": "categorical",
+    "about": "text",
+    "bag": "text",
+    "nothing": "numeric",
+    "label": "numeric",
+}
+
+
+def as_parquet(table, **options):
+    file = io.BytesIO()
+    parquet.write_table(table, file, **options)
+    return file.getvalue()
+
+
+def as_file(table, rows=None):
+    file = io.BytesIO()
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table.unify_dictionaries(), rows)
+    return file.getvalue()
+
+
+def as_stream(table, rows=None):
+    file = io.BytesIO()
+    with ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, rows)
+    return file.getvalue()
+
+
+def as_feather(table):
+    file = io.BytesIO()
+    feather.write_feather(table, file)
+    return file.getvalue()
+
+
+WAYS = [("parquet", as_parquet), ("arrow", as_file), ("arrow", as_stream), ("arrow", as_feather)]
+ways = pytest.mark.parametrize(("format", "written"), WAYS, ids=["parquet", "file", "stream", "feather"])
+
+
+@ways
+def test_columns_are_what_their_types_say(format, written):
+    data = written(TABLE)
+    assert batches(data, format).schema == Schema(format, label="label", columns=KINDS)
+    assert examples(data, format) == EXPECTED
+
+
+@ways
+def test_batches_change_nothing_but_the_batches(format, written):
+    table = pa.concat_tables([TABLE] * 50).combine_chunks()
+    read = [*batches(written(table), format, columns={"about": "text"}, options={"batch_rows": 7})]
+    assert max(map(len, read)) == 7
+    assert [row for batch in read for row in features(batch)] == [row for row, _, _ in EXPECTED] * 50
+    assert [line for batch in read for line in batch.lines.tolist()] == [*range(1, 201)]
+
+
+def test_row_groups_and_record_batches_are_read_one_at_a_time():
+    table = pa.concat_tables([TABLE] * 10)
+    for format, data in (("parquet", as_parquet(table, row_group_size=3)), ("arrow", as_stream(table, 3))):
+        assert examples(data, format, columns={"about": "text"}) == EXPECTED * 10
+
+
+@ways
+def test_a_pipe_will_do(format, written):
+    data = written(TABLE)
+    reading, writing = os.pipe()
+
+    def write():
+        with open(writing, "wb") as file:
+            file.write(data)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with open(reading, "rb") as pipe:
+        reader = read_parquet_examples if format == "parquet" else read_arrow_examples
+        rows = [row for batch in reader(pipe, Schema(format)) for row in features(batch)]
+    thread.join()
+    assert rows == [row for row, _, _ in EXPECTED]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (pa.array([True, False, None, True]), [True, False, None, True]),
+        (pa.array(["a", None, "b", "a"]), ["a", None, "b", "a"]),
+        (pa.array(["a", None, "b", "a"]).dictionary_encode(), ["a", None, "b", "a"]),
+        (pa.array([1.0, 2.0, None, 3.0]), [1, 2, None, 3]),
+        (pa.array([2**60 + 1, None, 1, 2]), [2**60 + 1, None, 1, 2]),
+        (pa.array([0.5, None, 1, 2]), [0.5, None, 1.0, 2.0]),
+    ],
+)
+def test_labels_keep_their_type(labels, expected):
+    table = pa.table({"x": [1, 2, 3, 4], "label": labels})
+    (batch,) = batches(as_parquet(table), "parquet", options={"labels": "optional"})
+    assert label_list(batch) == expected
+    assert [type(label) for label in label_list(batch)] == [type(label) for label in expected]
+
+
+def test_kinds_can_be_given():
+    table = pa.table({"n": [1, None, 3], "f": [1.5, 2, 3], "s": ["1", " 2 ", None], "y": [1, 2, 1]})
+    columns = {"n": "categorical", "f": "categorical", "s": "numeric", "y": "categorical"}
+    assert examples(as_parquet(table), "parquet", columns=columns) == [
+        ({"n=1": 1, "f=1.5": 1, "s": 1}, "1", None),
+        ({"f=2.0": 1, "s": 2}, "2", None),
+        ({"n=3": 1, "f=3.0": 1}, "1", None),
+    ]
+
+
+def test_decimals_and_large_numbers_are_numbers():
+    table = pa.table({"d": [decimal.Decimal("0.1")], "u": pa.array([2**64 - 1], pa.uint64()), "y": [1]})
+    assert examples(as_parquet(table), "parquet") == [({"d": 0.1, "u": 2.0**64}, 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("column", "type_name"),
+    [
+        (pa.array([datetime.datetime(2020, 1, 1)], pa.timestamp("us")), "timestamp[us]"),
+        (pa.array([{"a": 1}]), "struct<a: int64>"),
+        (pa.array([b"x"]), "binary"),
+        (pa.array([[1.0]]), "list<element: double>"),
+    ],
+)
+def test_types_that_say_nothing_are_refused_or_ignored(column, type_name):
+    data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
+    message = (
+        f"data.parquet: the column 'odd' is of the type {type_name}, which is nothing to learn from; numbers, bools, "
+        "strings and lists of strings are; --ignore (ignore=) leaves it out"
+    )
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(data, "parquet")
+    assert examples(data, "parquet", ignore=("odd",)) == [({"x": 1}, 1, None)]
+
+
+RECORD = "data.parquet, record 2, column "
+NUMERIC = "the column is numeric: a cell is empty or a finite number of at most 1e+150 in size; found "
+
+
+@pytest.mark.parametrize(
+    ("table", "said", "message"),
+    [
+        (
+            {"x": [1.0, np.nan], "y": [1, 2]},
+            {},
+            f"{RECORD}'x': {NUMERIC}nan; --categorical (columns=) takes any string",
+        ),
+        ({"x": [1, 2], "y": [1, None]}, {}, f"{RECORD}'y': a record has a label; found nothing"),
+        (
+            {"x": [1, 2], "y": [1.0, np.inf]},
+            {},
+            f"{RECORD}'y': the labels are numbers: finite ones of at most 1e+150 in size; found inf",
+        ),
+        (
+            {"x": [1, 2], "y": [1, 2], "w": [1.0, -2.0]},
+            {"weight": "w"},
+            f"{RECORD}'w': a weight is 0 or a number from 1e-100 to 1e+100; found -2.0",
+        ),
+        (
+            {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())},
+            {},
+            "data.parquet holds no examples; it has no rows",
+        ),
+        (
+            {"x": [1], "y": [1]},
+            {"columns": {"x": "text"}},
+            "data.parquet: the column 'x' is to be text, but is of the type int64",
+        ),
+        (
+            {"x": [["a"]], "y": [1]},
+            {"columns": {"x": "numeric"}},
+            "data.parquet: the column 'x' is to be numeric, but is of the type list<element: string>",
+        ),
+        ({"x": [1], "y": [["a"]]}, {}, "data.parquet: the label 'y' is numeric or categorical, not text"),
+    ],
+)
+def test_what_is_at_fault_is_said_with_its_record(table, said, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(as_parquet(pa.table(table)), "parquet", **said)
+
+
+def test_records_at_fault_are_left_out_and_counted():
+    faults = Faults()
+    table = pa.table({"x": [1.0, np.nan, 3.0], "y": [1, 2, None]})
+    options = {"on_error": "skip", "faults": faults}
+    assert examples(as_parquet(table), "parquet", options=options) == [({"x": 1}, 1, None)]
+    assert [(fault.line, fault.column, fault.unit) for fault in faults.first] == [
+        (2, "x", "record"),
+        (3, "y", "record"),
+    ]
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pa.table([[1], [2], [3]], names=["a", "a", "y"])
+    with pytest.raises(ValueError, match=exactly("data.arrow: two columns have the name 'a'; names must differ")):
+        examples(as_stream(table), "arrow")
+
+
+@ways
+def test_a_file_cut_short_or_changed_is_read_or_refused(format, written):
+    data = written(TABLE.drop_columns(["about"]))
+    refused = []
+    for place in range(0, len(data), 7):
+        for broken in (data[:place], data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]):
+            try:
+                examples(broken, format)
+            except ValueError as error:
+                refused.append(str(error))
+    assert len(refused) > len(data) / 14
+    assert [message for message in refused if not message.startswith(f"data.{format}")] == []
+
+
+@ways
+def test_a_fault_of_the_system_is_no_fault_of_the_file(format, written):
+    class Torn(io.BytesIO):
+        def seek(self, *place):
+            raise OSError(errno.EIO, "Input/output error")
+
+        def readinto(self, memory):
+            return super().readinto(memory[:64]) if self.tell() < 64 else self.seek()
+
+    with pytest.raises(OSError, match=r"^\[Errno 5\] Input/output error$"):
+        [*READERS[format](Torn(written(TABLE)), Schema(format))]
+
+
+def test_the_schema_is_resolved_from_a_file(tmp_path):
+    path = tmp_path / "table.parquet"
+    path.write_bytes(as_parquet(TABLE))
+    assert resolve_schema(path, Schema("parquet")).columns == KINDS
+    assert resolve_schema(io.BytesIO(as_stream(TABLE)), Schema("arrow")).label == "label"
+    with pytest.raises(ValueError, match=exactly("tables are csv, tsv, parquet or arrow, got 'vw'")):
+        resolve_schema(path, Schema("vw"))

@@ -1,0 +1,248 @@
+"""CSV that is at fault: the place, what was found and what is allowed; or the record is left out, and counted."""
+
+import gzip
+import io
+import sys
+import tracemalloc
+
+import pytest
+
+from scwlearn.data.examples import Schema
+from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.tables import read_csv_examples, read_parquet_examples
+from table_text import batches, exactly, examples, named
+
+NUMBER = "the column is numeric: a cell is empty or a finite number of at most 1e+150 in size; found "
+ANY_STRING = "; --categorical (columns=) takes any string"
+CELLS = "a record has 2 cells, one for each column of the header; found "
+WEIGHT = "a weight is 0 or a number from 1e-100 to 1e+100; found "
+WHICH = "data.csv: which column is the label? "
+
+
+def numeric(*cells):
+    """A table whose column "a" is numeric because somebody says so."""
+    return "\n".join(["a,label", *(f"{cell},2" for cell in cells)]).encode(), {"columns": {"a": "numeric"}}
+
+
+FAULTS = [
+    (b"", {}, "data.csv is empty; a table begins with a line that names its columns"),
+    (b"\n\r\n", {}, "data.csv is empty; a table begins with a line that names its columns"),
+    (b"a,label\n", {}, "data.csv holds no examples; a header is followed by records"),
+    (b"a,label", {}, "data.csv holds no examples; a header is followed by records"),
+    (b"a,label\n\n\n", {}, "data.csv holds no examples; a header is followed by records"),
+    (b"a,b,a\n1,2,3\n", {}, "data.csv: two columns have the name 'a'; names must differ"),
+    (b"a,label\n1,2\n\n1,2,3\n", {}, f"data.csv, line 4: {CELLS}3"),
+    (b'a,label\n"1\n\n",2\n\n1\n', {}, f"data.csv, line 6: {CELLS}1"),
+    (*numeric(1, "x"), f"data.csv, line 3, column 'a': {NUMBER}'x'{ANY_STRING}"),
+    (*numeric(1, "nan"), f"data.csv, line 3, column 'a': {NUMBER}'nan'{ANY_STRING}"),
+    (*numeric(1, 2, "-inf"), f"data.csv, line 4, column 'a': {NUMBER}'-inf'{ANY_STRING}"),
+    (*numeric("1e151"), f"data.csv, line 2, column 'a': {NUMBER}'1e151'{ANY_STRING}"),
+    (*numeric("1e999"), f"data.csv, line 2, column 'a': {NUMBER}'1e999'{ANY_STRING}"),
+    (*numeric("0x1"), f"data.csv, line 2, column 'a': {NUMBER}'0x1'{ANY_STRING}"),
+    (*numeric("y" * 50), f"data.csv, line 2, column 'a': {NUMBER}'{'y' * 40}'...{ANY_STRING}"),
+    (b"a,label\n1,2\n", {"columns": {"b": "numeric"}}, "data.csv has no column 'b'; it has 'a', 'label'"),
+    (b"a,b\n1,2\n", {"label": "c"}, "data.csv has no label column 'c'; it has 'a', 'b'"),
+    (b"a,y\n1,2\n", {"weight": "w"}, "data.csv has no weight column 'w'; it has 'a', 'y'"),
+    (b"a,y\n1,2\n", {"ignore": ("z",)}, "data.csv has no column 'z' to ignore; it has 'a', 'y'"),
+    (
+        b"a,b\n1,2\n",
+        {},
+        f"{WHICH}none is called 'label', 'target', 'class' or 'y'; --label (label=) says it; the columns are 'a', 'b'",
+    ),
+    (
+        b"y,label,a\n1,2,3\n",
+        {},
+        f"{WHICH}'label' and 'y' could both be; --label (label=) says it; the columns are 'y', 'label', 'a'",
+    ),
+    (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "data.csv: 'y' cannot be both the label and the weight"),
+    (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "data.csv: 'y' cannot be both the label and ignored"),
+    (b"a,label\nx,1\n\xffy,2\n", {}, "data.csv, line 3, column 'a': cells are UTF-8; found '\\xffy'"),
+    (b"a,label\nx,1\n\xff\n", {}, f"data.csv, line 3: {CELLS}1"),
+    (b"a\xff,label\nx,1\n", {}, "data.csv, line 1: the header is UTF-8; found '\\xff,label\\n'"),
+    (b"a,label\nx,1\ny\0z,2\n", {}, "data.csv, line 3, column 'a': a cell has no NUL byte; found 'y\\x00z'"),
+    (b"\na\0,label\nx,1\n", {}, "data.csv, line 2: the header has no NUL byte; found 'a\\x00,label\\n'"),
+    (
+        b'a,label\n1,2\n3,"x\n4,5\n',
+        {},
+        "data.csv, line 3: the file ends before this quote is closed; found '\"x\\n4,5\\n'",
+    ),
+    (b'"a,label\n', {}, "data.csv, line 1: the file ends before this quote is closed; found '\"a,label\\n'"),
+    (b"a,label\n1,1\n2,\n", {}, "data.csv, line 3, column 'label': a record has a label; found nothing"),
+    (b"a,y,w\n1,2,-1\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}'-1'"),
+    (b"a,y,w\n1,2,1e-101\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}'1e-101'"),
+    (b"a,y,w\n1,2,\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}nothing"),
+    (b"a,y,w\n1,2,nan\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}'nan'"),
+    (
+        b"a,y\n1,2\n1,x\n",
+        {"columns": {"y": "numeric"}},
+        "data.csv, line 3, column 'y': the labels are numbers: finite ones of at most 1e+150 in size; found 'x'",
+    ),
+    (
+        b"a,y\n1,2\n1," + b"x" * 257,
+        {},
+        f"data.csv, line 3, column 'y': a label has at most 256 characters; found '{'x' * 40}'...",
+    ),
+    (b"a,y\n1,2\n", {"columns": {"y": "text"}}, "data.csv: the label 'y' is numeric or categorical, not text"),
+    (
+        b"a,y\n1,2\n",
+        {"columns": {"a": "number"}},
+        "the kind of the column 'a' must be one of numeric, categorical, text, got 'number'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "message"), FAULTS, ids=range(len(FAULTS)))
+def test_what_is_at_fault_is_said_with_its_place(text, said, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(text, **said)
+
+
+def test_a_column_has_a_name_that_is_not_endless():
+    expected = (
+        f"data.csv, line 2: the header names the columns; field larger than field limit (131072); found '{'a' * 40}'..."
+    )
+    with pytest.raises(ValueError, match=exactly(expected)):
+        examples(b"\n" + b"a" * 140_000 + b",label\n1,2\n")
+
+
+def test_very_many_columns_that_are_known_are_found():
+    names = [f"c{i}" for i in range(40_000)]
+    columns = dict.fromkeys([*names, "label"], "numeric")
+    with pytest.raises(ValueError, match=r"\Adata.csv has no column 'c39999'; it has 'c0', 'c1', .* and 39980 more\Z"):
+        examples(
+            ",".join([*names[:-1], "label"]).encode() + b"\n" + b"1," * 39_999 + b"2\n", label="label", columns=columns
+        )
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 20, 2**20])
+def test_the_mark_of_utf_8_is_a_character_in_the_middle_of_a_file(chunk_bytes):
+    # Arrow leaves out one at the beginning of each chunk.
+    text = "a,label\n\ufeffx,1\n\ufeff\n\ufeff\ufeff,2\n".encode()
+    faults, told = Faults(), {"columns": {"a": "categorical"}}
+    read = [
+        *batches(
+            b"\xef\xbb\xbf" + text, options={"on_error": "skip", "faults": faults, "chunk_bytes": chunk_bytes}, **told
+        )
+    ]
+    assert [name for batch in read for name in batch.x.names] == ["a=\ufeffx", "a=\ufeff\ufeff"]
+    assert [line for batch in read for line in batch.lines.tolist()] == [2, 4]
+    assert [str(fault) for fault in faults.first] == [f"data.csv, line 3: {CELLS}1"]
+
+
+def test_a_fault_in_a_later_chunk_has_its_line_too():
+    text = b"a,label\n" + b'"1\n",x\n' * 1000 + b"1,2,3\n"
+    with pytest.raises(ValueError, match=r"^data.csv, line 2002: a record has 2 cells"):
+        examples(text, options={"chunk_bytes": 500})
+
+
+def test_what_comes_before_a_fault_is_read():
+    read = batches(b"a,label\n" + b"1,2\n" * 1000 + b"1,2,3\n", options={"chunk_bytes": 400})
+    assert len(next(read)) == 98
+    with pytest.raises(ValueError, match="line 1002"):
+        for _ in read:
+            pass
+
+
+def test_records_at_fault_are_left_out_and_counted():
+    text = b"a,b,label\n1,x,1\nfoo,bar\n2,\xff,1\n3,y,\nz,y,2\n4,z,2\n\n5,z,0\0\n6,x,1"
+    faults = Faults(most=4)
+    options = {"on_error": "skip", "faults": faults}
+    said = {"columns": {"a": "numeric", "label": "categorical"}}
+    for chunk_bytes in (1, 30, 1000):
+        faults.count = 0
+        faults.first.clear()
+        assert examples(text, options=options | {"chunk_bytes": chunk_bytes}, **said) == [
+            ({"a": 1, "b=x": 1}, "1", None),
+            ({"a": 4, "b=z": 1}, "2", None),
+            ({"a": 6, "b=x": 1}, "1", None),
+        ]
+        assert faults.count == 5
+        assert [(fault.line, fault.column) for fault in faults.first] == [(3, None), (4, "b"), (5, "label"), (6, "a")]
+    assert faults.first[3] == Fault("data.csv", 6, "a", f"{NUMBER}'z'{ANY_STRING}")
+
+
+def test_a_record_with_two_faults_counts_once():
+    faults = Faults()
+    said = {"columns": {"a": "numeric", "b": "numeric"}}
+    text = b"a,b,label\n1,1,1\nx,y,\n"
+    assert len(examples(text, options={"on_error": "skip", "faults": faults}, **said)) == 1
+    assert (faults.count, faults.first[0].column) == (1, "label")
+
+
+def test_nothing_but_faults_is_an_error():
+    message = r"^data.csv holds no examples \(2 of its records could not be read\); a header is followed by records$"
+    with pytest.raises(ValueError, match=message):
+        examples(b"a,label\n1\n2\n", options={"on_error": "skip"})
+    with pytest.raises(ValueError, match=message):
+        examples(b"a,label\nx,\ny,\n", label="label", columns={"label": "numeric"}, options={"on_error": "skip"})
+
+
+def test_a_record_has_a_largest_size():
+    limit = {"chunk_bytes": 10, "max_record_bytes": 100}
+    assert len(examples(b"a,y\n" + b"x" * 90 + b",1\n", options=limit)) == 1
+    found = f"found '{'x' * 40}'...; is a quote not closed?"
+    message = f"data.csv, line 3: a record has at most max_record_bytes=100 bytes; {found}"
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(b"a,y\n1,2\n" + b"x" * 500 + b",1\n", options=limit)
+
+
+def test_an_endless_record_takes_no_endless_memory():
+    class Endless(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, memory):
+            memory[:] = b"x" * len(memory)
+            return len(memory)
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="max_record_bytes=1000000 bytes"):
+            [*read_csv_examples(Endless(), Schema("csv"), max_record_bytes=10**6, chunk_bytes=10**4)]
+        assert tracemalloc.get_traced_memory()[1] < 20 * 10**6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 2**20])
+def test_a_quote_that_is_not_closed_is_the_one_that_opens_the_cell(chunk_bytes):
+    text = b'a,label\n"doubled: ""\n"" and not closed\n'
+    expected = (
+        'data.csv, line 2: the file ends before this quote is closed; found \'"doubled: ""\\n"" and not closed\\n\''
+    )
+    with pytest.raises(ValueError, match=exactly(expected)):
+        examples(text, options={"chunk_bytes": chunk_bytes})
+
+
+def test_a_file_that_is_cut_off_says_so():
+    packed = gzip.compress(b"a,label\n" + b"1,2\n" * 1000)
+    with pytest.raises(ValueError, match=r"data.csv"):
+        examples(packed[:-20])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": "no"}, "labels must be one of required, optional, got 'no'"),
+        ({"on_error": "stop"}, "on_error must be one of raise, skip, got 'stop'"),
+        ({"chunk_bytes": 0}, "chunk_bytes must be a whole number from 1 to 1073741824, got 0"),
+        ({"max_record_bytes": 2**31}, "max_record_bytes must be a whole number from 1 to 1073741824, got 2147483648"),
+    ],
+)
+def test_settings_are_checked(options, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        batches(b"a,y\n1,2\n", options=options)
+
+
+def test_a_file_in_text_mode_or_of_another_format_is_refused():
+    with pytest.raises(TypeError, match="source is a file in text mode"):
+        read_csv_examples(io.StringIO("a,y\n"), Schema("csv"))
+    with pytest.raises(ValueError, match="the format of delimited text is one of csv, tsv, got 'jsonl'"):
+        read_csv_examples(named(b"a,y\n"), Schema("jsonl"))
+
+
+def test_missing_pyarrow_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for reader, what in ((read_csv_examples, "CSV"), (read_parquet_examples, "Parquet")):
+        with pytest.raises(ValueError, match=exactly(f'{what} needs pyarrow: pip install "scwlearn[cli]"')):
+            reader(named(b""), Schema("csv"))

@@ -1,0 +1,253 @@
+"""JSON lines: each value is the feature that it is in a dict; each fault has its line and place."""
+
+import io
+import json
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scwlearn._native import Vocabulary
+from scwlearn.data.examples import Schema
+from scwlearn.data.json_values import MOST_NESTED
+from scwlearn.data.jsonl import read_jsonl_examples
+from scwlearn.data.sources.faults import Faults
+from table_text import batches, exactly, examples, features, label_list
+
+LINES = b"""{"y": "spam", "words": ["free", "offer", "offer"], "from": {"known": true, "name": "A B"}, "size": 3e2}
+{"y": "ham", "words": [], "from": {"known": false, "name": null, "more": {"deep": 1}}, "size": 0}
+
+{"from": "nobody", "y": "ham"}
+"""
+
+
+def lines(*objects):
+    return "\n".join(map(json.dumps, objects)).encode()
+
+
+def test_values_are_features_as_in_dicts():
+    assert examples(LINES, "jsonl") == [
+        ({"words=free": 1, "words=offer": 2, "from.known": 1, "from.name=A B": 1, "size": 300}, "spam", None),
+        ({"from.more.deep": 1}, "ham", None),
+        ({"from=nobody": 1}, "ham", None),
+    ]
+    (batch,) = batches(LINES, "jsonl")
+    assert batch.lines.tolist() == [1, 2, 4]
+
+
+values = st.one_of(
+    st.integers(-1000, 1000),
+    st.floats(-1e150, 1e150),
+    st.booleans(),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=5),
+)
+keys = st.text(st.characters(exclude_categories=["Cs"]), max_size=5).filter(lambda key: key != "y")
+
+
+@given(st.lists(st.dictionaries(keys, values, max_size=5), min_size=1, max_size=10), st.booleans(), st.integers(1, 200))
+@settings(deadline=None)
+def test_any_object_has_the_features_that_it_has_as_a_dict(objects, ascii_only, chunk_bytes):
+    text = "\n".join(json.dumps({**row, "y": i % 2}, ensure_ascii=ascii_only) for i, row in enumerate(objects))
+    read = examples(text.encode(), "jsonl", label="y", options={"chunk_bytes": chunk_bytes, "read_ahead": False})
+    assert [row for row, _, _ in read] == [*map(as_dict, objects)]
+    assert [label for _, label, _ in read] == [i % 2 for i in range(len(objects))]
+
+
+def as_dict(row):
+    """The features of an example, as models read it."""
+    numbers, found, names = Vocabulary().read(row)
+    return {names[number]: value for number, value in zip(numbers, found, strict=True)}
+
+
+def test_kinds_can_be_given():
+    text = lines({"y": 1, "zip": 123, "about": "To be or not to be", "n": 1})
+    read = examples(text, "jsonl", columns={"zip": "categorical", "about": "text", "y": "categorical"})
+    words = {"about=to": 2, "about=be": 2, "about=or": 1, "about=not": 1}
+    assert read == [({"zip=123": 1, "n": 1} | words, "1", None)]
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 2, -3], [1.5, 2.0, 1], [True, False, True], ["a", "b", ""], [2**60 + 1, 0, 1], ["x", None, "y"]]
+)
+def test_labels_keep_their_type(labels):
+    text = lines(*({"x": 1, "y": label} for label in labels))
+    (batch,) = batches(text, "jsonl", options={"labels": "optional"})
+    assert label_list(batch) == labels
+    assert {type(label) for label in label_list(batch)} == {type(labels[0]), *(type(None) for x in labels if x is None)}
+
+
+def test_label_weight_and_what_is_ignored():
+    text = lines({"id": 7, "in": {"id": 8, "k": 9}, "gold": {"class": "a"}, "w": 2}, {"gold": {"class": "b"}, "w": 0})
+    assert examples(text, "jsonl", label="gold.class", weight="w", ignore=("id", "in.id")) == [
+        ({"in.k": 9}, "a", 2.0),
+        ({}, "b", 0.0),
+    ]
+    assert examples(text, "jsonl", label="gold.class", ignore=("in", "id", "w"))[0][0] == {}
+
+
+def test_labels_may_be_missing_where_they_are_optional():
+    (batch,) = batches(lines({"x": 1}, {"x": 2}), "jsonl", options={"labels": "optional"})
+    assert batch.labels is None
+    (batch,) = batches(lines({"x": 1}, {"x": 2, "y": 3}), "jsonl", options={"labels": "optional"})
+    assert label_list(batch) == [None, 3]
+
+
+def test_the_schema_says_which_key_is_the_label():
+    read = batches(lines({"x": 1}, {"x": 2, "target": 3}), "jsonl", options={"on_error": "skip"})
+    assert read.schema == Schema("jsonl", label="target")
+    assert [row for batch in read for row in features(batch)] == [{"x": 2}]
+
+
+@pytest.mark.parametrize(
+    "text", [LINES, LINES.replace(b"\n", b"\r\n"), LINES[:-1], b"\xef\xbb\xbf" + LINES, b"\n" + LINES]
+)
+def test_line_ends_marks_and_blank_lines_do_not_matter(text):
+    for chunk_bytes in (1, 100, 10**6):
+        assert examples(text, "jsonl", options={"chunk_bytes": chunk_bytes}) == examples(LINES, "jsonl")
+
+
+GOOD = b'{"y": 1, "x": 1}\n'
+ALLOWED = "is finite and at most 1e+150 in size; found "
+FAULTS = [
+    (b"", {}, 'data.jsonl holds no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
+    (b"\n \n", {}, 'data.jsonl holds no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
+    (
+        GOOD + b'{"y": 1, x: 1}',
+        {},
+        "data.jsonl, line 2, column 10: a line is a JSON object: Expecting property name enclosed in double quotes; "
+        "found 'x: 1}'",
+    ),
+    (
+        GOOD + b'{"y": 1',
+        {},
+        "data.jsonl, line 2, column 8: a line is a JSON object: Expecting ',' delimiter; found nothing",
+    ),
+    (GOOD + b'{"y": 1} 2', {}, "data.jsonl, line 2, column 10: a line is a JSON object: Extra data; found '2'"),
+    (GOOD + b"[1]", {}, 'data.jsonl, line 2: a line is a JSON object, as in {"label": 1}; found [1]'),
+    (GOOD + b'{"y": "NaN", "x": NaN}', {}, "data.jsonl, line 2, column 19: a number is finite; found NaN"),
+    (GOOD + b'{"y": 1, "x": -Infinity}', {}, "data.jsonl, line 2, column 15: a number is finite; found -Infinity"),
+    (GOOD + b'{"y": 1, "x": 1e999}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}inf"),
+    (GOOD + b'{"y": 1, "x": -2e150}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}-2e+150"),
+    (
+        GOOD + b'{"y": 1, "x": 1%s}' % (b"0" * 200),
+        {},
+        f"data.jsonl, line 2, column 'x': a number {ALLOWED}1{'0' * 39}...",
+    ),
+    (GOOD + b'{"y": 1, "x": 1, "x": 2}', {}, "data.jsonl, line 2: an object has each key once; found 'x' twice"),
+    (
+        GOOD + b'{"y": 1, "x": [1]}',
+        {},
+        "data.jsonl, line 2, column 'x': a list holds strings, each a feature of its own; found 1",
+    ),
+    (
+        GOOD + b'{"y": 1, "x": "a"}',
+        {"columns": {"x": "numeric"}},
+        "data.jsonl, line 2, column 'x': the key is numeric: its value is a number; found 'a'",
+    ),
+    (
+        GOOD,
+        {"columns": {"x": "text"}},
+        "data.jsonl, line 1, column 'x': the key is text: its value is a string or a list of them; found 1",
+    ),
+    (GOOD + b'{"x": 1}', {}, "data.jsonl, line 2, column 'y': an object has a label; found nothing"),
+    (GOOD + b'{"y": null}', {}, "data.jsonl, line 2, column 'y': an object has a label; found nothing"),
+    (GOOD + b'{"y": "a"}', {}, "data.jsonl, line 2, column 'y': the labels are numbers; found 'a'"),
+    (b'{"y": "a"}\n' + GOOD, {}, "data.jsonl, line 2, column 'y': the labels are strings; found 1"),
+    (GOOD + b'{"y": ["a"]}', {}, "data.jsonl, line 2, column 'y': the labels are numbers; found ['a']"),
+    (GOOD + b'{"y": 1e999}', {}, f"data.jsonl, line 2, column 'y': a label {ALLOWED}inf"),
+    (
+        b'{"y": "%s"}' % (b"x" * 257),
+        {},
+        f"data.jsonl, line 1, column 'y': a label has at most 256 characters; found '{'x' * 39}...",
+    ),
+    (
+        b'{"y": 1, "w": -1}',
+        {"weight": "w"},
+        "data.jsonl, line 1, column 'w': a weight is 0 or a number from 1e-100 to 1e+100; found -1",
+    ),
+    (
+        GOOD,
+        {"weight": "w"},
+        "data.jsonl, line 1, column 'w': a weight is 0 or a number from 1e-100 to 1e+100; found nothing",
+    ),
+    (GOOD + b'{"y": 1, "\xff": 1}', {}, "data.jsonl, line 2, column 11: a line is UTF-8; found '\\xff\": 1}'"),
+    (
+        GOOD + b'{"y": 1, "a\0": 1}',
+        {},
+        "data.jsonl, line 2, column 12: a line is a JSON object: Invalid control character at; found '\\x00\": 1}'",
+    ),
+    (
+        GOOD + b'{"y": 1, "a": "\\ud800"}',
+        {},
+        "data.jsonl, line 2: strings are Unicode; found half of a character, '\\ud800'",
+    ),
+    (
+        GOOD + b'{"y": 1, "a": ' + b'{"a": ' * 32 + b"1" + b"}" * 33,
+        {},
+        f"data.jsonl, line 2, column '{'a.' * 20}': objects lie in each other at most 32 deep",
+    ),
+    (GOOD + b"[" * 10**5, {}, "data.jsonl, line 2: the line holds too many lists or objects in each other"),
+    (
+        b'{"a": 1}',
+        {},
+        "data.jsonl: which key is the label? none is called 'label', 'target', 'class' or 'y'; "
+        "--label (label=) says it; the keys are 'a'",
+    ),
+    (GOOD, {"label": "y", "ignore": ("y",)}, "data.jsonl: 'y' cannot be both the label and ignored"),
+    (
+        GOOD,
+        {"columns": {"x": "words"}},
+        "the kind of the key 'x' must be one of numeric, categorical, text, got 'words'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "message"), FAULTS, ids=range(len(FAULTS)))
+def test_what_is_at_fault_is_said_with_its_place(text, said, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(text, "jsonl", **said)
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    with pytest.raises(ValueError, match=r"\Adata.jsonl, line 2: .*digits"):
+        examples(GOOD + b'{"y": 1, "x": %s}' % (b"9" * 10**4), "jsonl")
+
+
+def test_a_key_that_is_there_twice_among_very_many_is_found():
+    text = b'{"y": 1, %s, "k7": 1}' % b", ".join(b'"k%d": 1' % i for i in range(300_000))
+    with pytest.raises(ValueError, match=exactly("data.jsonl, line 1: an object has each key once; found 'k7' twice")):
+        examples(text, "jsonl")
+
+
+@pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"a": ', b"}")], ids=["lists", "objects"])
+def test_what_can_just_be_read_but_not_be_written_is_refused_too(opens, closes):
+    for depth in range(MOST_NESTED, sys.getrecursionlimit() + 10):
+        innermost = b"0" if opens != b"[" else b""
+        text = b'{"x": "\\u0041", "y": 1, "b": %s}' % (opens * depth + innermost + closes * depth)
+        with pytest.raises(ValueError, match=r"\Adata.jsonl, line 1"):
+            examples(text, "jsonl")
+
+
+def test_lines_at_fault_are_left_out_and_counted():
+    faults = Faults(most=3)
+    text = GOOD + b'{\n{"y": "a"}\n' + b'{"y": 1, "x": "%s"}\n' % (b"x" * 1000) + b'{"y": 2, "x": [0]}\n' + GOOD
+    options = {"on_error": "skip", "faults": faults, "max_line_bytes": 200, "chunk_bytes": 50}
+    assert examples(text, "jsonl", options=options) == [({"x": 1}, 1, None)] * 2
+    assert faults.count == 4
+    assert [(fault.line, fault.column) for fault in faults.first] == [(2, 2), (3, "y"), (4, None)]
+    assert faults.first[2].message.startswith('a line has at most max_line_bytes=200 bytes; found \'{"y": 1, "x": "xxx')
+
+
+def test_lines_after_one_that_is_too_long_have_their_numbers():
+    text = GOOD + b"x" * 5000 + b"\n" + GOOD * 2
+    read = batches(text, "jsonl", options={"on_error": "skip", "max_line_bytes": 100, "chunk_bytes": 10})
+    assert [line for batch in read for line in batch.lines.tolist()] == [1, 3, 4]
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="max_line_bytes must be a whole number"):
+        read_jsonl_examples(io.BytesIO(), Schema("jsonl"), max_line_bytes=0)
+    with pytest.raises(TypeError, match="text mode"):
+        read_jsonl_examples(io.StringIO(), Schema("jsonl"))

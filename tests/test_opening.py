@@ -1,0 +1,319 @@
+"""Sources as streams: unpacked by content, looked at without being read, errors that name the file."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import subprocess
+import sys
+import threading
+import zlib
+
+import pytest
+
+from scwlearn.data.examples import Schema
+from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.sources.opening import Stream, expand, name_of, open_source
+
+zstandard = pytest.importorskip("zstandard")
+TEXT = b"+1 1:0.5 3:2\n-1 2:1 # more\n" * 5000
+PACKERS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": lambda text: zstandard.ZstdCompressor(write_checksum=True).compress(text),
+}
+packed = pytest.mark.parametrize("kind", PACKERS)
+
+
+class Trickle(io.RawIOBase):
+    """A file that gives a few bytes at a time, and cannot seek."""
+
+    def __init__(self, text, step):
+        self.text, self.step = io.BytesIO(text), step
+
+    def readable(self):
+        return True
+
+    def readinto(self, memory):
+        return self.text.readinto(memoryview(memory)[: self.step])
+
+
+class OnlyRead:
+    """A file that has nothing but read."""
+
+    def __init__(self, text):
+        self.read = io.BytesIO(text).read
+
+
+def content(source):
+    with open_source(source) as stream:
+        return stream.readall()
+
+
+# Compressed data
+
+
+@packed
+def test_compressed_data_are_told_by_content_not_by_name(kind, tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_bytes(PACKERS[kind](TEXT))
+    assert content(path) == content(str(path)) == TEXT
+    path = tmp_path / "data.gz"
+    path.write_bytes(TEXT)
+    assert content(path) == TEXT
+
+
+@packed
+def test_pipes_and_files_of_any_kind_will_do(kind):
+    data = PACKERS[kind](TEXT)
+    for step in (1, 3, 7, 1000):
+        assert content(Trickle(data, step)) == TEXT
+    assert content(OnlyRead(data)) == content(io.BytesIO(data)) == TEXT
+    command = "import sys; from scwlearn.data.sources.opening import open_source\n"
+    command += "with open_source('-') as stream: sys.stdout.buffer.write(stream.readall())"
+    assert subprocess.run([sys.executable, "-c", command], input=data, capture_output=True, check=True).stdout == TEXT
+
+
+@packed
+def test_several_parts_are_read_one_after_the_other(kind):
+    pack = PACKERS[kind]
+    assert content(io.BytesIO(pack(b"one\n") + pack(b"") + pack(b"two\n") + pack(TEXT))) == b"one\ntwo\n" + TEXT
+    assert content(Trickle(pack(b"one\n") * 100, 1)) == b"one\n" * 100
+    if kind in ("gzip", "xz"):
+        assert content(io.BytesIO(pack(b"one\n") + b"\0" * 512)) == b"one\n"
+
+
+@packed
+def test_what_expands_enormously_is_read_in_pieces(kind):
+    data = PACKERS[kind](b"\n" * 2**23)
+    with open_source(io.BytesIO(data)) as stream:
+        total = 0
+        while piece := stream.read(2**16):
+            assert len(piece) <= 2**16
+            total += len(piece)
+    assert total == 2**23
+
+
+@packed
+def test_data_that_are_cut_short_are_refused_with_what_there_was_before(kind, tmp_path):
+    path = tmp_path / "cut.svm"
+    data = PACKERS[kind](os.urandom(200_000) + TEXT)
+    for size in (20, len(data) // 2, len(data) - 5, len(data) - 1):
+        path.write_bytes(data[:size])
+        given = 0
+        expected = rf"^{re.escape(str(path))}: the {kind} data end in the middle, after (\d+) bytes of what they hold$"
+        with pytest.raises(ValueError, match=expected) as caught, open_source(path) as stream:  # noqa: PT012
+            while piece := stream.read(1000):
+                given += len(piece)
+        assert int(re.search(r"(\d+) bytes", str(caught.value))[1]) == given
+
+
+@packed
+def test_a_second_part_that_is_cut_short_is_refused_too(kind):
+    data = PACKERS[kind](b"one\n") + PACKERS[kind](TEXT)[:20]
+    with pytest.raises(ValueError, match=rf"^the file: the {kind} data end in the middle, after \d+ bytes"):
+        content(io.BytesIO(data))
+
+
+@packed
+def test_broken_data_are_refused(kind):
+    data = bytearray(PACKERS[kind](os.urandom(100_000)))
+    data[len(data) // 2] ^= 0xFF
+    with pytest.raises(ValueError, match=rf"^the file: the {kind} data are broken after \d+ bytes of what they hold: "):
+        content(io.BytesIO(data))
+
+
+@packed
+def test_other_data_behind_compressed_ones_are_refused(kind):
+    with pytest.raises(ValueError, match=rf"^the file: the {kind} data (are broken after|end in the middle, after) 4 "):
+        content(io.BytesIO(PACKERS[kind](b"one\n") + b"this is something else altogether, and long enough to be seen"))
+
+
+def test_zstd_asks_for_its_package_where_it_is_missing(monkeypatch):
+    for name in ("zstandard", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    message = r"the file is compressed with zstd, which needs the package zstandard: pip install 'scwlearn\[zstd\]'"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        content(io.BytesIO(PACKERS["zstd"](TEXT)))
+
+
+def test_parallel_writers_of_zstd_begin_with_a_frame_to_be_skipped():
+    skipped = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"size"
+    assert content(io.BytesIO(skipped + PACKERS["zstd"](TEXT) + skipped + PACKERS["zstd"](TEXT))) == TEXT * 2
+
+
+def test_a_header_alone_is_data_that_end_in_the_middle():
+    for head in (b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"):
+        with pytest.raises(ValueError, match="end in the middle, after 0 bytes"):
+            content(io.BytesIO(head))
+    # And what only begins like one is text.
+    for head in (b"\x1f", b"\x1f\x8b", b"BZh9", b"BZ 1:2", b"\xfd7zXZ", b"(\xb5/", b"P*M"):
+        assert content(io.BytesIO(head)) == head
+
+
+def test_gzip_with_a_wrong_checksum_is_refused():
+    data = bytearray(gzip.compress(TEXT))
+    data[-8:-4] = (zlib.crc32(TEXT) ^ 1).to_bytes(4, "little")
+    with pytest.raises(ValueError, match=r"the gzip data are broken after .*: Error -3 .*incorrect data check$"):
+        content(io.BytesIO(data))
+
+
+# Marks
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 100])
+def test_the_mark_of_utf_8_is_left_out(step):
+    bom = b"\xef\xbb\xbf"
+    for data in (bom + TEXT, gzip.compress(bom + TEXT)):
+        assert content(Trickle(data, step)) == content(io.BytesIO(data)) == TEXT
+    assert content(io.BytesIO(bom)) == b""
+    assert content(io.BytesIO(bom[:2])) == bom[:2]
+    assert content(io.BytesIO(TEXT + bom)) == TEXT + bom
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf_16_is_refused(encoding):
+    data = ("\ufeff" * (encoding[-1] == "e") + "1 1:1\n").encode(encoding)
+    message = "the file is UTF-16 text; UTF-8 is read: iconv -f UTF-16 -t UTF-8 turns the one into the other"
+    for source in (data, gzip.compress(data)):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            content(io.BytesIO(source))
+
+
+# Streams
+
+
+def test_a_stream_is_looked_at_without_being_read():
+    with open_source(Trickle(TEXT, 10)) as stream:
+        assert stream.peek(lambda head: len(head) > 25)[:25] == TEXT[:25]
+        assert stream.read(5) == TEXT[:5]
+        assert stream.peek(lambda head: True).startswith(TEXT[5:20])
+        assert len(stream.peek(lambda head: False, most=100)) == 100
+        assert stream.readall() == TEXT[5:]
+        assert stream.peek(lambda head: False) == b""
+
+
+def test_a_stream_seeks_where_its_file_can(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"\xef\xbb\xbf0123456789")
+    with open_source(path) as stream:
+        assert stream.seekable()
+        assert (stream.read(3), stream.tell()) == (b"012", 3)
+        assert (stream.seek(7), stream.read(2)) == (7, b"78")
+        assert (stream.seek(-2, os.SEEK_CUR), stream.read(1)) == (7, b"7")
+        assert (stream.seek(0, os.SEEK_END), stream.read()) == (10, b"")
+    with open_source(io.BytesIO(gzip.compress(TEXT))) as stream:
+        assert not stream.seekable()
+    file = io.BytesIO(b"before0123")
+    file.seek(6)
+    with open_source(file) as stream:
+        assert (stream.tell(), stream.read(1), stream.seek(0), stream.read()) == (0, b"0", 0, b"0123")
+
+
+def test_an_open_stream_is_taken_as_it_is_and_keeps_its_name(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(gzip.compress(gzip.compress(TEXT)))
+    with open_source(path) as stream, open_source(stream) as same:
+        assert same is stream
+        assert isinstance(stream, Stream)
+        assert name_of(stream) == str(path)
+        # Unpacked once, not as often as it is opened.
+        assert gzip.decompress(stream.readall()) == TEXT
+
+
+def test_a_file_that_was_passed_open_stays_open_and_a_path_is_closed(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(TEXT)
+    descriptors = len(os.listdir("/dev/fd"))
+    assert content(path) == TEXT
+    assert len(os.listdir("/dev/fd")) == descriptors
+    with open(path, "rb") as file:
+        assert content(file) == TEXT
+        assert not file.closed
+
+
+def test_a_pipe_whose_buffer_somebody_filled_is_read_from_there():
+    reader, writer = os.pipe()
+    with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
+        into.write(b"one\ntwo\nthree\n")
+        assert file.readline() == b"one\n"
+        into.write(b"four\n")
+        with open_source(file) as stream:
+            assert stream.read(100) == b"two\nthree\n"
+            assert stream.read(100) == b"four\n"
+            into.write(b"five\n")
+            assert (stream.read(2), stream.read(100)) == (b"fi", b"ve\n")
+
+
+def test_compressed_data_that_come_no_further_do_not_hold_up_the_end():
+    reader, writer = os.pipe()
+    with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
+        packer = zlib.compressobj(wbits=31)
+        into.write(packer.compress(b"1 1:1\n" * 100) + packer.flush(zlib.Z_SYNC_FLUSH))
+        before = threading.enumerate()
+        batches = read_libsvm_examples(file, Schema("libsvm"), eager=True)
+        assert len(next(batches)) == 100
+        batches.close()
+        assert not [thread for thread in threading.enumerate() if thread not in before]
+
+
+# Errors
+
+
+def test_a_file_that_cannot_be_opened_is_an_error_with_its_name(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"\[Errno 2\] No such file or directory: '.*missing\.svm'$"):
+        content(tmp_path / "missing.svm")
+    with pytest.raises(IsADirectoryError, match=rf"\[Errno 21\] Is a directory: '{re.escape(str(tmp_path))}'$"):
+        content(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_file_that_may_not_be_read_is_an_error_with_its_name(tmp_path):
+    path = tmp_path / "secret.svm"
+    path.write_bytes(TEXT)
+    path.chmod(0)
+    with pytest.raises(PermissionError, match=r"\[Errno 13\] Permission denied: '.*secret\.svm'$"):
+        content(path)
+
+
+def test_standard_input_that_is_closed_is_said_to_be(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match=r"^standard input is closed; there is nothing to read from it$"):
+        content("-")
+
+
+def test_what_is_no_source_is_refused():
+    with pytest.raises(TypeError, match=r"^source is a file in text mode; open it with mode='rb' or pass its .buffer$"):
+        content(io.StringIO("1 1:1"))
+    with pytest.raises(TypeError, match=r"^source must be a path or a binary file, got 5$"):
+        content(5)
+
+
+# Patterns
+
+
+def test_patterns_become_the_files_they_match_in_order(tmp_path):
+    for name in ("b.svm", "a.svm", "c.txt", "[x].svm", "deep/d.svm"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(TEXT)
+    (tmp_path / "dir.svm").mkdir()
+
+    def names(*patterns):
+        return [os.path.relpath(path, tmp_path) for path in expand([str(tmp_path / pattern) for pattern in patterns])]
+
+    assert names("*.svm") == ["[x].svm", "a.svm", "b.svm"]
+    assert names("c.txt", "[ab].svm") == ["c.txt", "a.svm", "b.svm"]
+    # What is there under the very name is that file.
+    assert names("[x].svm") == ["[x].svm"]
+    assert names("**/*.svm") == ["[x].svm", "a.svm", "b.svm", "deep/d.svm"]
+    file = io.BytesIO()
+    assert expand(["-", file]) == ["-", file]
+    with pytest.raises(FileNotFoundError, match=r"^\[Errno 2\] no file matches this pattern: '.*\*\.csv'$"):
+        names("*.csv")
+    with pytest.raises(FileNotFoundError, match=r"^\[Errno 2\] No such file or directory: '.*e\.svm'$"):
+        names("a.svm", "e.svm")
+    with pytest.raises(TypeError, match="source must be a path or a binary file, got None"):
+        expand([None])

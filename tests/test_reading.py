@@ -1,0 +1,244 @@
+"""Data from anywhere: formats told by content, several sources as one, what does not fit together refused."""
+
+import contextlib
+import gzip
+import io
+import os
+import sys
+import types
+
+import pytest
+
+from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.reading import read_examples
+from scwlearn.data.sources.detecting import FORMATS, detect_format, enough_to_detect
+from scwlearn.data.sources.faults import Faults
+
+# Formats
+
+HEADS = {
+    "libsvm": [
+        b"1 1:1\n",
+        b"+1 3:0.5 7:1",
+        b"-1\t3:0.5\r\n",
+        b"# c\n\n1 qid:3 1:1 # c\n",
+        b"1\n-1\n1 3:1e-5\n",
+        b"3:1 4:1",
+    ],
+    "vw": [b"1 |n a b\n", b"| a", b"|n a", b"1 2 'tag |n:2 a:3|m b\n", b"1 1.0 zebra|n a:1,5", b"\n1 | 1:2\n"],
+    "csv": [b"a,b,label\n1,2,x\n", b'"a b","c"\n', b"1,2\n3,4\n", b"x;y,z\n", b"time,y\n12:30,1\n", b"a,b|c,d\n"],
+    "tsv": [b"a\tb\n1\t2\n", b"text, with commas\tlabel\tmore\n"],
+    "jsonl": [b'{"a": 1}\n', b'\n {"a": "1:2|3,4\t"}\n{}'],
+    "parquet": [b"PAR1\x15\x04\x15"],
+    "arrow": [b"ARROW1\0\0\xff\xff\xff\xff", b"\xff\xff\xff\xff\x10\0\0\0"],
+}
+HEADS_LIST = [(format, head) for format, heads in HEADS.items() for head in heads]
+
+
+@pytest.mark.parametrize(("format", "head"), HEADS_LIST)
+def test_a_format_is_told_by_how_data_begin_whatever_they_are_called(format, head):
+    assert set(HEADS) == set(FORMATS)
+    for name in ("data", "data.csv", "data.svm.gz", "data.parquet"):
+        assert detect_format(head, name) == format
+
+
+def test_what_leaves_a_doubt_is_decided_by_the_name():
+    for format, endings in FORMATS.items():
+        for ending in endings:
+            for packed in ("", ".gz", ".zst"):
+                assert detect_format(b"label\n1\n", f"some/data{ending.upper()}{packed}") == format
+    assert detect_format(b"spam 1:1\n", "data") == detect_format(b"1 -3:1\n", "data") == "libsvm"
+    with pytest.raises(ValueError, match="cannot") as caught:
+        detect_format(b"some words\nand more\n", "the data")
+    assert str(caught.value) == (
+        "the data: its format cannot be told from 'some words'; looked for: index:value (libsvm), a bar (vw), a comma "
+        "(csv), a tab (tsv), { (jsonl); --format (format=) says which of "
+        "libsvm, vw, csv, tsv, jsonl, parquet, arrow it is"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "place", "shown"),
+    [
+        (b"1 1:1\n\x00", "byte 7 is 0x00", "'1 1:1\\n\\x00'"),
+        (b"\x89PNG\r\n\x1a\n", "byte 1 is 0x89", "'\\x89PNG\\r\\n\\x1a\\n'"),
+        (b"a,b\n\xe4,1\n", "byte 5 is 0xe4", "'a,b\\n\\xe4,1\\n'"),
+        ("1 1:1\n".encode("utf-16-le"), "byte 2 is 0x00", "'1\\x00 \\x001\\x00:\\x001\\x00\\n\\x00'"),
+    ],
+)
+def test_what_is_no_text_is_refused(head, place, shown):
+    with pytest.raises(ValueError, match="neither") as caught:
+        detect_format(head, "x.svm")
+    assert str(caught.value) == f"x.svm is neither text in UTF-8 nor Parquet or Arrow: {place}; it begins with {shown}"
+
+
+def test_an_empty_file_is_refused_and_a_character_that_is_cut_is_not():
+    with pytest.raises(ValueError, match=r"^x\.svm is empty$"):
+        detect_format(b"", "x.svm")
+    assert detect_format("a,ä".encode()[:-1], "x") == "csv"
+
+
+def test_no_more_is_looked_at_than_is_needed():
+    for head, enough in (
+        (b"", False),
+        (b"1 1:1", False),
+        (b"1 1:1\n", True),
+        (b"\n# c\n1\n", False),
+        (b"\n# c\n1\n1 1:1\n2 ", True),
+        (b"PAR1", True),
+        (b"\x00", True),
+    ):
+        assert enough_to_detect(head) is enough
+
+
+# Sources
+
+
+def files(tmp_path, **contents):
+    paths = []
+    for name, text in contents.items():
+        paths.append(tmp_path / name.replace("_", "."))
+        paths[-1].write_bytes(text)
+    return paths
+
+
+def test_several_sources_are_read_one_after_the_other(tmp_path):
+    files(tmp_path, a_svm=b"1 1:1 9:1\n\n2 1:1\n", b_svm=gzip.compress(b"3 2:1\n"), c_svm=b"4 12:1\n")
+    schema, batches = read_examples([str(tmp_path / "*.svm"), io.BytesIO(b"5 1:1\n")])
+    assert schema == Schema("libsvm")
+    told = [(batch.source.rsplit("/")[-1], batch.labels.tolist(), batch.lines.tolist()) for batch in batches]
+    assert told == [("a.svm", [1, 2], [1, 3]), ("b.svm", [3], [1]), ("c.svm", [4], [1]), ("the file", [5], [1])]
+
+
+def test_numbered_features_never_become_fewer(tmp_path):
+    _, batches = read_examples([io.BytesIO(b"1 9:1\n"), io.BytesIO(b"1 2:1\n"), io.BytesIO(b"1 11:1\n")])
+    assert [batch.x.width for batch in batches] == [9, 9, 11]
+
+
+def test_named_features_are_read_by_their_reader():
+    schema, batches = read_examples([io.BytesIO(b"1 |n a |m b\n")], ignore=["m"])
+    (batch,) = batches
+    assert isinstance(batch.x, NamedRows)
+    assert (schema, batch.x.names) == (Schema("vw", ignore=("m",)), ["n^a"])
+
+
+def test_all_sources_are_of_one_format(tmp_path):
+    one, other = files(tmp_path, a_svm=b"1 1:1\n", b_vw=b"1 |n a\n")
+    _, batches = read_examples([one, other])
+    next(batches)
+    with pytest.raises(ValueError, match="one format") as caught:
+        next(batches)
+    assert str(caught.value) == f"{other} is vw data, but {one} is libsvm; all are of one format"
+
+
+def test_a_format_that_is_given_is_believed():
+    schema, batches = read_examples([io.BytesIO(b"1\n2\n")], format="libsvm", zero_based=True)
+    assert schema == Schema("libsvm", zero_based=True)
+    assert next(batches).labels.tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"^format must be one of libsvm, vw, csv, tsv, .*, got 'xml'$"):
+        read_examples([io.BytesIO(b"1\n2\n")], format="xml")
+
+
+def test_what_a_format_has_no_place_for_is_refused():
+    for text, options, message in (
+        (b"1 1:1", {"label": "y"}, "the file is libsvm data, of which label cannot be chosen; zero_based can"),
+        (b"1 | a", {"weight": "w"}, "the file is vw data, of which weight cannot be chosen; ignore can"),
+        (b"1 | a", {"zero_based": True}, "the file is vw data, of which zero_based cannot be chosen; ignore can"),
+    ):
+        with pytest.raises(ValueError, match="cannot be chosen") as caught:
+            read_examples([io.BytesIO(text)], **options)
+        assert str(caught.value) == message
+    with pytest.raises(ValueError, match=r"^there is nothing to read: no source was given$"):
+        read_examples([])
+
+
+def test_a_model_says_how_data_are_read():
+    learned = Schema("libsvm", zero_based=True)
+    schema, batches = read_examples([io.BytesIO(b"1 0:1\n")], learned)
+    assert schema == learned
+    assert len(next(batches)) == 1
+    with pytest.raises(ValueError, match=r"^the model says how data are read; zero_based cannot be chosen again$"):
+        read_examples([io.BytesIO(b"1 0:1\n")], learned, zero_based=True)
+    with pytest.raises(ValueError, match=r"^the file has named features, but the model learned from numbered "):
+        read_examples([io.BytesIO(b"1 | a\n")], learned)
+    with pytest.raises(ValueError, match=r"^the file has numbered features \(libsvm\), but the model learned "):
+        read_examples([io.BytesIO(b"1 1:1\n")], Schema("csv", label="y"))
+    # Named features may come in any format that has names.
+    assert read_examples([io.BytesIO(b"1 | a\n")], Schema("csv", label="y"))[0] == Schema("vw", label="y")
+
+
+def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
+    given = []
+
+    class Table:
+        def __init__(self, source, schema, **options):
+            given.append((source.readall(), schema, options))
+            self.schema = Schema("csv", label="y", columns={"a": "numeric"})
+
+        def __iter__(self):
+            return iter(())
+
+        def close(self):
+            given.append("closed")
+
+    monkeypatch.setitem(sys.modules, "scwlearn.data.tables", types.SimpleNamespace(read_csv_examples=Table))
+    faults = Faults()
+    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", faults=faults)
+    assert schema.columns == {"a": "numeric"}
+    assert [*batches] == []
+    options = {"labels": "required", "on_error": "raise", "faults": faults, "read_ahead": True, "eager": False}
+    assert given == [
+        (b"a,y\n", Schema("csv", label="y"), options),
+        "closed",
+        (b"a,y\n", schema, options),
+        "closed",
+    ]
+
+
+def test_faults_are_counted_over_all_sources(tmp_path):
+    paths = files(tmp_path, a_svm=b"1 1:1\n1 x\n", b_svm=b"1 y\n1 1:1\n")
+    faults = Faults()
+    _, batches = read_examples(paths, on_error="skip", faults=faults)
+    assert sum(map(len, batches)) == 2
+    assert [(os.path.basename(fault.source), fault.line) for fault in faults.first] == [("a.svm", 2), ("b.svm", 1)]
+
+
+def test_nothing_is_left_open_however_it_ends(tmp_path):
+    paths = files(tmp_path, a_svm=b"1 1:1\n" * 1000, b_svm=b"1 1:1\n")
+    descriptors = len(os.listdir("/dev/fd"))
+
+    def left():
+        return len(os.listdir("/dev/fd")) - descriptors
+
+    _, batches = read_examples(paths)
+    batches.close()
+    assert left() == 0
+    _, batches = read_examples(paths, chunk_bytes=100)
+    assert isinstance(next(batches), Examples)
+    batches.close()
+    assert left() == 0
+    assert sum(map(len, read_examples(paths)[1])) == 1001
+    assert left() == 0
+
+
+@pytest.mark.parametrize("text", [b"1 1:1\n", b"1 |n a\n"])
+def test_a_pipe_hands_on_whole_lines_as_they_come(text):
+    reader, writer = os.pipe()
+    with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
+        into.write(text)
+        _, batches = read_examples([file], eager=True, labels="optional")
+        for _ in range(3):
+            assert len(next(batches)) == 1
+            into.write(text)
+        # Nor does a pipe that says nothing hold up the end.
+        assert len(next(batches)) == 1
+        batches.close()
+
+
+@pytest.mark.parametrize(
+    "words", [b"12," * 5000 + b"x", b"1 " * 5000 + b"x", b"12345678901234567890" * 500, b"1,1 " * 2000]
+)
+def test_what_a_long_line_of_numbers_is_takes_no_time_to_find_out(words):
+    # Numbers that could be divided in several ways once took longer than anybody would wait.
+    with contextlib.suppress(ValueError):
+        assert detect_format(words + b"\n", "data") in {"csv", "libsvm"}

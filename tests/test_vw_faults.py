@@ -1,0 +1,172 @@
+"""VW text that is not as it should be: each fault with its exact message, raised or skipped."""
+
+import gzip
+import io
+
+import pytest
+
+from scwlearn.data.examples import Schema
+from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.vw import read_vw_examples
+from vw_text import native, read
+
+NUMBER = "a finite number of at most 1e+150 in size"
+BAR = "a line has a bar before its features, as in 1 |words some more"
+LABEL = f"a line begins with its label, a word or {NUMBER}"
+LABELS = "a label is one number or word; several, costs and actions are not supported"
+WEIGHT = "a weight is 0 or a number from 1e-100 to 1e+100; a tag begins with ' or touches the bar"
+BASE = "before the bar stand label, weight and tag; a base is not supported"
+SPACE = "a namespace is name or name:scale, right behind the bar, its name without ^"
+SCALE = f"a scale is {NUMBER}, right behind the colon"
+FEATURE = "a feature is name or name:value"
+VALUE = f"a value, times its namespace's scale, is {NUMBER}, right behind the colon"
+WORDS = "words are UTF-8 text without control characters"
+
+# What stands on the third line, where the fault is, and what is said about it.
+FAULTS = {
+    "no bar": (b"1 a b", 1, f"{BAR}; found '1'"),
+    "a comment": (b"  # words", 3, f"{BAR}; found '#'"),
+    "binary garbage": (b"\x89PNG\x00\x1a", 1, f"{BAR}; found '\\x89PNG\\x00\\x1a'"),
+    "no label": (b" |n a", 2, f"{LABEL}; found '|'"),
+    "no label but a tag": (b"'tag |n a", 6, f"{LABEL}; found '|'"),
+    "a label that touches the bar": (
+        b"1|n a",
+        1,
+        "a line begins with its label and a space; what touches the bar is a tag; found '1'",
+    ),
+    "nan for a label": (b"NaN |n a", 1, f"{LABEL}; found 'NaN'"),
+    "inf for a label": (b"-inf |n a", 1, f"{LABEL}; found '-inf'"),
+    "a large label": (b"1e151 |n a", 1, f"{LABEL}; found '1e151'"),
+    "a word among numbers": (b"spam |n a", 1, "all labels are numbers, as the first is; found 'spam'"),
+    "a bandit's label": (b"1:2:0.5 |n a", 1, f"{LABELS}; found '1:2:0.5'"),
+    "costs": (b"1:0 2:1 3:0.5 |n a", 1, f"{LABELS}; found '1:0'"),
+    "several labels": (b"1,2 |n a", 1, f"{LABELS}; found '1,2'"),
+    "a bad weight": (b"1 zebra |n a", 3, f"{WEIGHT}; found 'zebra'"),
+    "a negative weight": (b"1 -1 |n a", 3, f"{WEIGHT}; found '-1'"),
+    "a large weight": (b"1 1e101 |n a", 3, f"{WEIGHT}; found '1e101'"),
+    "a small weight": (b"1 1e-101 |n a", 3, f"{WEIGHT}; found '1e-101'"),
+    "nan for a weight": (b"1 nan |n a", 3, f"{WEIGHT}; found 'nan'"),
+    "a base": (b"1 2 0.5 |n a", 5, f"{BASE}; found '0.5'"),
+    "a base and a tag": (b"1 2 0.5 t|n a", 5, f"{BASE}; found '0.5'"),
+    "a namespace without a name": (b"1 |:2 a", 4, f"{SPACE}; found ':2'"),
+    "a namespace with a caret": (b"1 |a^b a", 4, f"{SPACE}; found 'a^b'"),
+    "a bad scale": (b"1 |n:x a", 6, f"{SCALE}; found 'x'"),
+    "no scale": (b"1 |n: a", 6, f"{SCALE}; found nothing"),
+    "an infinite scale": (b"1 |n:inf a", 6, f"{SCALE}; found 'inf'"),
+    "a feature without a name": (b"1 |n a :2", 8, f"{FEATURE}; found ':2'"),
+    "a word for a value": (b"1 |n city:paris", 11, f"{VALUE}; found 'paris'"),
+    "no value": (b"1 |n a: b", 8, f"{VALUE}; found nothing"),
+    "two values": (b"1 |n a:1:2", 8, f"{VALUE}; found '1:2'"),
+    "nan": (b"1 |n a:nan|m", 8, f"{VALUE}; found 'nan'"),
+    "inf": (b"1 |n a:-inf", 8, f"{VALUE}; found '-inf'"),
+    "a large value": (b"1 |n:1e100 a:1e100", 14, f"{VALUE}; found '1e100'"),
+    "a large sum": (b"1 |n a:1e150 a:1e150", 3, f"the values of a repeated feature add up to {NUMBER}; found '|'"),
+    "NUL in a name": (b"1 |n a\x00b", 6, f"{WORDS}; found 'a\\x00b'"),
+    "NUL in a namespace": (b"1 |\x00 a", 4, f"{WORDS}; found '\\x00'"),
+    "NUL in a tag": (b"1 '\x00 | a", 4, f"{WORDS}; found '\\x00'"),
+    "NUL in a value": (b"1 | a:1\x00", 7, f"{VALUE}; found '1\\x00'"),
+    "a broken character": (b"1 |n a\xe4b c", 6, f"{WORDS}; found 'a\\xe4b'"),
+    "half a character": (b"1 |n \xc3 c", 6, f"{WORDS}; found '\\xc3'"),
+    "half a pair": (b"1 |n \xed\xa0\x80", 6, f"{WORDS}; found '\\xed\\xa0\\x80'"),
+    "too long a spelling": (b"1 |n \xc0\xaf", 6, f"{WORDS}; found '\\xc0\\xaf'"),
+    "a broken label": (b"\xff\xfe |n a", 1, f"{LABEL}; found '\\xff\\xfe'"),
+    "a lone return": (b"1 |n a\rb", 6, f"{WORDS}; found 'a\\rb'"),
+}
+at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.values(), ids=FAULTS)
+
+
+def fault_of(source, **options):
+    with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
+        [*read_vw_examples(source, Schema("vw"), **options)]
+    return str(caught.value)
+
+
+@native
+@at_hand
+def test_a_fault_is_raised_with_file_line_and_column(line, column, message, tmp_path):
+    text = b"1 |n a\n\n" + line + b"\n1 |n b\n"
+    path = tmp_path / "some.vw"
+    for data in (text, text.replace(b"\n", b"\r\n"), gzip.compress(text), b"\xef\xbb\xbf" + text, text[:-8]):
+        path.write_bytes(data)
+        assert fault_of(path) == f"{path}, line 3, column {column}: {message}"
+    assert fault_of(path, chunk_bytes=1) == f"{path}, line 3, column {column}: {message}"
+
+
+@native
+@at_hand
+def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
+    # A name that only a line at fault has is none of the batch.
+    text = b"1 |n a\n" + line.replace(b"|n ", b"|n gone ") + b"\n" + line + b"\n2 t| b |n c\n"
+    for chunk_bytes in (1, 12, 2**20):
+        faults = Faults()
+        batches = read(text, on_error="skip", faults=faults, chunk_bytes=chunk_bytes)
+        assert [y for batch in batches for y in batch.labels.tolist()] == [1, 2]
+        assert [at for batch in batches for at in batch.lines.tolist()] == [1, 4]
+        assert [name for batch in batches for name in batch.x.names] == ["n^a", "b", "n^c"]
+        assert faults.count == 2
+        assert faults.first[1] == Fault("the file", 3, column, message)
+
+
+@native
+def test_labels_that_are_words_stay_words_over_all_chunks():
+    text = b"| a\nspam | a\n1 | a\nham | a\n"
+    for chunk_bytes in (1, 2**20):
+        message = "the file, line 3, column 1: all labels are words, as the first is; found '1'"
+        assert fault_of(io.BytesIO(text), labels="optional", chunk_bytes=chunk_bytes) == message
+        faults = Faults()
+        batches = read(text, labels="optional", on_error="skip", faults=faults, chunk_bytes=chunk_bytes)
+        assert sum(map(len, batches)) == 3
+        assert [str(fault) for fault in faults.first] == [message]
+
+
+@native
+def test_a_label_has_a_largest_size():
+    longest = "ß" * 256
+    assert [batch.labels.tolist() for batch in read(f"spam | a\n{longest} | a\n".encode())] == [["spam", longest]]
+    message = f"a label has at most 256 characters; found '{'x' * 40}'..."
+    text = b"spam | a\n" + b"x" * 10**6 + b" | a\nham | a\n"
+    assert fault_of(io.BytesIO(text)) == f"the file, line 2, column 1: {message}"
+    faults = Faults()
+    (batch,) = read(text, on_error="skip", faults=faults)
+    # Each label takes the memory of the longest.
+    assert (batch.labels.tolist(), batch.labels.dtype.itemsize) == (["spam", "ham"], 4 * len("spam"))
+    assert faults.first == [Fault("the file", 2, 1, message)]
+
+
+@native
+def test_a_label_at_fault_does_not_say_what_labels_are():
+    faults = Faults()
+    (batch,) = read(b"nan | a\n1:2 | a\nspam | a\n1 | a\n", on_error="skip", faults=faults)
+    assert batch.labels.tolist() == ["spam"]
+    assert [(fault.line, fault.column) for fault in faults.first] == [(1, 1), (2, 1), (4, 1)]
+
+
+@native
+def test_labels_that_are_not_needed_are_still_checked():
+    message = f"the file, line 2, column 1: {LABELS}; found '1:2'"
+    assert fault_of(io.BytesIO(b"| a\n1:2 | a\n"), labels="optional") == message
+
+
+def test_files_without_examples_are_refused(tmp_path):
+    path = tmp_path / "none.vw"
+    for text in (b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"):
+        path.write_bytes(text)
+        assert fault_of(path) == f"{path} holds no examples; a line is label |namespace name:value name:value ..."
+
+
+def test_a_line_that_is_too_long_is_refused_or_left_out():
+    text = b"1 | a\n1 | " + b"b" * 10_000 + b"\n1 | c\n"
+    message = "the file, line 2: a line has at most max_line_bytes=1000 bytes; found '1 | " + "b" * 36 + "'..."
+    options = {"chunk_bytes": 100, "max_line_bytes": 1000}
+    assert fault_of(io.BytesIO(text), **options) == message
+    faults = Faults()
+    assert [batch.x.names for batch in read(text, on_error="skip", faults=faults, **options)] == [["a"], ["c"]]
+    assert [str(fault) for fault in faults.first] == [message]
+
+
+def test_a_bad_option_is_refused_at_once():
+    for name in ("chunk_bytes", "max_line_bytes"):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number from 1 to 1073741824, got 2147483648"):
+            read(b"", **{name: 2**31})
+    with pytest.raises(ValueError, match="labels must be one of required, optional, got 'none'"):
+        read(b"", labels="none")

@@ -1,0 +1,191 @@
+"""Examples that are written are read again as the same, in every format that can hold them; others say so."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.rows import Rows
+from scwlearn.data.writing import write_examples
+from table_text import batches, examples, features, label_list, made
+
+FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
+NAMED = FORMATS[1:]
+
+
+def written(given, format, **options):
+    """The bytes that examples are written as."""
+    file = io.BytesIO()
+    assert write_examples(given, file, format, **options) == sum(map(len, given))
+    return file.getvalue()
+
+
+def again(given, format, *, columns=None, optional=False, **options):
+    """Features, label and weight of each example, written and read."""
+    data = written(given, format, columns=columns, **options)
+    weighted = given[0].weights is not None and format not in ("vw", "libsvm")
+    labelled = given[0].labels is not None and format not in ("vw", "libsvm")
+    schema = Schema(
+        format,
+        label="label" if labelled else None,
+        weight="weight" if weighted else None,
+        columns=columns or {} if format in ("csv", "tsv") else {},
+    )
+    return examples(data, format, schema=schema, options={"labels": "optional" if optional else "required"})
+
+
+def expected(given):
+    """The same of what was not written."""
+    found = []
+    for batch in given:
+        weights = [None] * len(batch) if batch.weights is None else batch.weights.tolist()
+        found += zip(features(batch), label_list(batch), weights, strict=True)
+    return found
+
+
+# Names without white space, colons, bars and controls: such as all formats have.
+plain = st.text(st.sampled_from("abcXYZ019_.=^é漢"), min_size=1, max_size=6).filter(lambda name: name != "label")
+numbers = st.floats(-1e150, 1e150).filter(bool)
+dicts = st.lists(st.dictionaries(plain, numbers, max_size=5), min_size=1, max_size=8)
+words = st.sampled_from(["yes", "no", "perhaps!"])
+
+
+@pytest.mark.parametrize("format", NAMED)
+@given(rows=dicts, data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_named_features_come_back_to_the_last_bit(format, rows, data):
+    several = st.lists(st.one_of(words), min_size=len(rows), max_size=len(rows))
+    weights = st.lists(st.floats(1e-100, 1e100), min_size=len(rows), max_size=len(rows))
+    batch = made(rows, data.draw(several), weights=data.draw(weights))
+    assert again([batch], format) == expected([batch])
+
+
+@pytest.mark.parametrize("format", NAMED)
+@pytest.mark.parametrize("labels", [[1, -1], [0.1, 1e-300], [2**53 + 1, 0], ["a", "b"]])
+def test_labels_come_back_as_they_were(format, labels):
+    batch = made([{"x": 1.0}, {"x": -0.1}], labels)
+    read = [label for _, label, _ in again([batch], format)]
+    # VW's are floats.
+    assert read == ([*map(float, labels)] if format == "vw" and not isinstance(labels[0], str) else labels)
+
+
+numbered = st.lists(st.dictionaries(st.integers(0, 30), numbers, max_size=5), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("zero_based", [False, True])
+@given(rows=numbered)
+@settings(deadline=None, max_examples=25)
+def test_numbered_features_come_back_through_any_format(format, zero_based, rows):
+    x = sparse.lil_array((len(rows), 31))
+    for i, row in enumerate(rows):
+        for number, value in row.items():
+            x[i, number] = value
+    batch = Examples(Rows(x.tocsr()), np.arange(len(rows)), None, np.arange(len(rows)) + 1, "source")
+    data = written([batch], format, zero_based=zero_based)
+    back = [*batches(data, format, zero_based=zero_based)]
+    text = written(back, "libsvm", zero_based=zero_based)
+    assert [*examples(text, "libsvm", zero_based=zero_based)] == [(row, float(i), None) for i, row in enumerate(rows)]
+
+
+TABLE = b"""age,job,about,label,weight
+31.5,nurse,likes long quiet walks,yes,1
+,a cook,plays in a band a lot,no,2
+-1e-9,,"x, y and z",no,0.5
+"""
+SCHEMA = {"label": "label", "weight": "weight"}
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("other", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+def test_a_table_goes_from_format_to_format_with_its_columns(format, other):
+    read = batches(TABLE, **SCHEMA)
+    columns, first = read.schema.columns, [*read]
+    data = written(first, format, columns=columns)
+    read = batches(data, format, columns={} if format == "jsonl" else columns, **SCHEMA)
+    second = [*read]
+    data = written(second, other, columns=columns)
+    assert examples(data, other, columns={} if other == "jsonl" else columns, **SCHEMA) == expected(first)
+
+
+def test_columns_make_a_table_what_it_was():
+    read = batches(TABLE, **SCHEMA)
+    columns = read.schema.columns
+    table = written([*read], "csv", columns=columns)
+    assert table == TABLE.replace(b'"x, y and z"', b"x y and z").replace(b"in a band a", b"in a a band").replace(
+        b"e-9", b"e-09"
+    )
+
+
+def test_without_columns_every_feature_is_one():
+    batch = made([{"b": 1.0, "a=x": 2.0}, {"c": -3.5}], ["u", "v"])
+    assert written([batch, batch], "csv") == b"b,a=x,c,label\n1,2,,u\n,,-3.5,v\n1,2,,u\n,,-3.5,v\n"
+    assert written([batch], "jsonl") == b'{"label":"u","b":1,"a=x":2}\n{"label":"v","c":-3.5}\n'
+
+
+def test_tags_weights_and_missing_labels_are_kept_in_vw():
+    batch = made(
+        [{"x": 1.0}, {"s^y": 0.5}, {}], [1, 0, 2], weights=[2, 1, 1], tags=["t", "", "u"], labelled=[True, False, True]
+    )
+    data = written([batch], "vw")
+    assert data == b"1 2 't| x\n| s^y:0.5\n2 'u|\n"
+    (back,) = batches(data, "vw", options={"labels": "optional"})
+    assert (label_list(back), back.weights.tolist(), back.tags) == ([1, None, 2], [2, 1, 1], ["t", "", "u"])
+    assert features(back) == [{"x": 1}, {"s^y": 0.5}, {}]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow"])
+def test_missing_labels_stay_missing(format):
+    batch = made([{"x": 1.0}, {"x": 2.0}], ["a", ""], labelled=[True, False])
+    assert again([batch], format, optional=True) == [({"x": 1}, "a", None), ({"x": 2}, None, None)]
+    unlabelled = made([{"x": 1.0}], None)
+    assert again([unlabelled], format, optional=True) == [({"x": 1}, None, None)]
+
+
+def test_names_of_libsvm_data_are_written_beside(tmp_path):
+    given = [made([{"b c": 1.0, "a": 0.5}], [1]), made([{"a": 2.0, "é": 3.0}], [-1])]
+    assert write_examples(given, tmp_path / "x.svm", "libsvm", names=tmp_path / "names") == 2
+    assert (tmp_path / "x.svm").read_bytes() == b"1 1:1 2:0.5\n-1 2:2 3:3\n"
+    assert (tmp_path / "names").read_text() == "b c\na\né\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "unpack"),
+    [
+        (".gz", gzip.decompress),
+        (".bz2", bz2.decompress),
+        (".xz", lzma.decompress),
+        (".zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
+    ],
+)
+def test_an_ending_says_how_a_file_is_compressed(tmp_path, ending, unpack):
+    path = tmp_path / f"data.jsonl{ending}"
+    write_examples([made([{"x": 1.0}], [1])], path, "jsonl")
+    assert unpack(path.read_bytes()) == b'{"label":1,"x":1}\n'
+
+
+def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path):
+    path = tmp_path / "data.vw"
+    path.write_bytes(b"before")
+
+    def failing():
+        yield made([{"x": 1.0}], [1])
+        assert path.read_bytes() == b"before"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_examples(failing(), path, "vw")
+    assert path.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["data.vw"]
+    write_examples([made([{"x": 1.0}], [1])], path, "vw")
+    assert path.read_bytes() == b"1 | x\n"
+    assert os.listdir(tmp_path) == ["data.vw"]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from scwlearn.merging import merge as merge
     from scwlearn.multiclass import MultiLearner as MultiLearner
     from scwlearn.progress import progressive_validation as progressive_validation
+    from scwlearn.saving import load as load
+    from scwlearn.saving import save as save
     from scwlearn.stream import StreamClassifier as StreamClassifier
 
 __version__ = "0.1.0"
@@ -30,6 +32,8 @@ _HOMES = {
     "progressive_validation": "scwlearn.progress",
     "loss_bound": "scwlearn.bounds",
     "merge": "scwlearn.merging",
+    "save": "scwlearn.saving",
+    "load": "scwlearn.saving",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -141,6 +142,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """The logarithm of `predict_proba`."""
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save this estimator to a file, from which `scwlearn.load` makes it again."""
+        from scwlearn import save
+
+        save(self, path)
 
     @property
     def n_seen_(self) -> int:

@@ -5,6 +5,7 @@ Made from the declarations, as the scikit-learn classes of the same names are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -80,6 +81,12 @@ class RiverClassifier(base.MiniBatchClassifier):
     def explain(self, x: dict[Any, Any]) -> dict[Any, list[Part]]:
         """What each known feature of an example adds to the score of each class, as for `StreamClassifier`."""
         return self._model.explain(x)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save this classifier to a file, from which `scwlearn.load` makes it again."""
+        from scwlearn import save
+
+        save(self, path)
 
     def __copy__(self) -> Self:
         # A copy that shared its model would learn for both.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
@@ -314,6 +315,12 @@ class StreamClassifier:
         seen = np.array([*present.values()]) * signs / shown.scales[[*present]]
         deviations = None if shown.deviations is None else now.variances_by_label(shown.deviations)[:, at]
         return parts_of_scores([*known.values()], now.class_labels(), weights, deviations, seen)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save this classifier to a file, from which `scwlearn.load` makes it again."""
+        from scwlearn import save
+
+        save(self, path)
 
     def copy(self) -> Self:
         """Another that has learned the same."""

@@ -1,0 +1,216 @@
+"""Model files taken apart and put together again, with a right checksum: what an attacker can do.
+
+Written from the description of the format, not with the code that reads it.
+"""
+
+import copy
+import hashlib
+import json
+import math
+import random
+import re
+import struct
+
+import pytest
+
+import scwlearn
+
+HOSTILE = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    2**31,
+    2**63,
+    2**200,
+    -(2**63),
+    0.5,
+    -0.0,
+    1e308,
+    -1.5,
+    "",
+    "full",
+    "identity",
+    "diagonal",
+    "hash",
+    "drop",
+    "ovr",
+    "joint",
+    "scw1",
+    "pa1",
+    "perceptron",
+    "rbf",
+    "precomputed",
+    "Learner",
+    "KernelLearner",
+    "__class__",
+    "\ud800",
+    "x" * 300,
+    [],
+    [1, 2, 3],
+    [[]],
+    {},
+    {"by label": [["a", 1.0]]},
+    {"by label": [[[], 1.0]]},
+]
+
+
+class Forged:
+    """A model file in its parts: the text, the arrays and what the header says of them."""
+
+    def __init__(self, content):
+        length = int.from_bytes(content[:8], "little")
+        self.header = json.loads(content[8 : 8 + length])
+        self.metadata = self.header.pop("__metadata__")
+        self.model = json.loads(self.metadata["model"])
+        self.data = bytearray(content[8 + length :])
+
+    def array(self, name):
+        """The bytes of an array, which can be written to."""
+        start, end = self.header[name]["data_offsets"]
+        return memoryview(self.data)[start:end]
+
+    def replace(self, name, content, shape, dtype=None):
+        """Put other bytes in the place of an array, or add one, and say so in the header."""
+        before = {other: bytes(self.array(other)) for other in self.header}
+        entry = self.header.setdefault(name, {"dtype": "F64"})
+        entry |= {"shape": shape, "dtype": dtype or entry["dtype"]}
+        before[name], self.data = content, bytearray()
+        for other, part in before.items():
+            self.header[other]["data_offsets"] = [len(self.data), len(self.data) + len(part)]
+            self.data += part
+
+    def remove(self, name):
+        """Take an array away, and say so in the header."""
+        self.replace(name, b"", [0])
+        del self.header[name]
+
+    def content(self):
+        """The file, with a right checksum."""
+        self.metadata["model"] = json.dumps(self.model)
+        return with_checksum(
+            json.dumps({"__metadata__": self.metadata} | self.header, separators=(",", ":")), self.data
+        )
+
+
+def with_checksum(header, data):
+    """A file with that header, whose checksum is right."""
+    header = header.encode() if isinstance(header, str) else header
+    return resealed(len(header).to_bytes(8, "little") + header + bytes(data))
+
+
+def resealed(content):
+    """The same bytes with a right checksum, whatever else they say; if there is a place for one."""
+    content, place = bytearray(content), bytes(content[:512]).find(b'"checksum":"')
+    if place < 0 or len(content) < place + 76:
+        return bytes(content)
+    digits = slice(place + 12, place + 76)
+    content[digits] = b"0" * 64
+    content[digits] = hashlib.sha256(content).hexdigest().encode()
+    return bytes(content)
+
+
+def refusal(path):
+    """What is said of a file that is refused, after its name."""
+    with pytest.raises(ValueError, match=re.escape(f"{path}: ")) as error:
+        scwlearn.load(path)
+    return str(error.value).removeprefix(f"{path}: ")
+
+
+def mutated(content, rng: random.Random):
+    """The file with some things changed that its checksum does not show."""
+    forged = Forged(content)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        rng.choice([_change_text, _change_numbers, _change_shape])(forged, rng)
+    # The last thing: from here on the arrays cannot be found any more.
+    if rng.random() < 0.15:
+        _change_header(forged, rng)
+    return forged.content()
+
+
+def _change_text(forged, rng):
+    """Something else in some place of the text."""
+    place, key = _somewhere(forged.model, rng)
+    chance = rng.random()
+    if chance < 0.1:
+        del place[key]
+    elif chance < 0.2 and isinstance(place, dict):
+        place[rng.choice(["extra", "scale", "rule", "kernel", "C"])] = copy.deepcopy(rng.choice(HOSTILE))
+    elif chance < 0.4 and type(place[key]) in (int, float):
+        place[key] += rng.choice([-1, 1, 4, 0.5, 1000])
+    elif chance < 0.5 and isinstance(place[key], list) and place[key]:
+        place[key].append(copy.deepcopy(rng.choice(place[key])))
+    else:
+        place[key] = copy.deepcopy(rng.choice(HOSTILE))
+
+
+def _somewhere(value, rng):
+    """A container inside a JSON value and a key of it."""
+    places = []
+
+    def visit(inner):
+        for key in inner if isinstance(inner, dict) else range(len(inner)):
+            places.append((inner, key))
+            if isinstance(inner[key], dict | list):
+                visit(inner[key])
+
+    visit(value)
+    return rng.choice(places) if places else ({"": None}, "")
+
+
+def _change_numbers(forged, rng):
+    """Other bits in an array: any, or numbers that are odd."""
+    if not len(forged.data):
+        return
+    at = rng.randrange(len(forged.data))
+    if rng.random() < 0.5:
+        forged.data[at] ^= 1 << rng.randrange(8)
+        return
+    at -= at % 8
+    number = rng.choice([0.0, -0.0, -1.0, 1.0, 5e-324, 1e308, math.inf, -math.inf, math.nan])
+    odd = (
+        struct.pack("<d", number)
+        if rng.random() < 0.7
+        else rng.choice([-1, 2**62, 2**31, 7]).to_bytes(8, "little", signed=True)
+    )
+    forged.data[at : at + 8] = odd[: len(forged.data) - at]
+
+
+def _change_shape(forged, rng):
+    """An array of another shape, shorter, longer, of another type, or gone."""
+    if not forged.header:
+        return
+    name = rng.choice(list(forged.header))
+    entry, part = forged.header[name], bytes(forged.array(name))
+    width = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}[entry["dtype"]]
+    chance = rng.random()
+    if chance < 0.15:
+        forged.remove(name)
+    elif chance < 0.3 and width == 8:
+        entry["dtype"] = rng.choice(["F64", "I64"])
+    elif chance < 0.5:
+        shape = list(entry["shape"])
+        rng.shuffle(shape)
+        entry["shape"] = shape if rng.random() < 0.5 else [len(part) // width]
+    elif len(entry["shape"]) and entry["shape"][0]:
+        # One line more or less.
+        lines = max(0, entry["shape"][0] + rng.choice([-1, 1]))
+        line = len(part) // entry["shape"][0]
+        forged.replace(name, (part + part)[: line * lines].ljust(line * lines, b"\0"), [lines, *entry["shape"][1:]])
+
+
+def _change_header(forged, rng):
+    """A header that lies of where arrays are."""
+    if not forged.header:
+        return
+    entry = forged.header[rng.choice(list(forged.header))]
+    key = rng.choice(list(entry))
+    value = entry[key]
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        value[rng.randrange(len(value))] = rng.choice([-1, 0, 1, 2**31, 2**62, 2**63, 2**64, 1.5, None, True])
+    else:
+        entry[key] = copy.deepcopy(rng.choice(HOSTILE))

@@ -77,7 +77,7 @@ def test_an_unknown_command_is_wrong_usage_and_near_ones_are_named():
     assert done.returncode == 2
     assert done.stdout == ""
     assert "no command 'datset'; did you mean datasets?" in done.stderr
-    assert "there are datasets, reproduce." in started("xyz").stderr
+    assert f"there are {', '.join(app.COMMANDS)}." in started("xyz").stderr
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from scwlearn.experiments.table3 import as_good_as_best, differs
 from scwlearn.experiments.tables import Table, as_csv, html, markdown
+from scwlearn.paired import as_good_as_best, differs
 
 TABLE = Table(
     "Some <numbers>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,8 +12,10 @@ from scwlearn.many import Report, count_grid
 from scwlearn.rules import Rule, find_rule
 
 
-def grid(rule: str | Rule) -> list[dict[str, float]]:
+def grid(rule: str | Rule, given: Mapping[str, Sequence[float]] | None = None) -> list[dict[str, float]]:
     """Every combination of the values that the paper tried; parameters that it left alone keep their default.
+
+    `given` has other values for some of the parameters.
 
     Examples
     --------
@@ -21,7 +24,8 @@ def grid(rule: str | Rule) -> list[dict[str, float]]:
     (81, [{}])
     """
     declared = find_rule(rule) if isinstance(rule, str) else rule
-    axes = [[(p.name, value) for value in p.grid or (p.default,)] for p in declared.parameters]
+    chosen = {p.name: p.grid or (p.default,) for p in declared.parameters} | dict(given or {})
+    axes = [[(name, value) for value in values] for name, values in chosen.items()]
     return [dict(cell) for cell in product(*axes)]
 
 

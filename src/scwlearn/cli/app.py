@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
+
+from scwlearn.cli.wording import in_flags
 
 #: What --version tells of.
-PARTS = ("numpy", "scipy", "scikit-learn", "click", "rich", "matplotlib")
+PARTS = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
 
 
 class CommandError(click.ClickException):
@@ -28,8 +31,18 @@ class Later(NamedTuple):
 
 
 COMMANDS = {
+    "train": Later("scwlearn.cli.train", "Learn from data, and say how well it went on the way."),
+    "predict": Later("scwlearn.cli.predict", "What a model says of data: a line for each line, as they come."),
+    "evaluate": Later("scwlearn.cli.evaluate", "How well a model does on data with labels."),
+    "inspect": Later("scwlearn.cli.inspect", "What a model is: its algorithm, its data, its largest weights."),
+    "merge": Later("scwlearn.cli.merge", "One model out of several that learned apart."),
+    "convert": Later("scwlearn.cli.convert", "Data to other formats; models to weights or ONNX, and back."),
+    "report": Later("scwlearn.cli.report", "A page about one or several runs (HTML)."),
+    "tune": Later("scwlearn.cli.tune", "The best parameters, from a whole grid in one pass."),
+    "compare": Later("scwlearn.cli.compare", "Algorithms on the same data, in several random orders."),
     "datasets": Later("scwlearn.cli.datasets", "The data sets by name: what is there, fetch, verify, show."),
     "reproduce": Later("scwlearn.cli.reproduce", "The paper's tables and figures, on its data or what is there."),
+    "completions": Later("scwlearn.cli.completions", "What makes a shell complete names and options."),
 }
 
 
@@ -57,6 +70,13 @@ class LazyGroup(click.Group):
             meant = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}."
             ctx.fail(f"There is no command {name!r}; {meant}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands whose names begin so, with what they do; options."""
+        commands = [
+            CompletionItem(name, help=later.help) for name, later in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Their names and what they do, for --help."""
@@ -95,6 +115,7 @@ def scwlearn() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 0 good, 1 error, 2 wrong usage, 130 interrupted. A bug shows its traceback."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that does not know a letter shows another one; what was computed is not lost for it.
@@ -115,12 +136,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _failed(f"error: {error.format_message()}", error.exit_code)
     except OSError as error:
         named = error.filename is not None and error.strerror
-        return _failed(f"error: {error.filename}: {error.strerror}" if named else f"error: {error}")
+        return _failed(f"error: {error.filename}: {error.strerror}" if named else f"error: {error.strerror or error}")
     except MemoryError as error:
         return _failed(f"error: not enough memory {error}".rstrip())
     except ValueError as error:
-        return _failed(f"error: {error}")
+        return _failed(f"error: {in_flags(str(error))}")
     return code if isinstance(code, int) else 0
+
+
+def _open_closed() -> None:
+    """Streams that whoever started us has closed: nothing comes from them, and what goes there is lost."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _failed(message: str, code: int = 1) -> int:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 from scwlearn.cli.console import Pace
@@ -16,7 +17,7 @@ class _PaceColumn(ProgressColumn):
     """Percent, elapsed and remaining time. Rich's own speed would count what an earlier run did."""
 
     def __init__(self, pace: Pace) -> None:
-        super().__init__()
+        super().__init__(Column(no_wrap=True))
         self._pace = pace
 
     def render(self, task: Task) -> Text:
@@ -50,6 +51,12 @@ class Bar:
 def bar(what: str, pace: Pace) -> Iterator[Bar]:
     """The bar while the block runs."""
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), _PaceColumn(pace))
-    with Progress(*columns, console=console) as display:
+    # On a narrow terminal it is the bar that gives way; a second line would be left behind.
+    columns = (
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(),
+        _PaceColumn(pace),
+    )
+    # It goes when it is full: what is told of afterwards goes on where the notes above it ended.
+    with Progress(*columns, console=console, transient=True) as display:
         yield Bar(what, pace, display)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from scwlearn.long_work import Report
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -97,6 +97,11 @@ class Lines:
         print(text, file=sys.stderr, flush=True)
 
 
+def has_terminal() -> bool:
+    """Whether somebody looks at stderr who can see a bar move."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 @contextmanager
 def progress(total: float, quiet: bool, what: str) -> Iterator[Report]:
     """Progress on stderr while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
@@ -104,7 +109,7 @@ def progress(total: float, quiet: bool, what: str) -> Iterator[Report]:
         yield Silent()
         return
     pace = Pace(total)
-    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+    if has_terminal():
         from scwlearn.cli.bar import bar
 
         with bar(what, pace) as report:
@@ -117,5 +122,7 @@ def progress(total: float, quiet: bool, what: str) -> Iterator[Report]:
 
 def output() -> Console:
     """Where results go. In them nothing is markup, and brackets are brackets."""
+    from rich.console import Console  # takes longer to load than some commands need
+
     width = None if sys.stdout.isatty() else _NO_LIMIT
     return Console(width=width, markup=False, highlight=False, emoji=False)

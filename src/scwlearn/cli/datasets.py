@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
-from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import output, progress
-from scwlearn.datasets import NamedSet, all_sets, data_directory, find_set, is_there, select_sets
-from scwlearn.datasets.fetch import FetchError, fetch
-from scwlearn.datasets.load import state_of
+from scwlearn.cli.outputs import OutputFile
 
 
 def _directory_option(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, "directory", type=click.Path(path_type=Path, file_okay=False), help=text)
 
 
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from scwlearn.datasets import GROUPS, all_sets
+
+    groups = [] if param.nargs == 1 else [*GROUPS, "all"]
+    return [name for name in (*(named.name for named in all_sets()), *groups) if name.startswith(incomplete)]
+
+
+def _names(*, required: bool = True) -> Callable[[Any], Any]:
+    return click.argument("names", nargs=-1, required=required, metavar="NAME...", shell_complete=_complete)
+
+
 _data_dir = _directory_option("--data-dir", "Where the files are. Default: SCWLEARN_DATA, or the cache of scwlearn.")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="No progress.")
-_names = click.argument("names", nargs=-1, metavar="NAME...")
+
+# What the commands do loads NumPy and more, which --help can do without.
 
 
 @click.group(invoke_without_command=True)
@@ -33,124 +39,75 @@ def command(ctx: click.Context, directory: Path | None) -> None:
     """The data sets by name. Without a command: which there are, and which of them are here."""
     ctx.obj = directory
     if ctx.invoked_subcommand is None:
-        _list(data_directory(directory))
+        from scwlearn.cli.named_sets import list_sets
+
+        list_sets(directory)
+
+
+@command.command("list")
+@_data_dir
+@click.pass_obj
+def list_command(given: Path | None, directory: Path | None) -> None:
+    """Which sets there are, and which of them are here."""
+    from scwlearn.cli.named_sets import list_sets
+
+    list_sets(directory or given)
 
 
 @command.command("fetch")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_names()
 @_directory_option("--cache", "Where the files go. Default: where sets are looked for.")
 @_quiet
 @click.pass_obj
 def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
     """Get sets from their public sources, checked. NAME is a set, or paper, extra, embedded, all."""
-    with _wrong_usage():
-        chosen = select_sets(names)
-    cache = data_directory(directory or given)
-    failures = []
-    with progress(sum(len(named.parts) for named in chosen), quiet, "fetching") as report:
-        for named in chosen:
-            try:
-                fetch(named, cache, report)
-            except FetchError as error:  # the others may well be had
-                failures.append(str(error))
-            else:
-                report.note(f"{named.name}: {f'in {cache}' if named.parts else 'needs no files'}")
-        if failures:
-            raise CommandError("\n".join(failures))
+    from scwlearn.cli.named_sets import fetch_sets
+
+    fetch_sets(names, directory or given, quiet)
 
 
 @command.command("verify")
-@_names
+@_names(required=False)
 @_data_dir
 @_quiet
 @click.pass_obj
 def verify_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
-    """Check the content of the files of sets: of all that are here, or of those that are named."""
-    where = data_directory(directory or given)
-    with _wrong_usage():
-        chosen = select_sets(names) if names else [named for named in all_sets() if is_there(named, where)]
-    parts = {part.path: part for named in chosen for part in named.parts}
-    out = output()
-    bad = []
-    with progress(len(parts), quiet, "verifying") as report:
-        for path, part in parts.items():
-            state = state_of(part, where)
-            out.print(f"{path}: {state}", soft_wrap=True)
-            report.advance(1.0, path)
-            if state != "good":
-                bad.append(path)
-    if not parts:
-        out.print(f"No files to check in {where}.", soft_wrap=True)
-    if bad:
-        raise CommandError(f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch gets them anew")
+    """Check the content of the files.
+
+    Those of all sets that are here, or of those that are named.
+    """
+    from scwlearn.cli.named_sets import verify_sets
+
+    verify_sets(names, directory or given, quiet)
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=_complete)
 @_data_dir
 @click.pass_obj
 def show_command(given: Path | None, name: str, directory: Path | None) -> None:
     """All that is declared of a set."""
-    with _wrong_usage():
-        named = find_set(name)
-    out = output()
-    for heading, text in _facts(named, data_directory(directory or given)):
-        out.print(f"{heading + ':':<10} {text}", soft_wrap=True)
+    from scwlearn.cli.named_sets import show_set
+
+    show_set(name, directory or given)
 
 
-def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
-    yield "name", named.name
-    yield "title", named.title
-    yield "group", named.group
-    yield "size", f"{named.rows} rows x {named.features} features, {named.positives} rows of +1"
-    if named.parts:
-        negative = "the others" if named.negative is None else _numbers(named.negative)
-        yield "labels", f"{_numbers(named.positive)} as +1, {negative} as -1"
-    yield "form", named.form
-    yield "kept as", "a matrix of float64" if named.dense else "a sparse matrix (CSR)"
-    yield "order", "may be shuffled" if named.shuffle else "to be kept"
-    yield "licence", named.licence
-    yield "cite", named.cite
-    for part in named.parts:
-        here = "" if (directory / part.path).is_file() else " (missing)"
-        yield "file", f"{directory / part.path}{here}"
-        yield "content", f"sha256 {part.sha256}"
-        for source in part.sources:
-            for url in source.urls:
-                yield "source", url
-        if part.by_hand:
-            yield "by hand", part.by_hand
+@command.command("export")
+@click.argument("name", shell_complete=_complete)
+@click.argument("file", type=OutputFile())
+@_data_dir
+@click.option(
+    "--format",
+    "data_format",
+    type=click.Choice(("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")),
+    help="Default: what the name of FILE ends with.",
+)
+@click.pass_obj
+def export_command(given: Path | None, name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
+    """Write a set to FILE.
 
+    It has two classes, and is prepared as declared.
+    """
+    from scwlearn.cli.named_sets import export_set
 
-def _list(directory: Path) -> None:
-    table = Table("name", "group", "rows x features", "state", "licence", box=None, pad_edge=False)
-    missing = []
-    for named in all_sets():
-        state = "generated" if not named.parts else "there" if is_there(named, directory) else "missing"
-        table.add_row(named.name, named.group, f"{named.rows} x {named.features}", state, named.licence)
-        if state == "missing":
-            missing.append(named)
-    out = output()
-    out.print(table)
-    out.print(f"\nThe directory is {directory}.", soft_wrap=True)
-    fetched = [named.name for named in missing if all(part.sources for part in named.parts)]
-    by_hand = [named.name for named in missing if named.name not in fetched]
-    if fetched:
-        out.print(f"To get what is missing: scwlearn datasets fetch {' '.join(fetched)}", soft_wrap=True)
-    if by_hand:
-        out.print(f"To be made by hand, see scwlearn datasets show NAME: {' '.join(by_hand)}", soft_wrap=True)
-    if missing:
-        out.print("If the files are elsewhere: --data-dir DIRECTORY, or set SCWLEARN_DATA.", soft_wrap=True)
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return ", ".join(f"{value:g}" for value in values)
-
-
-@contextmanager
-def _wrong_usage() -> Iterator[None]:
-    """A name that is not there is not the data's fault."""
-    try:
-        yield
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    export_set(name, file, directory or given, data_format)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from scwlearn.experiments import paper
 from scwlearn.experiments.online_runs import OnlineRuns
-from scwlearn.experiments.table3 import as_good_as_best, differs
 from scwlearn.experiments.tables import Table
+from scwlearn.paired import as_good_as_best, differs
 
 Block = dict[str, OnlineRuns]
 Array = NDArray[np.float64]

@@ -59,11 +59,6 @@ class OnlineRuns:
         return float(np.median(self.seconds[:, -1]))
 
 
-def spread(values: Array) -> float:
-    """The standard deviation over permutations as the paper has it (n - 1); 0 of one alone."""
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
 def curves(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The arrays of OnlineRuns from the outcomes of one run for each permutation."""
     seen = np.array(outcomes[0].seen)

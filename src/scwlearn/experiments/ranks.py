@@ -13,24 +13,19 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from scwlearn.experiments.style import house, look_of, save
+from scwlearn.paired import average_ranks, table_of
 from scwlearn.rules import Rule
 
 Values = Mapping[str, ArrayLike]
 
 
-def average_ranks(values: Values) -> dict[str, float]:
-    """The mean over the data sets of each algorithm's rank, 1 for the lowest value; ties share their mean rank."""
-    table = _table(values)
-    return dict(zip(values, stats.rankdata(table, axis=0).mean(axis=1).tolist(), strict=True))
-
-
 def friedman_p(values: Values) -> float:
     """How likely ranks at least so different are if the algorithms, three or more, do not differ."""
-    table = _table(values)
+    table = table_of(values)
     if np.all(table == table[:1]):  # every rank is tied, and the statistic is 0/0
         return 1.0
     return float(stats.friedmanchisquare(*table).pvalue)
@@ -56,13 +51,6 @@ def groups(ranks: Mapping[str, float], difference: float) -> list[list[str]]:
     return found
 
 
-def _table(values: Values) -> NDArray[np.float64]:
-    rows = [np.asarray(v, dtype=float) for v in values.values()]
-    if len({row.shape for row in rows}) != 1 or np.isnan(rows).any():
-        raise ValueError("every algorithm needs a value on every data set")
-    return np.array(rows)
-
-
 #: The diagram, in inches: its width, the room above the scale and beside it, a line of names, and a bar.
 _PAGE, _ABOVE, _SIDE, _LINE, _BAR = 10.0, 1.25, 2.15, 0.23, 0.11
 
@@ -74,7 +62,7 @@ def cd_diagram(rules: Sequence[Rule], values: Values, path: Path, title: str) ->
     """
     values = {rule.title: values[rule.title] for rule in rules}
     ranks = average_ranks(values)
-    p, data_sets = friedman_p(values), _table(values).shape[1]
+    p, data_sets = friedman_p(values), table_of(values).shape[1]
     difference = critical_difference(len(ranks), data_sets)
     # Pairs are compared only if Friedman's test says that there is a difference to look for.
     bars = groups(ranks, difference) if p < 0.05 else [sorted(ranks, key=ranks.__getitem__)]

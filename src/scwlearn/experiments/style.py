@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import matplotlib.style
 from matplotlib.figure import Figure
@@ -137,7 +137,15 @@ def save(figure: Figure, path: Path) -> list[Path]:
     """Write the picture as `path`.svg and `path`.png."""
     path.parent.mkdir(parents=True, exist_ok=True)
     svg, png = (path.with_name(path.name + suffix) for suffix in (".svg", ".png"))
-    # Neither a date nor the version of matplotlib, so that a picture changes only with what it shows.
-    figure.savefig(svg, metadata={"Date": None, "Creator": None})
-    figure.savefig(png, dpi=160, metadata={"Software": None})
+    picture(figure, svg, "svg")
+    picture(figure, png, "png")
     return [svg, png]
+
+
+def picture(figure: Figure, file: Path | BinaryIO, kind: str) -> None:
+    """Write the picture to a file as "svg" or "png"."""
+    # Neither a date nor the version of matplotlib, so that a picture changes only with what it shows.
+    if kind == "svg":
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    else:
+        figure.savefig(file, format="png", dpi=160, metadata={"Software": None})

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from scwlearn.experiments import paper
-from scwlearn.experiments.online_runs import OnlineRuns, spread
+from scwlearn.experiments.online_runs import OnlineRuns
 from scwlearn.experiments.tables import Table
+from scwlearn.paired import as_good_as_best, spread
 
 COLUMNS = (
     "algorithm",
@@ -92,21 +92,6 @@ def long_table(blocks: Sequence[Sequence[OnlineRuns]]) -> Table:
 def settings(parameters: dict[str, float]) -> str:
     """Parameters as the tables show them."""
     return " ".join(f"{name}={value:g}" for name, value in parameters.items())
-
-
-def as_good_as_best(values: Sequence[NDArray[np.float64]]) -> list[bool]:
-    """Which of the paired samples a t-test at 95 % cannot tell from the one with the lowest mean."""
-    best = values[int(np.argmin([v.mean() for v in values]))]
-    return [not differs(v, best) for v in values]
-
-
-def differs(sample: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether a paired t-test at 95 % tells two samples apart."""
-    difference = sample - other
-    # Equal in every permutation, or by the same amount, or one permutation alone: a t-test has no variance to go by.
-    if len(difference) < 2 or difference.std() <= 1e-12 * np.abs(difference).max(initial=1.0):
-        return not bool(np.allclose(sample, other))
-    return bool(stats.ttest_1samp(difference, 0.0).pvalue <= 0.05)
 
 
 def _cells(values: list[NDArray[np.float64]], form: str) -> list[str]:

@@ -1,0 +1,101 @@
+"""A run of scwlearn predict: what it reads, what it writes and when."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scwlearn.atomic import whole_file
+from scwlearn.cli.reading import Reading
+from scwlearn.cli.sections import Data
+from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.sources.opening import STDIN
+from scwlearn.runs.models import Model
+from scwlearn.runs.predicting import Places, Predictor, Wanted
+
+
+class PredictionRun:
+    """One run of the command."""
+
+    def __init__(self, data: Data, given: dict[str, Any]) -> None:
+        self._given = given
+        self._output: Path | None = None if str(given["output"]) == STDIN else given["output"]
+        if given["as_json"] and given["header"]:
+            raise click.UsageError("--header names columns, of which --json has none; give one of them")
+        names = ("scores", "probabilities", "confidence", "variance", "tags", "as_json")
+        model = Model.read(given["model"])
+        self._predictor = Predictor(model, Wanted(**{name: given[name] for name in names}))
+        self._reading = Reading(data, model.data_schema, labels="optional", eager=True)
+        self._reading.faults = self._faults = _KeptFaults()
+
+    def go(self) -> None:
+        """Read, answer and write."""
+        to_terminal = self._output is None and sys.stdout.isatty()
+        with self._opened() as write:
+            if self._given["header"]:
+                write(self._predictor.header() + "\n")
+            with self._reading.progress(self._given["quiet"] or to_terminal, what="predicting"):
+                for text in self._answered():
+                    write(text)
+        if not self._given["quiet"]:
+            self._reading.tell_faults(lambda line: click.echo(line, err=True))
+
+    def _answered(self) -> Iterator[str]:
+        """What is to be written, a batch at a time."""
+        empty = "null\n" if self._given["as_json"] else "\n"
+        places: Places | None = None
+        for examples in self._reading.examples():
+            if places is None:
+                assert self._reading.schema is not None
+                places = Places(self._reading.schema.format, self._faults.places)
+            lines = self._predictor.lines(examples)
+            before = places.empty_before(examples)
+            yield "".join(f"{empty * count}{line}\n" for count, line in zip(before, lines, strict=True))
+
+    @contextmanager
+    def _opened(self) -> Iterator[Callable[[str], None]]:
+        """A function that writes text to where it belongs."""
+        if self._output is not None:
+            with whole_file(self._output) as file:
+
+                def write_down(text: str) -> None:
+                    file.write(text.encode("utf-8", "surrogatepass"))
+
+                yield write_down
+            return
+        # Who waits at the other end of a pipe wants to see each answer when it is there.
+        at_once = self._reading.once_only or not _is_file(sys.stdout)
+
+        def write(text: str) -> None:
+            sys.stdout.write(text)
+            if at_once:
+                sys.stdout.flush()
+
+        yield write
+
+
+class _KeptFaults(Faults):
+    """Keeps the place of all that could not be read: it is to be answered, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[tuple[str, int]] = []
+
+    def add(self, fault: Fault) -> None:
+        """Count one more."""
+        super().add(fault)
+        self.places.append((fault.source, fault.line))
+
+
+def _is_file(stream: Any) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # something that only looks like a file
+        return False

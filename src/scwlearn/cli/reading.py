@@ -1,0 +1,107 @@
+"""How the commands read their data: with a bar that shows how far it is, and broken lines counted if asked for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from scwlearn.cli.console import has_terminal, progress
+from scwlearn.cli.sections import Data
+from scwlearn.cli.wording import counted, in_flags
+from scwlearn.data.reading import read_examples
+from scwlearn.data.sources.faults import Faults
+from scwlearn.data.sources.opening import STDIN, expand
+
+if TYPE_CHECKING:
+    from scwlearn.data.examples import Examples, Schema
+    from scwlearn.long_work import Report
+
+
+class Reading:
+    """The data of a command, which may be read more than once. Broken lines are counted the first time."""
+
+    def __init__(
+        self, data: Data, schema: Schema | None = None, *, labels: str = "required", eager: bool = False
+    ) -> None:
+        self._data, self._labels, self._eager = data, labels, eager
+        self.names = [os.fspath(name) for name in expand(data.sources)]  # type: ignore[arg-type]
+        #: How the data is read: as the model says, or, once reading has begun, as it was found to be.
+        self.schema = schema
+        self.faults = Faults()
+        self._given = schema is not None
+        self._begun = False
+        self._bar: Report | None = None
+
+    @property
+    def once_only(self) -> bool:
+        """Whether some of it is gone once it is read."""
+        return any(name == STDIN or not stat.S_ISREG(os.stat(name).st_mode) for name in self.names)
+
+    def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Examples, None, None]:
+        """All of it, in batches."""
+        with ExitStack() as opened:
+            files = self._files(opened)
+            self.schema, batches = read_examples(files or self.names, **self._options())
+            opened.callback(batches.close)
+            self._begun = True
+            if shuffle_buffer:
+                from scwlearn.data.shuffle import shuffled
+
+                batches = shuffled(batches, shuffle_buffer, seed)
+            at = 0
+            for examples in batches:
+                yield examples
+                if self._bar is not None and files:
+                    now = sum(file.tell() for file in files)
+                    self._bar.advance(now - at)
+                    at = now
+
+    @contextmanager
+    def progress(self, quiet: bool, epochs: int = 1, what: str = "learning") -> Iterator[Report | None]:
+        """A bar while the block runs, if somebody looks who can see it."""
+        if not quiet and STDIN in self.names and sys.stdin.isatty():
+            click.echo("reading from the terminal; Ctrl-D ends it", err=True)
+        if quiet or not has_terminal() or self.once_only:
+            yield None
+            return
+        total = epochs * sum(os.path.getsize(name) for name in self.names)
+        with progress(total, False, what) as self._bar:
+            yield self._bar
+        self._bar = None
+
+    def tell_faults(self, say: Callable[[str], None]) -> None:
+        """What was skipped, the first few in full."""
+        if self.faults.count:
+            shown = self.faults.first[:3]
+            more = ", the first of them" if self.faults.count > len(shown) else ""
+            say(f"skipped {counted(self.faults.count, 'example')} that could not be read{more}:")
+            for fault in shown:
+                say(f"  {in_flags(str(fault))}")
+
+    def _files(self, opened: ExitStack) -> list[BinaryIO]:
+        """Where there is a bar, the files are opened here, to see how far they are read."""
+        if self._bar is None:
+            return []
+        return [opened.enter_context(open(name, "rb", buffering=0)) for name in self.names]
+
+    def _options(self) -> dict[str, Any]:
+        data = self._data
+        options: dict[str, Any] = {"labels": self._labels, "eager": self._eager and self.once_only}
+        options["on_error"] = "raise" if data.on_error == "stop" else "skip"
+        options["faults"] = Faults() if self._begun else self.faults
+        if self.schema is not None and (self._begun or self._given):
+            # What the user says of the data must not contradict the model; the reader sees to that.
+            said = {} if self._begun else self._said()
+            return options | {"schema": self.schema, "format": data.format} | said
+        return options | {"format": data.format} | self._said()
+
+    def _said(self) -> dict[str, Any]:
+        data = self._data
+        said = {"label": data.label, "weight": data.weight, "ignore": data.ignore, "columns": data.columns}
+        return {name: value for name, value in (said | {"zero_based": data.zero_based}).items() if value}

@@ -1,0 +1,180 @@
+"""scwlearn evaluate: its figures are those of scikit-learn, and what means nothing has a reason."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import scwlearn
+from run_examples import libsvm_text
+from scwlearn.cli.app import run
+from scwlearn.data.libsvm import load_libsvm
+from scwlearn.runs.evaluating import calibration_error
+from use_examples import arrays, libsvm_model, libsvm_rows, saved, trained, written
+
+
+def figures(capsys, *arguments):
+    assert run(["evaluate", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def table(capsys, *arguments):
+    assert run(["evaluate", *map(str, arguments)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_two_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", libsvm_text(200, seed=5))
+    found, model = figures(capsys, path, data), scwlearn.load(path)
+    x, y = load_libsvm(data, n_features=12)
+    predicted, chances = model.predict(x), model.predict_proba(x)
+    expected = {
+        "examples": 200,
+        "accuracy": metrics.accuracy_score(y, predicted),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted),
+        "f1_macro": metrics.f1_score(y, predicted, average="macro"),
+        "f1": metrics.f1_score(y, predicted, pos_label=1),
+        "log_loss": metrics.log_loss(y, chances),
+        "brier": metrics.brier_score_loss(y, chances[:, 1], pos_label=1),
+        "auc": metrics.roc_auc_score(y, chances[:, 1]),
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert found["classes"] == [-1, 1]
+    assert found["confusion"] == metrics.confusion_matrix(y, predicted).tolist()
+    assert (found["weighted"], found["notes"], found["skipped"]) == (False, {}, 0)
+
+
+def test_several_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys):
+    path = libsvm_model(tmp_path, classes=(3, 1, 2))
+    data = written(tmp_path / "new.svm", libsvm_text(200, seed=5, classes=(3, 1, 2)))
+    found, model = figures(capsys, path, data), scwlearn.load(path)
+    x, y = load_libsvm(data, n_features=12)
+    predicted, chances = model.predict(x), model.predict_proba(x)
+    assert found["f1"] is None
+    assert found["log_loss"] == pytest.approx(metrics.log_loss(y, chances))
+    assert found["brier"] == pytest.approx(np.mean(((chances - np.eye(3)[y.astype(int) - 1]) ** 2).sum(axis=1)))
+    assert found["auc"] == pytest.approx(metrics.roc_auc_score(y, chances, multi_class="ovr"))
+    assert found["confusion"] == metrics.confusion_matrix(y, predicted).tolist()
+
+
+def test_the_table_shows_figures_and_confusions(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    lines, found = table(capsys, path, tmp_path / "it.svm"), figures(capsys, path, tmp_path / "it.svm")
+    assert lines[0].split() == ["examples", "300"]
+    assert f"log-loss                 {found['log_loss']:.4f}" in lines
+    assert f"F1 of 1                  {found['f1']:.4f}" in lines
+    assert [line.split() for line in lines[-2:]] == [
+        [str(label), *map(str, line)] for label, line in zip([-1, 1], found["confusion"], strict=True)
+    ]
+
+
+def test_labels_never_met_are_wrong_and_left_out_of_what_probabilities_are_judged_by(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    known, strange = libsvm_text(50, seed=5), "7 1:1\n8 1:1\n7 2:1\n"
+    alone = figures(capsys, path, written(tmp_path / "known.svm", known))
+    both = figures(capsys, path, written(tmp_path / "both.svm", known + strange))
+    assert both["examples"] == 53
+    assert both["accuracy"] == pytest.approx(alone["accuracy"] * 50 / 53)
+    for name in ("log_loss", "brier", "ece", "auc"):
+        assert both[name] == alone[name]
+    assert both["classes"] == [-1, 1, 7, 8]
+    assert [sum(line) for line in both["confusion"]][2:] == [2, 1]
+    assert both["notes"]["labels"].startswith("3 of 53 examples have labels that the model has never met")
+    assert "note: 3 of 53 examples have labels" in "\n".join(table(capsys, path, tmp_path / "both.svm"))
+
+
+def test_one_class_alone_has_no_area_under_a_curve(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", "1 1:2\n1 2:1\n")
+    found = figures(capsys, path, data)
+    assert found["auc"] is None
+    assert found["log_loss"] > 0
+    assert found["notes"] == {"auc": "the data have examples of only one class"}
+    assert "AUC                      -  (the data have examples of only one class)" in table(capsys, path, data)
+
+
+def test_the_area_of_some_classes_says_so(tmp_path, capsys):
+    path = libsvm_model(tmp_path, classes=(1, 2, 3))
+    lines = [line for line in libsvm_text(100, seed=2, classes=(1, 2, 3)).splitlines(True) if line[0] != "3"]
+    found = figures(capsys, path, written(tmp_path / "new.svm", "".join(lines)))
+    assert 0.5 < found["auc"] <= 1
+    assert found["notes"]["auc"] == "the mean of the 2 classes of which there are examples, of 3"
+
+
+def test_only_strange_labels_leave_nothing_to_say_of_probabilities(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    found = figures(capsys, path, written(tmp_path / "new.svm", "5 1:2\n5 2:1\n"))
+    assert found["accuracy"] == 0.0
+    assert (found["log_loss"], found["brier"], found["ece"], found["auc"]) == (None,) * 4
+    assert found["notes"]["log_loss"] == "the model has never met any of the labels"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_of_one_class_says_nothing_of_probabilities(tmp_path, capsys):
+    path = trained(tmp_path, "4 1:1\n4 2:1\n")
+    found = figures(capsys, path, tmp_path / "it.svm")
+    assert found["accuracy"] == 1.0
+    assert found["notes"]["auc"] == "the model knows only one class"
+
+
+def test_weights_of_examples_count(tmp_path, capsys):
+    path = trained(tmp_path, "x,y\n" + "1,a\n-1,b\n" * 20, "--label", "y", ending=".csv")
+    model = scwlearn.load(path)
+    assert model.predict_many([{"x": 1.0}, {"x": -1.0}]) == ["a", "b"]
+    weighted = trained(tmp_path, "x,y,w\n" + "1,a,1\n-1,b,1\n" * 20, "--label", "y", "--weight", "w", ending=".csv")
+    data = written(tmp_path / "new.csv", "x,y,w\n1,a,3\n1,b,1\n-1,b,0\n")
+    found = figures(capsys, weighted, data)
+    assert found["weighted"]
+    assert found["accuracy"] == 0.75
+    assert found["confusion"] == [[3.0, 0.0], [1.0, 0.0]]
+    nothing = written(tmp_path / "zero.csv", "x,y,w\n1,a,0\n")
+    assert run(["evaluate", weighted, nothing]) == 1
+    assert capsys.readouterr().err == ("scwlearn: error: all examples weigh 0, so that there is nothing to judge by\n")
+
+
+def test_labels_of_another_kind_are_refused(tmp_path, capsys):
+    path = saved(scwlearn.SCW1().fit(*arrays()), tmp_path / "s.model")
+    data = written(tmp_path / "new.svm", "3 1:1\n")
+    assert run(["evaluate", path, data]) == 1
+    assert capsys.readouterr().err == (
+        f"scwlearn: error: {data}, line 1: there are labels such as 3, but the model's are 'east', 'north'\n"
+    )
+
+
+def test_data_without_labels_cannot_be_judged_by(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", "1:2\n")
+    assert run(["evaluate", path, data]) == 1
+    assert f"{data}, line 1, column 1: a line begins with its label" in capsys.readouterr().err
+
+
+def test_broken_lines_are_skipped_and_counted_if_asked_for(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", "1 1:2\nspam\n-1 2:1\n")
+    found = figures(capsys, path, data, "--on-error", "skip")
+    assert (found["examples"], found["skipped"]) == (2, 1)
+
+
+def test_kernel_classifiers_are_judged_too(tmp_path, capsys):
+    x, y = arrays(3)
+    numbers = np.unique(y, return_inverse=True)[1]
+    model = scwlearn.KernelSCW1().fit(x, numbers)
+    text = "".join(libsvm_rows(x[i : i + 1], numbers[i]) for i in range(100))
+    found = figures(capsys, saved(model, tmp_path / "k.model"), written(tmp_path / "new.svm", text))
+    assert found["accuracy"] == pytest.approx(model.score(x[:100], numbers[:100]))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_calibration_error_is_that_of_its_definition(classes):
+    random = np.random.default_rng(0)
+    chances = random.dirichlet(np.ones(classes), 500)
+    truth, weights = random.integers(0, classes, 500), random.random(500)
+    said = chances[:, 1] if classes == 2 else chances.max(axis=1)
+    right = truth == 1 if classes == 2 else truth == chances.argmax(axis=1)
+    expected = 0.0
+    for k in range(15):
+        inside = (said >= k / 15) & (said < (k + 1) / 15)
+        expected += abs((weights * (said - right))[inside].sum()) / weights.sum()
+    assert calibration_error(chances, truth, weights) == pytest.approx(expected)

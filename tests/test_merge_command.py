@@ -1,0 +1,108 @@
+"""scwlearn merge: the merged file is what merging the models in Python gives, and can go on."""
+
+import json
+
+import numpy as np
+import pytest
+
+import scwlearn
+from run_examples import libsvm_text
+from scwlearn.cli.app import run
+from use_examples import arrays, csv_model, saved, trained, written
+
+
+def shards(directory, *options, **how):
+    return [trained(directory, libsvm_text(200, seed=k, **how), *options, name=f"shard{k}") for k in range(3)]
+
+
+def merged(directory, paths, *options):
+    out = str(directory / "all.model")
+    assert run(["merge", *paths, "-m", out, *options]) == 0
+    return out
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [([], {}), (["--how", "ev"], {"rule": "ev"}), (["--weights", "1,2,0.5"], {"weights": [1, 2, 0.5]})],
+)
+def test_numbered_models_become_what_merging_them_in_python_gives(tmp_path, capsys, options, how):
+    paths = shards(tmp_path, "--covariance", "diagonal")
+    found = scwlearn.load(merged(tmp_path, paths, *options))
+    expected = scwlearn.merge([scwlearn.load(path) for path in paths], **how)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.variance_, expected.variance_)
+    assert found.n_seen_ == 600
+    assert capsys.readouterr().err.startswith("merged 3 models that saw 600 examples; model: ")
+
+
+def test_widths_and_classes_are_united(tmp_path):
+    narrow = trained(tmp_path, libsvm_text(200, width=8, classes=(1, 2)), name="narrow")
+    wide = trained(tmp_path, libsvm_text(200, width=12, classes=(2, 3)), name="wide")
+    model = scwlearn.load(merged(tmp_path, [narrow, wide]))
+    assert model.classes_.tolist() == [1, 2, 3]
+    assert model.n_features_in_ == 12
+
+
+def test_the_merged_model_says_how_it_reads_and_how_it_was_made_and_goes_on(tmp_path, capsys):
+    one, other = (
+        csv_model(tmp_path),
+        trained(tmp_path, "size,kind\n3,yes\n-1,perhaps\n", "--label", "kind", name="other", ending=".csv"),
+    )
+    out = merged(tmp_path, [one, one])
+    capsys.readouterr()
+    assert run(["inspect", out, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["data"]["label"] == "kind"
+    assert found["made"]["from"] == ["it.model", "it.model"]
+    assert "trained" not in found
+    assert run(["train", str(tmp_path / "it.csv"), "--resume", out, "-q", "-m", out]) == 0
+    assert scwlearn.load(out).counts.seen == 15
+    assert scwlearn.load(merged(tmp_path, [one, other])).classes == ["no", "perhaps", "yes"]
+
+
+def test_models_of_the_library_are_merged_as_they_are(tmp_path):
+    x, y = arrays()
+    models = [scwlearn.AROW().partial_fit(x[k::2], y[k::2]) for k in range(2)]
+    paths = [saved(model, tmp_path / f"{k}.model") for k, model in enumerate(models)]
+    found, expected = scwlearn.load(merged(tmp_path, paths)), scwlearn.merge(models)
+    assert type(found) is scwlearn.AROW
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    learners = [scwlearn.Learner("pa") for _ in range(2)]
+    for k, learner in enumerate(learners):
+        learner.learn(x[k::2], np.where(y[k::2] == "east", 1, -1))
+    paths = [saved(learner, tmp_path / f"l{k}.model") for k, learner in enumerate(learners)]
+    assert scwlearn.load(merged(tmp_path, paths)).counts.seen == 300
+
+
+def test_what_differs_is_said_by_the_names_of_the_files(tmp_path, capsys):
+    text = libsvm_text(50)
+    scw, arow = trained(tmp_path, text, name="scw"), trained(tmp_path, text, "-a", "arow", name="arow")
+    zero = trained(tmp_path, text, "--zero-based", name="zero")
+    kernel = saved(scwlearn.KernelSCW1().fit(*arrays()), tmp_path / "kernel.model")
+    out = tmp_path / "all.model"
+    for paths, said in [
+        ([scw, arow], f"{scw} and {arow} differ in rule: scw1 and arow; "),
+        ([scw, zero], f"{scw} and {zero} differ in how their data are read: "),
+        ([kernel, kernel], "a KernelSCW1, which cannot be merged"),
+    ]:
+        assert run(["merge", *paths, "-m", str(out)]) == 1
+        assert said in capsys.readouterr().err
+        assert not out.exists()
+
+
+def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
+    missing = str(tmp_path / "missing.model")
+    out = str(tmp_path / "all.model")
+    assert run(["merge", missing, missing, "-m", out, "--weights", "1"]) == 2
+    assert "2 models, but 1 weight" in capsys.readouterr().err
+    assert run(["merge", missing, missing, "-m", out, "--weights", "1,x"]) == 2
+    assert "expected numbers with commas between them, got '1,x'" in capsys.readouterr().err
+    assert run(["merge", missing, "-m", out]) == 1
+    assert capsys.readouterr().err == f"scwlearn: error: {missing}: No such file or directory\n"
+    assert run(["merge", written(tmp_path / "x", "1 1:1\n"), "-m", out]) == 1
+    assert "is not a model file of scwlearn" in capsys.readouterr().err
+
+
+def test_a_place_to_save_it_is_needed(tmp_path, capsys):
+    assert run(["merge", "a", "b"]) == 2
+    assert "Missing option '-m'" in capsys.readouterr().err

@@ -1,0 +1,272 @@
+"""scwlearn predict: what it says is what the model says, a line for each line, when the line has come."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import scwlearn
+from run_examples import libsvm_text, vw_text
+from scwlearn.cli.app import run
+from use_examples import CSV, arrays, csv_model, libsvm_model, libsvm_rows, saved, trained, written
+
+COMMAND = [sys.executable, "-m", "scwlearn.cli"]
+
+
+def predicted(capsys, *arguments):
+    assert run(["predict", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def columns(text):
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("classes", [(-1, 1), (3, 1, 2)])
+@pytest.mark.parametrize("options", [[], ["--covariance", "diagonal", "--scale"], ["-a", "pa1"]])
+def test_it_says_what_the_estimator_of_the_same_file_says(tmp_path, capsys, classes, options):
+    path = libsvm_model(tmp_path, *options, classes=classes)
+    model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(40, 12))
+    data = written(tmp_path / "new.svm", libsvm_rows(x))
+    wanted = ["--scores", "--probabilities", "--confidence", "--header"]
+    header, *lines = columns(predicted(capsys, path, data, *wanted))
+    labels = sorted(classes)
+    scores = ["score"] if len(classes) == 2 else [f"score:{label}" for label in labels]
+    assert header == ["label", *scores, *(f"probability:{label}" for label in labels), "confidence"]
+    assert [int(line[0]) for line in lines] == model.predict(x).tolist()
+    found = np.array([[float(cell) for cell in line[1:]] for line in lines])
+    np.testing.assert_allclose(
+        found[:, : len(scores)].reshape(model.decision_function(x).shape), model.decision_function(x), rtol=1e-12
+    )
+    chances = model.predict_proba(x)
+    np.testing.assert_allclose(found[:, len(scores) : -1], chances, rtol=1e-9)
+    np.testing.assert_array_equal(found[:, -1], found[:, len(scores) : -1].max(axis=1))
+
+
+def test_the_default_is_the_label_alone(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    out = predicted(capsys, path, tmp_path / "it.svm")
+    assert set(out.splitlines()) == {"-1", "1"}
+    assert len(out.splitlines()) == 300
+
+
+def test_numbers_read_back_are_those_that_were_computed(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(5, 12))
+    data = written(tmp_path / "new.svm", libsvm_rows(x))
+    found = [float(line[1]) for line in columns(predicted(capsys, path, data, "--variance"))]
+    np.testing.assert_allclose(found, model.margin_variance(x), rtol=1e-12)
+    objects = [json.loads(line) for line in predicted(capsys, path, data, "--json").splitlines()]
+    assert [one["variance"] for one in objects] == found
+
+
+def test_json_has_all_there_is_to_say(tmp_path, capsys):
+    two = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", "1:2\n\n2:1\n")
+    first, nothing, _ = map(json.loads, predicted(capsys, two, data, "--json").splitlines())
+    assert nothing is None
+    assert list(first) == ["label", "score", "probabilities", "variance"]
+    assert (first["label"] == 1) == (first["score"] >= 0)
+    assert list(first["probabilities"]) == ["-1", "1"]
+    more = libsvm_model(tmp_path, classes=(1, 2, 3))
+    first = json.loads(predicted(capsys, more, data, "--json").splitlines()[0])
+    assert list(first) == ["label", "scores", "probabilities", "variance"]
+    assert str(first["label"]) == max(first["scores"], key=first["scores"].get)
+
+
+def test_lines_without_an_example_are_answered_by_empty_lines(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "new.svm", "# a comment\n1 1:2\n\n\n2:1\n1 spam\n-1 3:1\n")
+    assert run(["predict", path, data]) == 1
+    capsys.readouterr()
+    assert run(["predict", path, data, "--on-error", "skip"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert [bool(line) for line in lines] == [False, True, False, False, True, False, True]
+    assert err.splitlines()[0] == "skipped 1 example that could not be read:"
+    assert "new.svm, line 6, column 3: " in err
+
+
+def test_several_files_come_one_after_the_other(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    one, other = written(tmp_path / "a", "1 1:2\n\n1 1:-2\n"), written(tmp_path / "b", "\n1 1:2\n")
+    alone = predicted(capsys, path, one) + predicted(capsys, path, other)
+    assert predicted(capsys, path, one, other) == alone
+    assert alone.count("\n") == 5
+
+
+def test_records_of_a_table_count_not_their_lines(tmp_path, capsys):
+    path = csv_model(tmp_path)
+    out = predicted(capsys, path, tmp_path / "it.csv")
+    assert out.splitlines() == ["yes", "no", "yes", "no", "yes"]
+    broken = CSV.replace("2.5,red", "much,red") + "0.3,blue,nice cat,no\n"
+    data = written(tmp_path / "broken.csv", broken)
+    assert predicted(capsys, path, data, "--on-error", "skip").splitlines() == ["yes", "no", "", "no", "yes", "no"]
+
+
+def test_labels_and_columns_of_labels_may_be_missing(tmp_path, capsys):
+    numbered = libsvm_model(tmp_path)
+    assert predicted(capsys, numbered, written(tmp_path / "new.svm", "1:3 2:1\n")) in ("1\n", "-1\n")
+    table = csv_model(tmp_path)
+    assert predicted(capsys, table, written(tmp_path / "new.csv", "words,size,color\nwolf,3,red\n")) == "yes\n"
+    lines = '{"size": 3, "color": "red"}\n{"words": ["cat"], "never": "seen"}\n'
+    assert predicted(capsys, table, written(tmp_path / "new.jsonl", lines)) == "yes\nno\n"
+
+
+def test_features_never_met_say_nothing(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    known, more = written(tmp_path / "a", "1:3 2:1\n"), written(tmp_path / "b", "1:3 2:1 500:7\n")
+    assert predicted(capsys, path, known, "--scores") == predicted(capsys, path, more, "--scores")
+
+
+@pytest.mark.parametrize("options", [["--hash-bits", "6"], ["--max-features", "9"]])
+def test_numbered_features_that_are_kept_by_name_are_found(tmp_path, capsys, options):
+    text = libsvm_text(300, width=12)
+    path = trained(tmp_path, text, *options)
+    lines = predicted(capsys, path, tmp_path / "it.svm").splitlines()
+    right = [line == label.split()[0] for line, label in zip(lines, text.splitlines(), strict=True)]
+    assert np.mean(right) > 0.75
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_kernel_classifier_answers_for_numbered_features(tmp_path, capsys, classes):
+    x, y = arrays(classes)
+    model = scwlearn.KernelSCW1().fit(x, y)
+    path, data = saved(model, tmp_path / "k.model"), written(tmp_path / "new.svm", libsvm_rows(x[:20]))
+    lines = columns(predicted(capsys, path, data, "--probabilities"))
+    assert [line[0] for line in lines] == model.predict(x[:20]).tolist()
+    np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in lines], model.predict_proba(x[:20]))
+
+
+def test_an_estimator_of_a_frame_finds_its_columns_in_a_table(tmp_path, capsys):
+    pandas = pytest.importorskip("pandas")
+    x, y = arrays()
+    frame = pandas.DataFrame(x, columns=list("abcde"))
+    path = saved(scwlearn.SCW1().fit(frame, y), tmp_path / "f.model")
+    data = tmp_path / "new.csv"
+    frame[["e", "c", "a", "b", "d"]].assign(other="x", label="?").to_csv(data, index=False)
+    assert predicted(capsys, path, data).splitlines() == scwlearn.load(path).predict(frame).tolist()
+
+
+def test_dicts_with_numbers_as_keys_are_the_numbers_of_a_file(tmp_path, capsys):
+    model = scwlearn.StreamClassifier("arow")
+    model.learn_many([{1: 1.0}, {7: 1.0}] * 5, ["one", "seven"] * 5)
+    path = saved(model, tmp_path / "s.model")
+    assert predicted(capsys, path, written(tmp_path / "new.svm", "1:1\n7:1\n")) == "one\nseven\n"
+
+
+def test_labels_with_tabs_and_line_breaks_stay_on_their_line(tmp_path, capsys):
+    model = scwlearn.StreamClassifier("arow")
+    model.learn_many([{"a": 1.0}, {"b": 1.0}] * 5, ["one\ttab", "two\nlines\\"] * 5)
+    path = saved(model, tmp_path / "s.model")
+    data = written(tmp_path / "new.jsonl", '{"a": 1}\n{"b": 1}\n')
+    assert predicted(capsys, path, data) == "one\\ttab\ntwo\\nlines\\\\\n"
+
+
+def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, capsys):
+    path, out = libsvm_model(tmp_path), tmp_path / "out.txt"
+    assert predicted(capsys, path, tmp_path / "it.svm", "-o", out) == ""
+    whole = out.read_text()
+    assert whole == predicted(capsys, path, tmp_path / "it.svm")
+    bad = written(tmp_path / "bad.svm", libsvm_text(20) + "1 spam\n")
+    assert run(["predict", path, bad, "-o", str(out)]) == 1
+    assert out.read_text() == whole
+    assert sorted(os.listdir(tmp_path)) == ["bad.svm", "it.model", "it.svm", "out.txt"]
+
+
+@pytest.mark.parametrize(
+    ("make", "data", "said"),
+    [
+        (libsvm_model, '{"a": 1}\n', "new has named features, but the model learned from numbered features (libsvm)"),
+        (csv_model, "1 1:2\n", "new has numbered features (libsvm), but the model learned from named features"),
+        (libsvm_model, "1 x\n", "new, line 1, column 3: a feature is index:value"),
+    ],
+)
+def test_data_of_another_kind_are_refused(tmp_path, capsys, make, data, said):
+    model = make(tmp_path)
+    assert run(["predict", model, written(tmp_path / "new", data)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_models_that_cannot_answer_say_why(tmp_path, capsys):
+    data = written(tmp_path / "new.svm", "1 1:1\n")
+    learner = saved(scwlearn.Learner("pa"), tmp_path / "l.model")
+    unfitted = saved(scwlearn.SCW1(), tmp_path / "u.model")
+    untaught = saved(scwlearn.StreamClassifier("pa"), tmp_path / "s.model")
+    needs = "the command works with classifiers that have learned"
+    for path, said in [
+        (learner, f"{learner} holds a Learner; {needs}"),
+        (unfitted, f"{unfitted} holds a SCW1 that is not fitted; {needs}"),
+        (untaught, "the model has not learned from any example yet"),
+        (data, f"{data}: is not a model file of scwlearn"),
+        (str(tmp_path / "none"), f"{tmp_path / 'none'}: No such file or directory"),
+    ]:
+        assert run(["predict", path, data]) == 1
+        assert capsys.readouterr().err == f"scwlearn: error: {said}\n"
+
+
+def test_a_header_of_json_is_wrong_usage(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    assert run(["predict", path, path, "--json", "--header"]) == 2
+    assert "--header names columns, of which --json has none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("format", ["libsvm", "jsonl", "csv"])
+def test_a_line_that_is_typed_is_answered_before_the_next_one(tmp_path, format):
+    path = libsvm_model(tmp_path) if format == "libsvm" else csv_model(tmp_path)
+    first, lines = {
+        "libsvm": (b"", [b"1 1:2\n", b"1:-2\n"]),
+        "jsonl": (b"", [b'{"size": 3}\n', b'{"words": ["cat"]}\n']),
+        "csv": (b"size,color,words\n", [b"3,red,wolf\n", b"0,blue,cat\n"]),
+    }[format]
+    with subprocess.Popen([*COMMAND, "predict", path, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(first)
+        for line in lines:
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait() == 0
+
+
+def test_who_has_read_enough_is_not_told_of_it(tmp_path):
+    path = libsvm_model(tmp_path)
+    data = written(tmp_path / "long.svm", libsvm_text(300) * 200)
+    process = subprocess.Popen([*COMMAND, "predict", path, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stdout.readline() in (b"1\n", b"-1\n")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_predicting_from_text_imports_neither_scipy_nor_scikit_learn(tmp_path):
+    path = libsvm_model(tmp_path)
+    code = f"import sys; from scwlearn.cli.app import run; run(['predict', {path!r}, {str(tmp_path / 'it.svm')!r}])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich"} & set(done.stdout.splitlines()[-1].split())
+
+
+def test_tags_of_vw_data_come_along(tmp_path, capsys):
+    path = trained(tmp_path, vw_text(count=100), ending=".vw")
+    data = written(tmp_path / "new.vw", "1 'first|x 1:2\n|x 2:1\n-1 1.5 third|x 1:1\n")
+    lines = columns(predicted(capsys, path, data, "--tags", "--header"))
+    assert lines[0] == ["label", "tag"]
+    assert [line[1] for line in lines[1:]] == ["first", "", "third"]
+    assert json.loads(predicted(capsys, path, data, "--json").splitlines()[0])["tag"] == "first"
+    assert columns(predicted(capsys, libsvm_model(tmp_path), tmp_path / "it.svm", "--tags"))[0][1] == ""
+
+
+def test_a_kernel_has_no_use_for_features_that_it_does_not_know(tmp_path, capsys):
+    model, data = str(tmp_path / "kernel.model"), tmp_path / "wide.libsvm"
+    scwlearn.KernelPA1(gamma=1.0).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1]).save(model)
+    data.write_text("1:0.5\n1:0.5 3:1\n")
+    assert run(["predict", model, str(data)]) == 1
+    assert (
+        "wide.libsvm has features up to number 3, but the model, which has a kernel, knows 2" in capsys.readouterr().err
+    )

@@ -1,0 +1,68 @@
+"""scwlearn report: a page of models that keep the record of their training, and of what train printed."""
+
+import json
+
+import pytest
+
+import scwlearn
+from scwlearn.cli.app import run
+from use_examples import arrays, libsvm_model, saved, written
+
+
+@pytest.fixture
+def printed_run(tmp_path, capsys):
+    path = libsvm_model(tmp_path)
+    assert run(["train", str(tmp_path / "it.svm"), "-q", "--json", "-a", "arow"]) == 0
+    return path, capsys.readouterr().out
+
+
+def page(directory, *runs):
+    out = directory / "page.html"
+    assert run(["report", *map(str, runs), "-o", str(out), "-q"]) == 0
+    return out.read_text()
+
+
+def test_a_model_and_printed_json_make_one_page(tmp_path, printed_run):
+    model, text = printed_run
+    out = page(tmp_path, model, written(tmp_path / "run.json", text))
+    assert out.lower().startswith("<!doctype html>")
+    assert "SCW-I" in out
+    assert "AROW" in out
+
+
+def test_json_may_be_laid_out_anew_or_hold_a_run_a_line(tmp_path, printed_run):
+    _, text = printed_run
+    assert "AROW" in page(tmp_path, written(tmp_path / "a.json", json.dumps(json.loads(text), indent=2)))
+    several = written(tmp_path / "b.jsonl", text + text.replace('"arow"', '"scw2"'))
+    out = page(tmp_path, several)
+    assert "AROW" in out
+    assert "SCW-II" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{spam", "is neither a model nor the JSON of a run: a line is no JSON: Expecting property name"),
+        ('{"curve": ' + "[" * 100_000, "is neither a model nor the JSON of a run: a line is nested too deeply"),
+        ('{"algorithm": 1}', "this is no record of a run: "),
+        ("{}\n[1]\n", "this is no record of a run: "),
+        ("\n\n", "is empty; the JSON of a run is expected"),
+        ("1 1:2\n", "is not a model file of scwlearn"),
+        ("", "is empty; a model file is expected"),
+    ],
+)
+def test_what_is_no_run_is_refused_and_nothing_is_written(tmp_path, capsys, text, said):
+    path = written(tmp_path / "it", text)
+    assert run(["report", path, "-o", str(tmp_path / "page.html")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"scwlearn: error: {path}")
+    assert said in err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_model_without_a_record_says_so(tmp_path, capsys):
+    path = saved(scwlearn.SCW1().fit(*arrays()), tmp_path / "a.model")
+    assert run(["report", path, "-o", str(tmp_path / "page.html")]) == 1
+    assert "is a model without a record of its training; those that scwlearn train saves have one" in (
+        capsys.readouterr().err
+    )

@@ -1,0 +1,223 @@
+"""scwlearn train: what it says, what it writes, and what it refuses."""
+
+import gzip
+import json
+import re
+import sys
+
+import pytest
+
+import scwlearn
+from run_examples import libsvm_text, vw_text
+from scwlearn.cli.app import run
+from scwlearn.runs.models import Model
+from scwlearn.runs.record import Record
+
+HEADER = ["examples", "mistakes", "rate", "since", "last", "updates", "nonzero", "examples/s"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.libsvm"
+    path.write_text(libsvm_text(600))
+    return str(path)
+
+
+@pytest.fixture
+def model(tmp_path):
+    return str(tmp_path / "a.model")
+
+
+def printed(capsys, *arguments, code=0):
+    assert run(["train", *arguments]) == code
+    return capsys.readouterr()
+
+
+def same(one, other):
+    """Whether two models are the same bit for bit, as files have them."""
+    one, other = Model.read(one), Model.read(other)
+    assert one.learner.counts == other.learner.counts
+    assert one.learner.weights().tobytes() == other.learner.weights().tobytes()
+    assert one.learner.variances().tobytes() == other.learner.variances().tobytes()
+    assert one.learner.calibration.state.tobytes() == other.learner.calibration.state.tobytes()
+    return True
+
+
+def test_a_table_at_doubling_steps_goes_to_stderr(capsys, data):
+    out, err = printed(capsys, data)
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0].split() == HEADER
+    assert [int(line.split()[0]) for line in lines[1:12]] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]
+    _, mistakes, rate, since_last, updates, nonzero, _ = lines[11].split()
+    before = lines[10].split()
+    assert rate == f"{int(mistakes) / 600:.4f}"
+    assert since_last == f"{(int(mistakes) - int(before[1])) / 88:.4f}"
+    assert int(updates) <= 600
+    assert int(nonzero) == 13
+    assert re.fullmatch(rf"600 examples in \d+\.\d\d s, {mistakes} mistakes \(.*%\), 12 features, 2 classes", lines[12])
+
+
+def test_probabilities_add_the_log_loss(capsys, data):
+    header, *lines = printed(capsys, data, "--probabilities").err.splitlines()
+    assert header.split() == [*HEADER, "log-loss"]
+    assert 0.1 < float(lines[10].split()[-1]) < 0.7
+
+
+def test_quiet_says_nothing(capsys, data, model):
+    assert printed(capsys, data, "-q", "-m", model) == ("", "")
+
+
+def test_json_is_a_summary_for_programs(capsys, data):
+    out, err = printed(capsys, data, "-q", "--json", "-a", "arow", "--r", "2")
+    assert err == ""
+    record = Record.from_json(json.loads(out))
+    assert (record.algorithm, record.parameters) == ("arow", {"r": 2.0})
+    assert record.curve[-1].seen == 600
+    assert record.classes == [-1, 1]
+
+
+def test_a_model_of_numbered_features_is_an_estimator(capsys, data, model):
+    printed(capsys, data, "-m", model, "-a", "pa1", "--C", "0.5", "--no-intercept")
+    loaded = scwlearn.load(model)
+    assert isinstance(loaded, scwlearn.PA1)
+    assert (loaded.C, loaded.fit_intercept, loaded.n_features_in_) == (0.5, False, 12)
+    assert loaded.n_seen_ == 600
+    assert loaded.classes_.tolist() == [-1, 1]
+
+
+def test_a_model_of_named_features_is_a_stream_classifier(capsys, tmp_path, model):
+    (tmp_path / "data.vw").write_text(vw_text(count=300))
+    printed(capsys, str(tmp_path / "data.vw"), "-m", model)
+    loaded = scwlearn.load(model)
+    assert isinstance(loaded, scwlearn.StreamClassifier)
+    assert "x^3" in loaded._learner.learner.names
+
+
+@pytest.mark.parametrize("text", [libsvm_text, vw_text])
+def test_going_on_is_never_having_stopped(capsys, tmp_path, text):
+    paths = {name: tmp_path / name for name in ("all", "first", "second")}
+    lines = text(count=500, classes=(1, 2, 3)).splitlines(keepends=True)
+    for name, part in zip(paths, (lines, lines[:200], lines[200:]), strict=True):
+        paths[name].write_text("".join(part))
+    whole, half, on = (str(tmp_path / f"{name}.model") for name in ("whole", "half", "on"))
+    how = ("-a", "scw2", "--covariance", "diagonal", "--scale", "--class-weight", "balanced", "-q")
+    printed(capsys, str(paths["all"]), "-m", whole, *how)
+    printed(capsys, str(paths["first"]), "-m", half, *how)
+    printed(capsys, str(paths["second"]), "--resume", half, "-m", on, "-q")
+    assert same(whole, on)
+
+
+def test_files_compressed_patterns_and_standard_input_are_one_stream(capsys, tmp_path, data, monkeypatch):
+    lines = libsvm_text(600).splitlines(keepends=True)
+    (tmp_path / "part-1").write_text("".join(lines[:250]))
+    (tmp_path / "part-2").write_bytes(gzip.compress("".join(lines[250:]).encode()))
+    models = [str(tmp_path / f"{name}.model") for name in ("whole", "files", "pattern", "pipe")]
+    # With a full covariance bits depend on where batches end.
+    how = ("--covariance", "diagonal", "-q")
+    printed(capsys, data, "-m", models[0], *how)
+    printed(capsys, str(tmp_path / "part-1"), str(tmp_path / "part-2"), "-m", models[1], *how)
+    printed(capsys, str(tmp_path / "part-?"), "-m", models[2], *how)
+    with open(data) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        printed(capsys, "-", "-m", models[3], *how)
+    assert all(same(models[0], other) for other in models[1:])
+
+
+def test_epochs_and_a_shuffle_buffer(capsys, data, tmp_path):
+    once, twice, other = (str(tmp_path / f"{name}.model") for name in "abc")
+    printed(capsys, data, "-m", once, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
+    printed(capsys, data, "-m", twice, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
+    printed(capsys, data, "-m", other, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "4", "-q")
+    assert same(once, twice)
+    assert Model.read(once).learner.counts.seen == 1200
+    assert Model.read(once).learner.weights().tobytes() != Model.read(other).learner.weights().tobytes()
+
+
+def test_held_out_examples_judge_the_model(capsys, data):
+    err = printed(capsys, data, "--holdout", "0.2").err
+    assert re.search(r"held out: 120 examples, error \d+\.\d\d%", err)
+
+
+def test_hashed_and_bounded_features(capsys, data, model):
+    printed(capsys, data, "-m", model, "--hash-bits", "3", "-q")
+    hashed = scwlearn.load(model)._learner.learner
+    assert (hashed.max_features, hashed.overflow, hashed.n_features) == (8, "hash", 8)
+    printed(capsys, data, "-m", model, "--max-features", "8", "-q")
+    assert len(scwlearn.load(model)._learner.learner.names) <= 8
+    err = printed(capsys, data, "--max-features", "3", code=1).err
+    assert "features; an example may have --max-features 3 at most" in err
+
+
+def test_a_model_keeps_how_its_data_was_read_and_its_run(capsys, data, model):
+    printed(capsys, data, "-m", model, "-q")
+    kept = Model.read(model)
+    assert kept.schema.format == "libsvm"
+    assert kept.record.curve[-1].seen == 600
+
+
+def test_a_report_is_a_page(capsys, data, tmp_path):
+    page = tmp_path / "page.html"
+    err = printed(capsys, data, "--report", str(page)).err
+    assert f"report: {page}" in err
+    assert page.read_text().count("<svg") >= 4
+
+
+def test_broken_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
+    path = tmp_path / "broken.libsvm"
+    path.write_text("1 1:1\n-1 2:x\n1 3:1\n")
+    err = printed(capsys, str(path), "-m", model, code=1).err
+    assert "broken.libsvm, line 2, column 6: a value is a finite number" in err
+    assert not (tmp_path / "a.model").exists()
+    err = printed(capsys, str(path), "-m", model, "--on-error", "skip").err
+    assert "skipped 1 example that could not be read:" in err
+    assert Model.read(model).learner.counts.seen == 2
+    assert Model.read(model).record.skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-a", "nonsense"), "there is no algorithm 'nonsense'; there are perceptron"),
+        (("-a", "arow", "--eta", "0.9"), "arow has no parameter 'eta'; it has r"),
+        (("--C", "-1"), "C must be a number strictly between 0 and inf, got -1.0"),
+        (("--save-every", "10"), "--save-every needs -m: where to save the model"),
+        (("--hash-bits", "3", "--max-features", "9"), "--hash-bits and --max-features are two ways to bound a model"),
+        (("--class-weight", "x"), "expected balanced or LABEL=WEIGHT,..., got 'x'"),
+        (("--holdout", "1"), "1.0 is not in the range 0.0<=x<1.0"),
+    ],
+)
+def test_wrong_usage(capsys, data, arguments, message):
+    assert message in printed(capsys, data, *arguments, code=2).err
+
+
+def test_a_pipe_is_read_once(capsys):
+    assert "--epochs needs files: what comes from a pipe" in printed(capsys, "-", "--epochs", "2", code=2).err
+
+
+def test_a_model_that_goes_on_stays_as_it_was_made(capsys, data, model):
+    printed(capsys, data, "-m", model, "-a", "arow", "-q")
+    err = printed(capsys, data, "--resume", model, "-a", "pa", code=2).err
+    assert "the model to go on with learns by arow, not by pa" in err
+    err = printed(capsys, data, "--resume", model, "--scale", "--hash-bits", "4", code=2).err
+    assert "a model that goes on stays as it was made; leave out --scale, --hash-bits" in err
+    printed(capsys, data, "--resume", model, "--r", "3", "-m", model, "-q")
+    assert scwlearn.load(model).r == 3.0
+    assert scwlearn.load(model).n_seen_ == 1200
+
+
+def test_there_is_nothing_to_learn_without_labels(capsys, tmp_path):
+    (tmp_path / "none.vw").write_text("| a b\n")
+    err = printed(capsys, str(tmp_path / "none.vw"), code=1).err
+    assert "none.vw, line 1" in err
+
+
+def test_help_shows_the_parameters_of_the_algorithm(capsys):
+    for arguments in (["-a", "arow", "--help"], ["--help", "-a", "arow"], ["-aarow", "--help"]):
+        out = printed(capsys, *arguments).out
+        assert "Parameters of arow, AROW" in out
+        assert "--r FLOAT" in out
+        assert "--eta" not in out
+    assert "--eta FLOAT" in printed(capsys, "--help").out
+    assert "None: there is nothing to tune." in printed(capsys, "-a", "pa", "--help").out
+    assert "there is no algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err

@@ -1,0 +1,77 @@
+"""scwlearn train that is stopped: by Ctrl-C, by a reader that has enough, by a kill, by a full disk."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import killed_while_saving
+import pytest
+
+from run_examples import libsvm_text
+from scwlearn.runs.models import Model
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+
+
+def start(*arguments, **how):
+    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
+    return subprocess.Popen([sys.executable, "-m", "scwlearn.cli", "train", *arguments], **how)
+
+
+def wait_for(path, seconds=60):
+    until = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < until, f"{path} did not come"
+        time.sleep(0.02)
+
+
+def test_ctrl_c_saves_what_was_promised(tmp_path):
+    model = tmp_path / "a.model"
+    process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
+    process.stdin.write(libsvm_text(250).encode())
+    # As much as is handed on at once; the pipe stays open.
+    process.stdin.write((libsvm_text(1000) * 300).encode())
+    process.stdin.flush()
+    wait_for(model)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted after" in err
+    assert b"Traceback" not in err
+    assert Model.read(model).learner.counts.seen >= 100
+
+
+def test_who_has_read_enough_hears_no_complaint(tmp_path):
+    data = tmp_path / "data.libsvm"
+    data.write_text(libsvm_text(300))
+    process = start(str(data), "--json", "-q", stdin=None)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 1
+
+
+def test_a_full_disk_leaves_the_old_model(tmp_path):
+    data, model = tmp_path / "data.libsvm", tmp_path / "a.model"
+    data.write_text(libsvm_text(300))
+    assert start(str(data), "-m", str(model), "-q", stdin=None).wait(60) == 0
+    before = model.read_bytes()
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    process = start(str(data), "-m", str(model), "-q", stdin=None, preexec_fn=small_files)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.decode() == f"scwlearn: error: {model}: File too large\n"
+    assert model.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["a.model", "data.libsvm"]
+
+
+def test_a_kill_leaves_a_model_that_loads(tmp_path):
+    found = killed_while_saving.kill_often(times=6, directory=tmp_path, seed=1)
+    assert (found.kills, found.in_time) == (6, 6)
+    assert found.broken == []

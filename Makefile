@@ -2,14 +2,14 @@
 # make test    linters, types, import layers and the whole test suite
 # make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
 # The first two set up everything they need in .venv.
-# Also: make lint, sanitize, evaluation, calibration, several-classes, docs, wheel, lock, clean.
+# Also: make lint, sanitize, fuzz, evaluation, calibration, several-classes, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # The folders are there for files that go away.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -not -path '*__pycache__*' \
-  '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' ')')
+  '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' -o -name '*.css' -o -name '*.js' ')')
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(BIN)/$(PIP_INSTALL) --constraint constraints.txt
 # Peers have their own environment: they want other packages, and may not install at all.
@@ -19,7 +19,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test lint sanitize bench evaluation calibration several-classes docs wheel lock clean
+.PHONY: demo test lint sanitize fuzz bench evaluation calibration several-classes docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -43,6 +43,12 @@ sanitize: $(VENV)/test.stamp
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -n 0 -p no:cacheprovider
+
+# Whatever reads files, on inputs that libFuzzer makes up: the parsers of LIBSVM and VW text (these need clang), CSV, and
+# model files. Some hours; fewer inputs: make fuzz RUNS=10000. One of the four: fuzz/run.
+RUNS ?= 1000000
+fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp
+	PYTHON=$(BIN)/python fuzz/run $(RUNS)
 
 bench: $(BENCH_VENV)/package.stamp
 	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m speed.run $(BENCH)
@@ -86,7 +92,7 @@ wheel: $(VENV)/build.stamp
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade pip
-	build/lock/bin/python -m pip install --quiet --group build --group demo --group test --group docs
+	build/lock/bin/python -m pip install --quiet --group build --group demo --group test --group fuzz --group docs
 	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > constraints.txt
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade --constraint constraints.txt pip

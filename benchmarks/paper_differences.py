@@ -20,10 +20,10 @@ from scwlearn.datasets import DataSet, data_directory, load_set
 from scwlearn.datasets.content import read_examples
 from scwlearn.datasets.paper_sets import SYNTHETIC_NOISE_STD
 from scwlearn.experiments.jobs import TUNING_ORDER, order_of
-from scwlearn.experiments.online_runs import spread
 from scwlearn.experiments.paper import RULES, TABLE3
 from scwlearn.experiments.tables import Table, markdown
 from scwlearn.many import count_grid
+from scwlearn.paired import spread
 from scwlearn.rules import find_rule
 from scwlearn.tune import grid
 

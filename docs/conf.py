@@ -55,7 +55,7 @@ Estimators
 What all have in common:
 
 .. autoclass:: scwlearn.classifiers.OnlineClassifier
-   :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba
+   :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba, save
 
 .. autoclass:: scwlearn.linear_classifiers.LinearClassifier
    :members: coef_, intercept_, top_features, explain
@@ -75,7 +75,7 @@ What all have in common:
 
 .. autoclass:: scwlearn.river.RiverClassifier
    :members: learn_one, predict_one, predict_proba_one, learn_many, predict_many, predict_proba_many, top_features,
-             explain
+             explain, save
 """
 
 

@@ -1,0 +1,52 @@
+"""Whole commands, from the start of their process to its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from speed import data, peers
+from speed.files import prepared
+from speed.harness import Race, Scale, Side, comparison, share_of_time, times_faster
+
+WORK = "scwlearn train, the whole command, LIBSVM file to a saved model"
+
+
+def command(name: str, *words: str) -> Side:
+    """A command that is run and waited for; what it prints is not looked at."""
+
+    def run() -> None:
+        subprocess.run(words, capture_output=True, check=True)
+
+    return Side(name, run)
+
+
+def ours(*words: str) -> Side:
+    """Our command, in a fresh interpreter without the current directory and the user's start-up files."""
+    return command("scwlearn", sys.executable, "-I", "-m", "scwlearn.cli", *words)
+
+
+@comparison(WORK, against="python -m vowpalwabbit", target=times_faster(4))
+def command_vowpal_wabbit(scale: Scale) -> Race:
+    """Both learn once from the same rows, each in its own format, and save the model."""
+    peers.module("vowpalwabbit")
+    libsvm, text, size, megabytes = prepared(scale)
+    models = Path(tempfile.mkdtemp())
+    bits = str(int(np.log2(data.HASHED_WIDTH)))
+    asked = ["-d", str(text), "-b", bits, "--loss_function", "hinge", "--noconstant", "--quiet", "--no_stdin"]
+    learning = ["train", str(libsvm), "--C", "1", "--eta", "0.9", "--no-intercept", "-q", "-m", str(models / "ours")]
+    peer = command(
+        "python -m vowpalwabbit", sys.executable, "-I", "-m", "vowpalwabbit", *asked, "-f", str(models / "vw")
+    )
+    return Race(size, ours(*learning), peer, megabytes, note="both read ahead in threads of their own")
+
+
+@comparison("scwlearn --version", against='python -c "import numpy"', target=share_of_time(2.5))
+def command_version(_: Scale) -> Race:
+    """The least that the command does."""
+    importing = command('python -c "import numpy"', sys.executable, "-I", "-c", "import numpy")
+    return Race("fresh interpreter", ours("--version"), importing)

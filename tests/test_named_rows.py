@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scwlearn import Learner, MultiLearner, StreamClassifier
-from scwlearn.classes import Look
 from scwlearn.data.examples import NamedRows
 from scwlearn.data.rows import Rows
+from scwlearn.teaching import Look
 
 WORDS = [f"w{i}" for i in range(40)]
 

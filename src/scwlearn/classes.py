@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.known import Known
 from scwlearn.rounds import Counts, row_numbers
 from scwlearn.rules import Rule
+from scwlearn.teaching import Examples, Told, Watch, taught
 
 Array = NDArray[np.float64]
 
@@ -55,38 +56,6 @@ class Recipe:
     def from_binary(self, learner: Any) -> Any:
         """A learner from class numbers that says of two of them what the other one says."""
         return self.for_more.from_binary(learner, **self.how_several)
-
-
-#: Dicts of named features.
-Examples = tuple[dict[Any, Any], ...]
-
-#: Who is told what examples looked like.
-Watch = Callable[["Look"], None]
-
-
-class Look(NamedTuple):
-    """What examples looked like before they were learned from."""
-
-    #: What was known of curves and classes before them; its learner may have learned from them.
-    known: Known
-    #: Of each example: its class, its score (of several classes the scores of all), and the variance of the largest.
-    numbers: NDArray[np.int32]
-    scores: Array
-    variances: Array
-
-
-class Told(NamedTuple):
-    """Rows with their class numbers and what they weigh, and the order to take them in."""
-
-    rows: Rows | NamedRows | Examples
-    numbers: NDArray[np.int32]
-    weights: Array | None
-    order: ArrayLike | None
-    #: The rows that weigh anything, in that order.
-    places: NDArray[np.intp]
-    #: What the rows weigh but for their classes.
-    sample_weights: Array | None
-    watch: Watch | None = None
 
 
 class ClassLearner:
@@ -237,15 +206,15 @@ class ClassLearner:
             self.now = self._with_third_class(batch, classes)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
             # Ctrl-C may come after some dicts, and is not to leave what was learned of a class that is not known.
-            self.now = _taught(Known(copy(self.learner), copy(self.calibration), classes), batch)
+            self.now = taught(Known(copy(self.learner), copy(self.calibration), classes), batch)
         else:
-            taught = Known(self.learner, copy(self.calibration), classes)
+            known = Known(self.learner, copy(self.calibration), classes)
             try:
-                self.now = _taught(taught, batch)
+                self.now = taught(known, batch)
             except BaseException:
                 if done := self.counts.seen - before.seen:
                     # What some dicts taught before Ctrl-C stays.
-                    self.now = taught
+                    self.now = known
                     self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
                 raise
         self.class_weights.seen = seen
@@ -258,9 +227,9 @@ class ClassLearner:
         before, after = weights.copy(), weights.copy()
         before[batch.places[third:]], after[batch.places[:third]] = 0.0, 0.0
         two = Known(copy(self.learner), copy(self.calibration), classes.first(2))
-        _taught(two, batch._replace(weights=before, places=batch.places[:third]))
+        taught(two, batch._replace(weights=before, places=batch.places[:third]))
         several = Known(self.recipe.from_binary(two.learner), ClassCalibration.from_two(two.calibration), classes)
-        return _taught(several, batch._replace(weights=after, places=batch.places[third:]))
+        return taught(several, batch._replace(weights=after, places=batch.places[third:]))
 
     def scores(self, x: Any) -> Array:
         """The scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
@@ -337,60 +306,6 @@ class ClassLearner:
     @property
     def _models(self) -> Any:
         return self.learner.gaussian if self.is_binary else self.learner.gaussians
-
-
-def _taught(known: Known, batch: Told) -> Known:
-    """The same once it has learned from a batch, or from the dicts before Ctrl-C."""
-    teach = _teach_two if known.is_binary else _teach_several
-    teach(known, batch)
-    return known
-
-
-def _teach_two(known: Known, batch: Told) -> None:
-    signs = np.where(batch.numbers == 0, -1, 1).astype(np.int8)
-    if isinstance(batch.rows, tuple):
-        _teach_dicts(known, batch, signs, np.empty(len(batch.rows)))
-        return
-    trace = known.learner.trace(batch.rows, signs, order=batch.order, weights=batch.weights)
-    _calibrate(known, trace.score, trace.variance, signs, batch, batch.places)
-
-
-def _teach_several(known: Known, batch: Told) -> None:
-    count, calibration = len(known.classes), known.calibration
-    scores = np.empty((len(batch.rows), count))
-    calibration.add_classes(count - calibration.n_classes)
-    if isinstance(batch.rows, tuple):
-        _teach_dicts(known, batch, batch.numbers, scores)
-        return
-    variances = np.empty(len(batch.rows))
-    out = {"scores_out": scores, "variances_out": variances}
-    known.learner.learn(batch.rows, batch.numbers, order=batch.order, weights=batch.weights, **out)
-    _calibrate(known, scores[batch.places], variances[batch.places], batch.numbers, batch, batch.places)
-
-
-def _teach_dicts(known: Known, batch: Told, labels: NDArray[Any], scores: Array) -> None:
-    learner = known.learner
-    before, variances = learner.counts.seen, np.empty(len(batch.rows))
-    weights = check_weights(batch.weights, len(batch.rows), name="w")
-    try:
-        learner.learn_into(batch.rows, labels, weights, scores, variances)
-    finally:
-        done = batch.places[: learner.counts.seen - before]
-        _calibrate(known, scores[done], variances[done], labels, batch, done)
-
-
-def _calibrate(
-    known: Known, scores: Array, variances: Array, labels: NDArray[Any], batch: Told, places: NDArray[np.intp]
-) -> None:
-    """Teach the curve what the rows at these places looked like, unless they are beyond what numbers hold."""
-    if batch.watch is not None:
-        batch.watch(Look(known, batch.numbers[places], scores, variances))
-    weights = None if batch.sample_weights is None else batch.sample_weights[places]
-    # A class that is not known yet has a score of -infinity.
-    sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
-    if not sound.all():
-        weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
-    known.calibration.learn(scores, variances, labels[places], weights)
 
 
 def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:

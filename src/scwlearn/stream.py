@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Vocabulary
-from scwlearn.classes import ClassLearner, Examples, Recipe
+from scwlearn.classes import ClassLearner, Recipe
 from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.weights import check_weights
 from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores
@@ -22,6 +22,7 @@ from scwlearn.merging.models import How
 from scwlearn.multiclass import MultiLearner
 from scwlearn.rounds import Counts
 from scwlearn.rules import Rule, find_rule
+from scwlearn.teaching import Examples
 
 Array = NDArray[np.float64]
 

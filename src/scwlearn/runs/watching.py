@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.classes import Look
 from scwlearn.data.labels import Classes
 from scwlearn.runs.record import Bin
+from scwlearn.teaching import Look
 
 #: Up to so many classes confusions are counted: a table of more cannot be read.
 MOST_CLASSES = 100

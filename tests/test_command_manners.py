@@ -158,11 +158,13 @@ def test_one_is_one_and_a_single_class_is_remarked_on(tmp_path, capsys):
     assert len(out.splitlines()[1].removeprefix("*").split()) == 5
 
 
-def test_labels_beyond_int64_are_learned_without_a_word(tmp_path):
+def test_labels_beyond_int64_are_refused_with_one_line(tmp_path):
     path = written(tmp_path / "it.csv", "y,a\n1e29,1\n2e29,2\n")
     command = [sys.executable, "-W", "always", "-m", "scwlearn.cli", "train", path, "--label", "y", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr == done.stdout == ""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "it.csv, line 2: a label that is a number is at most 2^53 in size" in done.stderr
 
 
 def test_labels_with_breaks_do_not_break_tables(tmp_path, capsys):

@@ -11,7 +11,7 @@ from scwlearn.data.examples import NamedRows, Schema
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
 from scwlearn.rules import find_rule
 from scwlearn.runs.choices import Choices
-from scwlearn.runs.course import Course, step_numbers, tidy_labels
+from scwlearn.runs.course import Course, step_numbers, tidy_labels, training_labels
 from scwlearn.runs.fitting import by_number
 from scwlearn.runs.record import Record
 from scwlearn.runs.training import Plan, Told, Training
@@ -146,3 +146,11 @@ def test_labels_are_as_one_writes_them():
     assert tidy_labels(np.array([1.0, -1.0])).tolist() == [1, -1]
     assert tidy_labels(np.array([1.5, 1.0])).tolist() == [1.5, 1.0]
     assert tidy_labels(np.array(["a"])).tolist() == ["a"]
+
+
+def test_labels_that_would_be_taken_for_one_another_are_refused():
+    (examples,) = batches("9007199254740992 1:1\n9007199254740994 1:1\n")
+    with pytest.raises(
+        ValueError, match=r"line 2: a label that is a number is at most 2\^53 .* found 9007199254740994"
+    ):
+        training_labels(examples)

@@ -19,6 +19,8 @@ from scwlearn.runs.watching import Watcher
 
 #: So many steps, evenly spaced on a scale of logarithms, from an example to twice as many.
 _STEPS_OF_AN_OCTAVE = 8
+# Beyond this, whole numbers come out of a text as their neighbours.
+_LARGEST_LABEL = 2.0**53
 # What happened to fewer examples says little.
 _LEAST_APART = 32
 
@@ -132,13 +134,18 @@ def training_labels(examples: Examples) -> NDArray[Any]:
     if examples.labelled is not None and not examples.labelled.all():
         line = examples.lines[int(examples.labelled.argmin())]
         raise ValueError(f"{examples.source}, line {line}: an example to learn from needs a label; found none")
+    if examples.labels.dtype.kind == "f" and (large := np.abs(examples.labels) > _LARGEST_LABEL).any():
+        place = int(large.argmax())
+        raise ValueError(
+            f"{examples.source}, line {examples.lines[place]}: a label that is a number is at most 2^53 in size, so "
+            f"that no two of them are taken for one; found {examples.labels[place]:.17g}"
+        )
     return tidy_labels(examples.labels)
 
 
 def tidy_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels as one writes them: 1, not 1.0."""
-    # What no int64 holds stays as it is.
-    if labels.dtype.kind != "f" or not (np.abs(labels) < 2.0**63).all():
+    if labels.dtype.kind != "f":
         return labels
     whole = labels.astype(np.int64)
     return whole if (whole == labels).all() else labels

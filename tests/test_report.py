@@ -1,77 +1,25 @@
 """The report of runs: what is on the page, where its marks are, and that nothing in a record can break it."""
 
-import base64
-import hashlib
-import json
 import math
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import combinations, pairwise
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colour_vision import DISTINCT, VISIONS, cielab, luminance
-from report_examples import HOSTILE, a_record, of_classes
-from scwlearn.report import page, write_page
+from report_examples import a_record, of_classes
+from report_page import Page, texts, ticks
+from scwlearn.report import page
 from scwlearn.report.axes import linear, logarithmic
 from scwlearn.report.curves import COLOURS as N_COLOURS
 from scwlearn.report.curves import DASHES, look_of
 from scwlearn.report.figures import calibration_error
 from scwlearn.report.look import COLOURS
 from scwlearn.report.text import duration, moment, rough, shorten, width
-from scwlearn.runs.record import Bin, Point, Record, TopWeight
-
-
-class Page(HTMLParser):
-    """What a browser makes of a page, as far as the tests ask for it."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.raw, self.open, self.tags, self.text, self.script = text, [], [], "", ""
-        self.feed(text)
-        self.close()
-        assert self.open == [], "elements that nobody closed"
-        self.plots = {}
-        for found in re.findall(
-            r'<svg viewBox=[^>]* role="img".*?</svg>(?=<(?:ul|details|/div|svg|/figure))', text, re.S
-        ):
-            svg = ElementTree.fromstring(found)
-            self.plots[svg.find("title").text] = svg
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.script += data
-        elif "style" not in self.open:
-            self.text += data + " "
-
-    def attributes(self, tag):
-        return [attrs for name, attrs in self.tags if name == tag]
-
-
-def texts(svg, kind=None):
-    return [e.text for e in svg.iter("text") if kind is None or kind in e.get("class", "").split()]
-
-
-def ticks(svg, along):
-    """Where the labels of an axis are, by what they say: those below the plot or those to its left."""
-    found = [e for e in svg.iter("text") if e.get("class") == "tick"]
-    chosen = [e for e in found if (e.get("text-anchor") == "middle") == (along == "x")]
-    return {e.text.replace("\xa0", ""): float(e.get(along)) for e in chosen}
-
+from scwlearn.runs.record import Bin, TopWeight
 
 PLOTS = {
     "Mistake rate by examples",
@@ -237,12 +185,6 @@ def test_no_run_is_the_best_where_all_are_equal():
     assert not re.search(r"<td><b>", page([a_record(), a_record(parameters={"C": 16384.0})]))
 
 
-def test_one_is_not_told_as_many():
-    text = Page(page([ODD["one example"]])).text
-    assert "1 mistake " in text
-    assert "1 weight not 0" in text
-
-
 def test_runs_are_named_by_what_tells_them_apart():
     def names(*records):
         return re.findall("<h2>(.*?)</h2>", page(records))
@@ -268,169 +210,6 @@ def test_a_page_needs_records_and_a_name_for_each():
         page([])
     with pytest.raises(ValueError, match="names must hold 1 names, one for each record, got 2"):
         page([a_record()], ["a", "b"])
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_nothing_in_a_record_becomes_part_of_the_page(several):
-    hostile = Record(
-        command=HOSTILE,
-        began=HOSTILE,
-        version=HOSTILE,
-        sources=[HOSTILE],
-        algorithm=HOSTILE,
-        parameters={HOSTILE: 1.0},
-        settings={HOSTILE: HOSTILE, "list": [HOSTILE], "dict": {HOSTILE: HOSTILE}},
-        classes=[HOSTILE, HOSTILE + "2"],
-        n_features=1,
-        curve=a_record().curve,
-        reliability=a_record().reliability,
-        confusion=a_record().confusion,
-        top_weights={HOSTILE: [TopWeight(HOSTILE, 1.0, 0.1)]},
-        holdout={HOSTILE: 1.0},
-    )
-    records = [hostile] * (1 + several)
-    made = Page(page(records, [HOSTILE] * len(records)))
-    kinds = {tag for tag, _ in made.tags}
-    assert not kinds & {"img", "link", "iframe", "object", "embed", "form", "base"}
-    assert [a for a in made.attributes("b") if a] == []
-    assert len(made.attributes("script")) == 1
-    assert not [name for _, attrs in made.tags for name in attrs if name.startswith("on") or name == "style"]
-    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", made.raw)
-    assert "\\u202e" in made.text
-    made.raw.encode()
-
-
-def test_a_page_refers_to_nothing_elsewhere():
-    for records in ([a_record()], [a_record(), of_classes(12)]):
-        made = Page(page(records))
-        assert not re.search(r"https?:|//|url\(|@import", re.sub(r"// .*", "", made.raw))
-        for _, attrs in made.tags:
-            assert not {"src", "action", "xlink:href", "data", "poster"} & set(attrs)
-            assert attrs.get("href", "#").startswith("#")
-
-
-def test_only_the_style_and_the_script_of_the_page_are_allowed():
-    raw = page([a_record()])
-    (policy,) = [m["content"] for m in Page(raw).attributes("meta") if "content" in m and "http-equiv" in m]
-    assert policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in policy
-    for kind in ("style", "script"):
-        content = re.search(f"<{kind}>(.*?)</{kind}>", raw, re.S)[1]
-        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in policy
-
-
-ODD = {
-    "one example": a_record(curve=[Point(1, 1, 1, 1, 0.1, 0.7)], confusion=[[1, 0], [0, 0]]),
-    "no example": a_record(curve=[], reliability=[], confusion=[[0, 0], [0, 0]], top_weights={}),
-    "a point before the first example": a_record(curve=[Point(0, 0, 0, 0, 0.0), Point(5, 1, 1, 1, 0.1)]),
-    "no mistake": a_record(curve=[Point(n, 0, 0, 0, n / 100, 0.0) for n in (1, 10, 100)]),
-    "no time": a_record(curve=[Point(n, 0, 0, 0, 0.0) for n in (1, 10)]),
-    "the same point twice": a_record(curve=[Point(5, 1, 1, 1, 0.1), Point(5, 1, 1, 1, 0.1)]),
-    "one class": a_record(classes=["only"], confusion=[[9]]),
-    "no class": a_record(classes=[], confusion=[]),
-    "long names": a_record(
-        classes=["c" * 500, "汉" * 500],
-        command="x" * 5000,
-        top_weights={"c" * 500: [TopWeight("n" * 500, 1.0, 0.1), TopWeight("漢" * 500, 1.0, 0.1)]},
-        settings={"s" * 500: "v" * 5000},
-    ),
-    "names of nothing": a_record(classes=["", " "], top_weights={"": [TopWeight("", 0.0, 0.0)]}),
-    "odd deviations": a_record(
-        top_weights={"yes": [TopWeight(str(d), 1.0, d) for d in (math.nan, math.inf, -1.0, 1e305, 0.0, None)]}
-    ),
-    "odd weights": a_record(
-        top_weights={"yes": [TopWeight(str(w), w, 1.0) for w in (math.nan, -math.inf, 1e308, 5e-324, 0.0)]}
-    ),
-    "odd losses": a_record(curve=[Point(n, 1, 1, 1, n, loss) for n, loss in ((1, math.inf), (2, math.nan), (3, 0.1))]),
-    "two hundred points": a_record(curve=[Point(n, n // 3, n // 2, 9, n / 7, 1 / n) for n in range(1, 201)]),
-    "a ragged matrix": a_record(confusion=[[1], [2, 3]]),
-    "odd bins": a_record(reliability=[Bin(0, 0.5, 0), Bin(5, math.nan, 1), Bin(3, 2.0, 9), Bin(4, 1.0, 4)]),
-    "lone surrogates": a_record(command="caf\udce9", sources=["\ud800"], classes=["\udfff", "b"]),
-}
-
-
-@pytest.mark.parametrize("record", ODD.values(), ids=ODD)
-def test_odd_records_make_sound_pages(record):
-    for records in ([record], [record, a_record(algorithm="arow")]):
-        made = Page(page(records))
-        for title, svg in made.plots.items():
-            for mark in svg.iter():
-                for name in ("x", "y", "cx", "cy", "width", "height", "d"):
-                    assert not re.search("nan|inf", mark.get(name, "")), (title, mark.tag, name)
-                for name in ("width", "height", "r"):
-                    assert float(mark.get(name, 0)) >= 0, (title, mark.tag)
-        assert len(made.raw.encode()) < 300_000
-
-
-def test_odd_numbers_are_not_drawn_but_told():
-    made = Page(page([ODD["odd deviations"]]))
-    svg = made.plots["Largest weights of class yes"]
-    assert len(list(svg.iter("circle"))) == 6
-    assert len([p for p in svg.iter("path") if p.get("class") == "spread"]) == 1
-    assert "inf" in made.text
-    assert "nan" in made.text
-
-
-def test_labels_at_the_ends_of_lines_do_not_meet():
-    for record in (a_record(), ODD["no mistake"], ODD["two hundred points"]):
-        for svg in Page(page([record])).plots.values():
-            heights = sorted(float(e.get("y")) for e in svg.iter("text") if "end" in e.get("class", ""))
-            assert all(other - one >= 14.9 for one, other in pairwise(heights))
-
-
-def test_a_report_needs_no_large_library():
-    code = "import sys, scwlearn.report; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "scipy", "sklearn", "matplotlib", "click", "rich"} & set(loaded)
-
-
-def test_a_page_is_written_as_a_whole(tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text("before")
-    write_page([a_record()], path)
-    assert path.read_text(encoding="utf-8") == page([a_record()])
-    with pytest.raises(ValueError, match="at least one"):
-        write_page([], path)
-    assert path.read_text(encoding="utf-8") == page([a_record()])
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(FileNotFoundError):
-        write_page([a_record()], tmp_path / "missing" / "report.html")
-
-
-def test_a_record_comes_back_from_json_and_makes_the_same_page():
-    record = a_record()
-    back = Record.from_json(json.loads(json.dumps(record.to_json())))
-    assert back == record
-    assert page([back]) == page([record])
-
-
-def test_an_older_or_newer_record_is_read():
-    value = a_record().to_json()
-    for optional in ("skipped", "epochs", "reliability", "confusion", "top_weights", "holdout"):
-        del value[optional]
-    value["from the future"] = 1
-    value["curve"][0]["from the future"] = 1
-    del value["curve"][0]["log_loss"]
-    Page(page([Record.from_json(value)]))
-
-
-@pytest.mark.parametrize(
-    ("field", "bad"),
-    [
-        ("curve", [{"seen": "<b>", "mistakes": 0, "updates": 0, "nonzero": 0, "seconds": 0.0}]),
-        ("curve", 3),
-        ("parameters", {"C": "<b>"}),
-        ("holdout", {"error": None}),
-        ("confusion", [["x"]]),
-        ("reliability", [{"count": 1.5, "probability": 0.5, "right": 1}]),
-        ("top_weights", {"a": [{"name": 3, "weight": 1.0}]}),
-        ("n_features", True),
-    ],
-)
-def test_what_is_no_record_is_refused(field, bad):
-    with pytest.raises(ValueError, match="this is no record of a run"):
-        Record.from_json({**a_record().to_json(), field: bad})
 
 
 @settings(max_examples=200, deadline=None)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import Vocabulary
 from scwlearn.checks import whole_number
+from scwlearn.known import Known
 
 Array = NDArray[np.float64]
 
@@ -96,3 +98,40 @@ def _largest(sizes: Array, count: int) -> NDArray[np.intp]:
 
 def _deviation(deviations: Array | None, number: int, feature: int) -> float:
     return float("nan") if deviations is None else float(deviations[number, feature])
+
+
+class Shown(NamedTuple):
+    """What there is to show of a model at one moment, whatever is learned meanwhile."""
+
+    vocabulary: Vocabulary
+    #: By number; of features that are hashed, some numbers have none.
+    names: dict[int, Any]
+    #: Of one class or of several, the constant last.
+    weights: Array
+    deviations: Array | None
+    #: What each feature is divided by.
+    scales: Array
+
+    def signs(self, names: dict[int, Any]) -> Array:
+        """With which sign each of these names counts: hashed ones may be turned round."""
+        if not self.vocabulary.hashed:
+            return np.ones(len(names))
+        # Hashed is their text, which is a string also where the keys are numbers.
+        texts = Vocabulary(self.vocabulary.max_features, True)
+        return np.array([texts.read({str(name): 1.0})[1][0] for name in names.values()])
+
+
+def shown_of(known: Known, *, second_order: bool) -> Shown:
+    """What there is to show of a learner from dicts; only one of second order knows deviations."""
+    learner = known.learner
+    if learner.model is None:
+        raise ValueError("this classifier has not learned from any example yet")
+    model, vocabulary, scale = learner.at_once()
+    width = model.size - learner.intercept
+    return Shown(
+        vocabulary,
+        {feature: name for feature, (name, _) in sorted(vocabulary.features.items()) if feature < width},
+        model.weights(),
+        np.sqrt(model.variances()) if second_order else None,
+        np.ones(width) if scale is None else scale.scales[:width],
+    )

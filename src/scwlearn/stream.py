@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import Vocabulary
 from scwlearn.classes import ClassLearner, Recipe
 from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.weights import check_weights
-from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores
-from scwlearn.known import BARELY, Known
+from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores, shown_of
+from scwlearn.known import BARELY
 from scwlearn.learner import Learner
 from scwlearn.merging import merged
 from scwlearn.merging.models import How
@@ -282,7 +281,7 @@ class StreamClassifier:
         [('meeting', False, True), ('free', True, True)]
         """
         now = self._learner.now
-        shown = self._shown(now)
+        shown = shown_of(now, second_order=self.rule.order == 2)
         at = [*shown.names]
         weights = now.by_label(shown.weights)[:, at] * shown.signs(shown.names)
         deviations = None if shown.deviations is None else now.variances_by_label(shown.deviations)[:, at]
@@ -305,7 +304,7 @@ class StreamClassifier:
         if not isinstance(x, dict):
             raise _no_dict(x)
         now = self._learner.now
-        shown = self._shown(now)
+        shown = shown_of(now, second_order=self.rule.order == 2)
         features, values, _ = shown.vocabulary.read(x)
         present = {i: value for i, value in zip(features, values, strict=True) if i in shown.names}
         known = {i: shown.names[i] for i in present}
@@ -338,41 +337,6 @@ class StreamClassifier:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.rule.name!r}, classes={self.classes}, n_features={self.n_features})"
-
-    def _shown(self, now: Known) -> _Shown:
-        learner = now.learner
-        if learner.model is None:
-            raise ValueError("this classifier has not learned from any example yet")
-        model, vocabulary, scale = learner.at_once()
-        width = model.size - learner.intercept
-        return _Shown(
-            vocabulary,
-            {feature: name for feature, (name, _) in sorted(vocabulary.features.items()) if feature < width},
-            model.weights(),
-            None if self.rule.order == 1 else np.sqrt(model.variances()),
-            np.ones(width) if scale is None else scale.scales[:width],
-        )
-
-
-class _Shown(NamedTuple):
-    """What there is to show of a model at one moment, whatever is learned meanwhile."""
-
-    vocabulary: Vocabulary
-    #: By number; of features that are hashed, some numbers have none.
-    names: dict[int, Any]
-    #: Of one class or of several, the constant last.
-    weights: Array
-    deviations: Array | None
-    #: What each feature is divided by.
-    scales: Array
-
-    def signs(self, names: dict[int, Any]) -> Array:
-        """With which sign each of these names counts: hashed ones may be turned round."""
-        if not self.vocabulary.hashed:
-            return np.ones(len(names))
-        # Hashed is their text, which is a string also where the keys are numbers.
-        texts = Vocabulary(self.vocabulary.max_features, True)
-        return np.array([texts.read({str(name): 1.0})[1][0] for name in names.values()])
 
 
 @merged.register

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scwlearn.checks import flag, one_of, whole_number
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.json_values import BadValueError, features, flat, found, label, label_array, weight
-from scwlearn.data.readers import Made, ReadExamples, Reading, Way, threads_ahead
+from scwlearn.data.readers import Made, ReadExamples, Reading, Way
+from scwlearn.data.sources.chunks import threads_ahead
 from scwlearn.data.sources.faults import Fault, Faults, excerpt
 from scwlearn.data.sources.opening import Source, check_source, name_of, stop_of
 from scwlearn.data.tables.assembling import one_by_one

@@ -14,19 +14,17 @@ from scwlearn._native import LARGEST_VALUE, parse_libsvm
 from scwlearn.checks import flag, one_of, whole_number
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.faults import Faults
+from scwlearn.data.sources.chunks import threads_ahead
+from scwlearn.data.sources.faults import LABELS, Faults
 from scwlearn.data.sources.lines import (
     CHUNK_BYTES,
-    LABELS,
     MAX_LINE_BYTES,
-    MOST_THREADS,
     FoundFault,
     Parsed,
     Reading,
     parsed_chunks,
 )
 from scwlearn.data.sources.opening import Source, check_source, name_of
-from scwlearn.threads import allowed_threads
 
 _LARGEST_WIDTH = int(np.iinfo(np.int64).max)
 
@@ -103,7 +101,7 @@ def read_libsvm(
         n_features=None if n_features is None else whole_number("n_features", n_features, most=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
     )
-    return _batches(source, form, Reading(chunk_bytes, max_line_bytes, _threads(read_ahead)))
+    return _batches(source, form, Reading(chunk_bytes, max_line_bytes, threads_ahead(read_ahead)))
 
 
 def read_libsvm_examples(
@@ -155,7 +153,7 @@ def read_libsvm_examples(
     check_source(source)
     form = _Form(zero_based=schema.zero_based, optional=one_of("labels", labels, LABELS) == "optional")
     kept = Faults() if faults is None else faults
-    reading = Reading(chunk_bytes, max_line_bytes, _threads(read_ahead), on_error, kept, eager)
+    reading = Reading(chunk_bytes, max_line_bytes, threads_ahead(read_ahead), on_error, kept, eager)
     return _examples(source, form, reading)
 
 
@@ -240,10 +238,6 @@ class _Lines(NamedTuple):
     rows: Rows
     labels: NDArray[np.float64]
     lines: NDArray[np.int64]
-
-
-def _threads(read_ahead: bool) -> int:
-    return min(allowed_threads(), MOST_THREADS) if read_ahead else 0
 
 
 def _batches(source: Source, form: _Form, reading: Reading) -> Generator[Batch, None, None]:

@@ -11,17 +11,10 @@ from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import flag, one_of
+from scwlearn.checks import one_of
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.sources.chunks import work_ahead
-from scwlearn.data.sources.faults import ON_ERROR, Fault, Faults
-from scwlearn.threads import allowed_threads
-
-#: Whether every example has to have a label.
-LABELS = ("required", "optional")
-
-# So many make examples about as fast as one of them reads.
-_MOST_THREADS = 8
+from scwlearn.data.sources.faults import LABELS, ON_ERROR, Fault, Faults
 
 
 class Looked(Protocol):
@@ -164,8 +157,3 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
             self._begun[1].close()
         self._stopped.set()
         self._way.items.close()
-
-
-def threads_ahead(read_ahead: bool, most: int = _MOST_THREADS) -> int:
-    """How many threads may read ahead."""
-    return min(allowed_threads(), most) if flag("read_ahead", read_ahead) else 0

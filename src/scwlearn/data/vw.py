@@ -14,12 +14,11 @@ from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT, par
 from scwlearn.checks import one_of, whole_number
 from scwlearn.data.examples import Examples, NamedRows, Schema
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.faults import Faults
+from scwlearn.data.sources.chunks import threads_ahead
+from scwlearn.data.sources.faults import LABELS, Faults
 from scwlearn.data.sources.lines import (
     CHUNK_BYTES,
-    LABELS,
     MAX_LINE_BYTES,
-    MOST_THREADS,
     FoundFault,
     Parsed,
     Reading,
@@ -27,7 +26,6 @@ from scwlearn.data.sources.lines import (
 )
 from scwlearn.data.sources.opening import Source, check_source, name_of
 from scwlearn.data.tables.columns import LONGEST_LABEL
-from scwlearn.threads import allowed_threads
 
 # What the parser counts its features in has 31 bits.
 _MOST_BYTES = 2**30
@@ -92,7 +90,7 @@ def read_vw_examples(
     reading = Reading(
         whole_number("chunk_bytes", chunk_bytes, most=_MOST_BYTES),
         whole_number("max_line_bytes", max_line_bytes, most=_MOST_BYTES),
-        min(allowed_threads(), MOST_THREADS) if read_ahead else 0,
+        threads_ahead(read_ahead),
         on_error,
         Faults() if faults is None else faults,
         eager,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+#: What a reader may ask of labels.
+LABELS = ("required", "optional")
+
 #: What a reader may do about what it cannot read.
 ON_ERROR = ("raise", "skip")
 

@@ -19,11 +19,6 @@ from scwlearn.data.sources.opening import Source, name_of, stop_of
 CHUNK_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 64 * 2**20
 
-#: What a reader may ask of labels.
-LABELS = ("required", "optional")
-# So many parse about as fast as one of them reads.
-MOST_THREADS = 8
-
 _LARGEST = int(np.iinfo(np.int64).max)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from scwlearn.checks import flag, whole_number
 from scwlearn.data.examples import Schema
-from scwlearn.data.readers import ReadExamples, Reading, Way, threads_ahead
+from scwlearn.data.readers import ReadExamples, Reading, Way
+from scwlearn.data.sources.chunks import threads_ahead
 from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import Source, Stream, check_source, name_of, stop_of
 from scwlearn.data.tables.records import Records

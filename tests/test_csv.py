@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scwlearn import StreamClassifier
 from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.reading import read_examples
 from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import open_source
@@ -215,7 +216,7 @@ def test_a_pipe_is_read_as_it_comes():
     reading, writing = os.pipe()
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as file:
         file.write(b"x,y\n1,1\n")
-        read = read_csv_examples(pipe, Schema("csv"), eager=True)
+        read = read_csv_examples(pipe, Schema("csv"), HowToRead(eager=True))
         assert features(next(read)) == [{"x": 1}]
         late = threading.Timer(0, lambda: (file.write(b"2,2\n3,"), file.write(b"1\n"), file.close()))
         late.start()

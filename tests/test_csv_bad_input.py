@@ -8,6 +8,7 @@ import tracemalloc
 import pytest
 
 from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.sources.faults import Fault, Faults
 from scwlearn.data.tables import read_csv_examples, read_parquet_examples
 from table_text import batches, exactly, examples, named
@@ -198,7 +199,7 @@ def test_an_endless_record_takes_no_endless_memory():
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="max_record_bytes=1000000 bytes"):
-            [*read_csv_examples(Endless(), Schema("csv"), max_record_bytes=10**6, chunk_bytes=10**4)]
+            [*read_csv_examples(Endless(), Schema("csv"), HowToRead(max_record_bytes=10**6, chunk_bytes=10**4))]
         assert tracemalloc.get_traced_memory()[1] < 20 * 10**6
     finally:
         tracemalloc.stop()
@@ -218,20 +219,6 @@ def test_a_file_that_is_cut_off_says_so():
     packed = gzip.compress(b"a,label\n" + b"1,2\n" * 1000)
     with pytest.raises(ValueError, match=r"data.csv"):
         examples(packed[:-20])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"labels": "no"}, "labels must be one of required, optional, got 'no'"),
-        ({"on_error": "stop"}, "on_error must be one of raise, skip, got 'stop'"),
-        ({"chunk_bytes": 0}, "chunk_bytes must be a whole number from 1 to 1073741824, got 0"),
-        ({"max_record_bytes": 2**31}, "max_record_bytes must be a whole number from 1 to 1073741824, got 2147483648"),
-    ],
-)
-def test_settings_are_checked(options, message):
-    with pytest.raises(ValueError, match=exactly(message)):
-        batches(b"a,y\n1,2\n", options=options)
 
 
 def test_a_file_in_text_mode_or_of_another_format_is_refused():

@@ -246,8 +246,6 @@ def test_lines_after_one_that_is_too_long_have_their_numbers():
     assert [line for batch in read for line in batch.lines.tolist()] == [1, 3, 4]
 
 
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="max_line_bytes must be a whole number"):
-        read_jsonl_examples(io.BytesIO(), Schema("jsonl"), max_line_bytes=0)
+def test_a_file_in_text_mode_is_refused():
     with pytest.raises(TypeError, match="text mode"):
         read_jsonl_examples(io.StringIO(), Schema("jsonl"))

@@ -107,7 +107,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory():
 
 @pytest.fixture(params=[1, 2, 5])
 def threads(request, monkeypatch):
-    monkeypatch.setattr("scwlearn.data.sources.chunks.allowed_threads", lambda: request.param)
+    monkeypatch.setattr("scwlearn.data.how_to_read.allowed_threads", lambda: request.param)
     return request.param
 
 

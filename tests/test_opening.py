@@ -14,6 +14,7 @@ import zlib
 import pytest
 
 from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import read_libsvm_examples
 from scwlearn.data.sources.opening import Stream, expand, name_of, open_source
 
@@ -254,7 +255,7 @@ def test_compressed_data_that_come_no_further_do_not_hold_up_the_end():
         packer = zlib.compressobj(wbits=31)
         into.write(packer.compress(b"1 1:1\n" * 100) + packer.flush(zlib.Z_SYNC_FLUSH))
         before = threading.enumerate()
-        batches = read_libsvm_examples(file, Schema("libsvm"), eager=True)
+        batches = read_libsvm_examples(file, Schema("libsvm"), HowToRead(eager=True))
         assert len(next(batches)) == 100
         batches.close()
         assert not [thread for thread in threading.enumerate() if thread not in before]

@@ -10,9 +10,41 @@ import types
 import pytest
 
 from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.reading import read_examples
 from scwlearn.data.sources.detecting import FORMATS, detect_format, enough_to_detect
 from scwlearn.data.sources.faults import Faults
+from table_text import exactly
+
+# How to read
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"labels": "none"}, ValueError, "labels must be one of required, optional, got 'none'"),
+        ({"on_error": "stop"}, ValueError, "on_error must be one of raise, skip, got 'stop'"),
+        ({"read_ahead": 2}, TypeError, "read_ahead must be True or False, got 2"),
+        ({"eager": "yes"}, TypeError, "eager must be True or False, got 'yes'"),
+        ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be a whole number from 1 to {GIB}, got {2 * GIB}"),
+        ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be a whole number from 1 to {GIB}, got -1"),
+        ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be a whole number from 1 to {GIB}, got 1.5"),
+        ({"batch_rows": 0}, ValueError, "batch_rows must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_what_is_asked_of_readers_is_checked(asked, error, message):
+    with pytest.raises(error, match=exactly(message)):
+        HowToRead(**asked)
+
+
+def test_nothing_is_counted_where_errors_are_raised():
+    how = HowToRead()
+    with pytest.raises(ValueError, match="line 2, column 3"):
+        [*read_examples([io.BytesIO(b"1 1:1\n1 x\n1 y\n")], how=how)[1]]
+    assert how.faults == Faults()
+
 
 # Formats
 
@@ -171,8 +203,8 @@ def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
     given = []
 
     class Table:
-        def __init__(self, source, schema, **options):
-            given.append((source.readall(), schema, options))
+        def __init__(self, source, schema, how):
+            given.append((source.readall(), schema, how))
             self.schema = Schema("csv", label="y", columns={"a": "numeric"})
 
         def __iter__(self):
@@ -182,15 +214,14 @@ def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
             given.append("closed")
 
     monkeypatch.setitem(sys.modules, "scwlearn.data.tables", types.SimpleNamespace(read_csv_examples=Table))
-    faults = Faults()
-    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", faults=faults)
+    how = HowToRead(chunk_bytes=100)
+    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", how=how)
     assert schema.columns == {"a": "numeric"}
     assert [*batches] == []
-    options = {"labels": "required", "on_error": "raise", "faults": faults, "read_ahead": True, "eager": False}
     assert given == [
-        (b"a,y\n", Schema("csv", label="y"), options),
+        (b"a,y\n", Schema("csv", label="y"), how),
         "closed",
-        (b"a,y\n", schema, options),
+        (b"a,y\n", schema, how),
         "closed",
     ]
 
@@ -198,7 +229,7 @@ def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
 def test_faults_are_counted_over_all_sources(tmp_path):
     paths = files(tmp_path, a_svm=b"1 1:1\n1 x\n", b_svm=b"1 y\n1 1:1\n")
     faults = Faults()
-    _, batches = read_examples(paths, on_error="skip", faults=faults)
+    _, batches = read_examples(paths, how=HowToRead(on_error="skip", faults=faults))
     assert sum(map(len, batches)) == 2
     assert [(os.path.basename(fault.source), fault.line) for fault in faults.first] == [("a.svm", 2), ("b.svm", 1)]
 
@@ -213,7 +244,7 @@ def test_nothing_is_left_open_however_it_ends(tmp_path):
     _, batches = read_examples(paths)
     batches.close()
     assert left() == 0
-    _, batches = read_examples(paths, chunk_bytes=100)
+    _, batches = read_examples(paths, how=HowToRead(chunk_bytes=100))
     assert isinstance(next(batches), Examples)
     batches.close()
     assert left() == 0
@@ -226,7 +257,7 @@ def test_a_pipe_hands_on_whole_lines_as_they_come(text):
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         into.write(text)
-        _, batches = read_examples([file], eager=True, labels="optional")
+        _, batches = read_examples([file], how=HowToRead(eager=True, labels="optional"))
         for _ in range(3):
             assert len(next(batches)) == 1
             into.write(text)

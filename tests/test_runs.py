@@ -8,6 +8,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.data.examples import NamedRows, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
 from scwlearn.rules import find_rule
 from scwlearn.runs.choices import Choices
@@ -25,7 +26,8 @@ def choices(name="arow", parameters=None, **settings):
 
 
 def batches(text, chunk_bytes=2**20):
-    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), chunk_bytes=chunk_bytes, read_ahead=False)
+    how = HowToRead(chunk_bytes=chunk_bytes, read_ahead=False)
+    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), how)
 
 
 def course_over(text, chunk_bytes=2**20, **how):

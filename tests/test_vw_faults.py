@@ -6,6 +6,7 @@ import io
 import pytest
 
 from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.sources.faults import Fault, Faults
 from scwlearn.data.vw import read_vw_examples
 from vw_text import native, read
@@ -77,7 +78,7 @@ at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.values()
 
 def fault_of(source, **options):
     with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
-        [*read_vw_examples(source, Schema("vw"), **options)]
+        [*read_vw_examples(source, Schema("vw"), HowToRead(**options))]
     return str(caught.value)
 
 
@@ -162,11 +163,3 @@ def test_a_line_that_is_too_long_is_refused_or_left_out():
     faults = Faults()
     assert [batch.x.names for batch in read(text, on_error="skip", faults=faults, **options)] == [["a"], ["c"]]
     assert [str(fault) for fault in faults.first] == [message]
-
-
-def test_a_bad_option_is_refused_at_once():
-    for name in ("chunk_bytes", "max_line_bytes"):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number from 1 to 1073741824, got 2147483648"):
-            read(b"", **{name: 2**31})
-    with pytest.raises(ValueError, match="labels must be one of required, optional, got 'none'"):
-        read(b"", labels="none")

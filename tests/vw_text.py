@@ -6,6 +6,7 @@ import re
 import pytest
 
 from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.vw import read_vw_examples
 
 native = pytest.mark.native
@@ -18,7 +19,7 @@ class Refused(Exception):
 
 
 def read(text, *, ignore=(), **options):
-    return [*read_vw_examples(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), **options)]
+    return [*read_vw_examples(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), HowToRead(**options))]
 
 
 def examples(text, **options):

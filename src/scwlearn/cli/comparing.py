@@ -13,7 +13,7 @@ import click
 from scwlearn.cli.algorithm import choices_of, settings_of
 from scwlearn.cli.console import progress
 from scwlearn.cli.plots import checked_plot
-from scwlearn.cli.reading import Reading
+from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data
 from scwlearn.cli.several import number, rules_of, train_command
 from scwlearn.cli.wording import counted
@@ -33,7 +33,7 @@ class ComparingRun:
         for rule in self._rules:
             choices_of(rule, rule.check({}), given)
         self._settings = settings_of(given)
-        self._reading = Reading(data)
+        self._reading = CommandReading(data)
 
     def go(self) -> None:
         """Read, compare, and say what came of it."""

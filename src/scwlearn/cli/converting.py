@@ -13,7 +13,7 @@ import click
 
 from scwlearn.cli.algorithm import rule_of
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import Reading
+from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import FORMATS, Data, checked_own, own_parameters
 from scwlearn.cli.wording import counted
 from scwlearn.data.sources.opening import STDIN
@@ -106,7 +106,7 @@ class Conversion:
         to = self._to or _format_of(output)
         if to not in FORMATS:
             raise click.UsageError(f"data are written as {', '.join(FORMATS[1:])}, not as {to}")
-        reading = Reading(self._data, labels="optional")
+        reading = CommandReading(self._data, labels="optional")
         with reading.progress(self._given["quiet"], what="converting"):
             batches = _Batches(reading)
             schema = batches.schema
@@ -141,7 +141,7 @@ class Conversion:
 class _Batches:
     """The examples of what is read, as often as they are asked for. What comes from a pipe can be kept for that."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: CommandReading) -> None:
         self._reading = reading
         self._rest = reading.examples()
         self._first = next(self._rest)

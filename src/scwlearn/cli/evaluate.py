@@ -47,13 +47,13 @@ def command(**given: Any) -> None:
     Labels that it has never met count as wrong. What examples weigh is used where DATA say it. Of each example its
     label and its probabilities are kept in memory until the end.
     """
-    from scwlearn.cli.reading import Reading
+    from scwlearn.cli.reading import CommandReading
     from scwlearn.runs.evaluating import evaluate
     from scwlearn.runs.models import Model
 
     data = Data.of(given)
     model = Model.read(given["model"])
-    reading = Reading(data, model.data_schema)
+    reading = CommandReading(data, model.data_schema)
     with reading.progress(given["quiet"], what="evaluating"):
         evaluation = evaluate(model, reading.examples())
     if not given["quiet"]:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scwlearn.atomic import whole_file
-from scwlearn.cli.reading import Reading
+from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data
 from scwlearn.data.sources.faults import Fault, Faults
 from scwlearn.data.sources.opening import STDIN
@@ -32,7 +32,7 @@ class PredictionRun:
         names = ("scores", "probabilities", "confidence", "variance", "tags", "as_json")
         model = Model.read(given["model"])
         self._predictor = Predictor(model, Wanted(**{name: given[name] for name in names}))
-        self._reading = Reading(data, model.data_schema, labels="optional", eager=True)
+        self._reading = CommandReading(data, model.data_schema, labels="optional", eager=True)
         self._reading.faults = self._faults = _KeptFaults()
 
     def go(self) -> None:

@@ -14,6 +14,7 @@ import click
 from scwlearn.cli.console import has_terminal, progress
 from scwlearn.cli.sections import Data
 from scwlearn.cli.wording import counted, in_flags
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.reading import read_examples
 from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import STDIN, expand
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from scwlearn.long_work import Report
 
 
-class Reading:
+class CommandReading:
     """The data of a command, which may be read more than once. Broken lines are counted the first time."""
 
     def __init__(
@@ -34,7 +35,6 @@ class Reading:
         #: How the data is read: as the model says, or, once reading has begun, as it was found to be.
         self.schema = schema
         self.faults = Faults()
-        self._given = schema is not None
         self._begun = False
         self._bar: Report | None = None
 
@@ -47,7 +47,9 @@ class Reading:
         """All of it, in batches."""
         with ExitStack() as opened:
             files = self._files(opened)
-            self.schema, batches = read_examples(files or self.names, **self._options())
+            self.schema, batches = read_examples(
+                files or self.names, self.schema, self._how(), format=self._data.format, **self._said()
+            )
             opened.callback(batches.close)
             self._begun = True
             if shuffle_buffer:
@@ -90,18 +92,15 @@ class Reading:
             return []
         return [opened.enter_context(open(name, "rb", buffering=0)) for name in self.names]
 
-    def _options(self) -> dict[str, Any]:
-        data = self._data
-        options: dict[str, Any] = {"labels": self._labels, "eager": self._eager and self.once_only}
-        options["on_error"] = "raise" if data.on_error == "stop" else "skip"
-        options["faults"] = Faults() if self._begun else self.faults
-        if self.schema is not None and (self._begun or self._given):
-            # What the user says of the data must not contradict the model; the reader sees to that.
-            said = {} if self._begun else self._said()
-            return options | {"schema": self.schema, "format": data.format} | said
-        return options | {"format": data.format} | self._said()
+    def _how(self) -> HowToRead:
+        return HowToRead(
+            labels=self._labels,
+            on_error="raise" if self._data.on_error == "stop" else "skip",
+            faults=Faults() if self._begun else self.faults,
+            eager=self._eager and self.once_only,
+        )
 
     def _said(self) -> dict[str, Any]:
-        data = self._data
-        said = {"label": data.label, "weight": data.weight, "ignore": data.ignore, "columns": data.columns}
-        return {name: value for name, value in (said | {"zero_based": data.zero_based}).items() if value}
+        """What the user says of the data; the reader sees to it that it does not contradict the model."""
+        names = ("label", "weight", "ignore", "columns", "zero_based")
+        return {} if self._begun else {name: getattr(self._data, name) for name in names}

@@ -11,7 +11,7 @@ import click
 
 from scwlearn.cli.algorithm import choices_of, given_model_options, rule_of
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import Reading
+from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data, checked_own, own_parameters
 from scwlearn.cli.table import StepTable
 from scwlearn.cli.wording import counted
@@ -36,7 +36,7 @@ class TrainingRun:
         if given["save_every"] is not None and self._path is None:
             raise click.UsageError("--save-every needs -m: where to save the model")
         resumed = None if given["resume"] is None else Model.read(given["resume"])
-        self._reading = Reading(data, None if resumed is None else resumed.schema)
+        self._reading = CommandReading(data, None if resumed is None else resumed.schema)
         if given["epochs"] > 1 and self._reading.once_only:
             raise click.UsageError("--epochs needs files: what comes from a pipe can be read only once")
         probabilities = given["probabilities"] or given["report"] is not None

@@ -14,7 +14,7 @@ from scwlearn.cli.algorithm import choices_of
 from scwlearn.cli.heat_map import heat_map
 from scwlearn.cli.plots import checked_plot
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import Reading
+from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data, words
 from scwlearn.cli.several import number, rules_of, train_command
 from scwlearn.cli.wording import counted
@@ -43,7 +43,7 @@ class TuningRun:
             self._cells = cells_of(self._rules, _values_of(given["grid"]))
         except (TypeError, ValueError) as error:
             raise click.BadParameter(str(error), param_hint="--grid") from None
-        self._reading = Reading(data)
+        self._reading = CommandReading(data)
         self._choices = [choices_of(cell.rule, cell.parameters, given) for cell in self._cells]
         # Models that are kept take much longer than to read the data once more for the best.
         keep = self._path is not None and self._reading.once_only

@@ -11,20 +11,16 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.checks import one_of
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.json_values import BadValueError, features, flat, found, label, label_array, weight
-from scwlearn.data.readers import Made, ReadExamples, Reading, Way
-from scwlearn.data.sources.chunks import threads_ahead
-from scwlearn.data.sources.faults import Fault, Faults, excerpt
+from scwlearn.data.readers import Made, ReadExamples, RecordSource, Way
+from scwlearn.data.sources.faults import Fault, excerpt
 from scwlearn.data.sources.opening import Source, check_source, name_of, stop_of
 from scwlearn.data.tables.assembling import one_by_one
 from scwlearn.data.tables.records import Chunk, LongRecord, Records
 from scwlearn.data.tables.schemas import check_roles, default_label
-
-#: How much text makes a batch, and the longest line that may be in it.
-CHUNK_BYTES = 2**20
-MAX_LINE_BYTES = 64 * 2**20
 
 _TOO_DEEP = "the line holds too many lists or objects in each other"
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)')
@@ -38,18 +34,7 @@ class Objects(NamedTuple):
     faults: list[Fault]
 
 
-def read_jsonl_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = MAX_LINE_BYTES,
-    eager: bool = False,
-) -> ReadExamples[Any, Any]:
+def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
     """The examples of a file with a JSON object a line, in batches. Blank lines are left out.
 
     A number is the value of the feature "key"; true counts 1. A string is the feature "key=string", and each string of
@@ -63,20 +48,8 @@ def read_jsonl_examples(
         Perhaps the keys of the label and of the weight, keys that are left out, and what some are: strings of a "text"
         key are split into words, numbers of a "categorical" one are taken as strings. The default label is that of
         tables.
-    labels : {"required", "optional"}
-        Whether an object without a label is an error.
-    on_error : {"raise", "skip"}
-        What to do about a line that cannot be read: raise a ValueError, or leave it out.
-    faults : Faults, optional
-        Told of what is left out.
-    read_ahead : bool
-        Whether a thread reads the next batch while the caller works on one.
-    chunk_bytes : int
-        How much text makes a batch.
-    max_line_bytes : int
-        A longer line is an error.
-    eager : bool
-        Whether whatever whole lines a read returns are handed on at once, as a slow pipe may want it.
+    how : HowToRead
+        What all readers take.
 
     Examples
     --------
@@ -92,21 +65,14 @@ def read_jsonl_examples(
     name = name_of(source)
     for key, kind in schema.columns.items():
         one_of(f"the kind of the key {key!r}", kind, COLUMN_KINDS)
-    records = Records(
-        name,
-        None,
-        whole_number("chunk_bytes", chunk_bytes, most=2**30),
-        whole_number("max_line_bytes", max_line_bytes, most=2**30),
-        flag("eager", eager),
-    )
-    text = _Text(name, records.max_record_bytes)
+    text = _Text(name, how.max_line_bytes)
     wanted = 'a line is an object, as in {"label": 1, "feature": 0.5}'
     # More threads would only wait for each other: Python makes the objects.
-    reading = Reading(name, labels, on_error, faults, threads_ahead(read_ahead, 1), wanted=wanted)
+    described = RecordSource(name, how, most_threads=1, wanted=wanted)
     stopped = stop_of(source)
     objects = _Objects()
-    way = Way(records.chunks(source, stopped), text.objects, objects.resolved, objects.made)
-    return ReadExamples(way, schema, reading, stopped)
+    way = Way(Records(name, None, how).chunks(source, stopped), text.objects, objects.resolved, objects.made)
+    return ReadExamples(way, schema, described, stopped)
 
 
 class _Text:
@@ -205,29 +171,29 @@ class _Objects:
     def __init__(self) -> None:
         self._kind: str | None = None
 
-    def resolved(self, objects: Objects, schema: Schema, reading: Reading) -> Schema:
+    def resolved(self, objects: Objects, schema: Schema, source: RecordSource) -> Schema:
         """With the label that the first objects have; what the other keys are is what each value shows."""
-        check_roles(schema, reading.source)
+        check_roles(schema, source.name)
         if schema.label is not None:
             return schema
         names = dict.fromkeys(key for record in objects.records for key in record if key not in schema.ignore)
-        return replace(schema, label=default_label([*names], reading, "key"))
+        return replace(schema, label=default_label([*names], source, "key"))
 
-    def made(self, objects: Objects, schema: Schema, reading: Reading) -> Made:
+    def made(self, objects: Objects, schema: Schema, source: RecordSource) -> Made:
         """The examples that objects are, without those that cannot be read."""
         batch = _Batch()
         faults = [*objects.faults]
         for line, record in zip(objects.lines.tolist(), objects.records, strict=True):
             try:
-                self._add(batch, record, schema, reading)
+                self._add(batch, record, schema, source)
                 batch.lines.append(line)
             except BadValueError as error:
                 batch.forget()
-                faults.append(Fault(reading.source, line, error.key, str(error)))
+                faults.append(Fault(source.name, line, error.key, str(error)))
         faults.sort(key=lambda fault: fault.line)
-        return Made(batch.examples(schema, reading.source, self._kind or "numeric"), faults)
+        return Made(batch.examples(schema, source.name, self._kind or "numeric"), faults)
 
-    def _add(self, batch: _Batch, record: dict[str, Any], schema: Schema, reading: Reading) -> None:
+    def _add(self, batch: _Batch, record: dict[str, Any], schema: Schema, source: RecordSource) -> None:
         columns = schema.columns
         own: dict[str, Any] = dict.fromkeys(filter(None, (schema.label, schema.weight)))
         for key, value in flat(record, frozenset(schema.ignore)):
@@ -238,13 +204,13 @@ class _Objects:
         if schema.weight is not None:
             batch.weight = weight(schema.weight, own[schema.weight])
         if schema.label is not None:
-            batch.label = self._label(own[schema.label], schema, reading)
+            batch.label = self._label(own[schema.label], schema, source)
         batch.keep()
 
-    def _label(self, value: Any, schema: Schema, reading: Reading) -> Any:
+    def _label(self, value: Any, schema: Schema, source: RecordSource) -> Any:
         key = str(schema.label)
         if value is None:
-            if reading.labels == "required":
+            if source.how.labels == "required":
                 raise BadValueError(key, "an object has a label; found nothing")
             return None
         if self._kind is None:

@@ -11,19 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
-from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.checks import flag, whole_number
 from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.chunks import threads_ahead
-from scwlearn.data.sources.faults import LABELS, Faults
-from scwlearn.data.sources.lines import (
-    CHUNK_BYTES,
-    MAX_LINE_BYTES,
-    FoundFault,
-    Parsed,
-    Reading,
-    parsed_chunks,
-)
+from scwlearn.data.sources.lines import CHUNK_BYTES, FoundFault, Parsed, parsed_chunks
 from scwlearn.data.sources.opening import Source, check_source, name_of
 
 _LARGEST_WIDTH = int(np.iinfo(np.int64).max)
@@ -53,7 +45,7 @@ def read_libsvm(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = MAX_LINE_BYTES,
+    max_line_bytes: int = HowToRead.max_line_bytes,
     read_ahead: bool = True,
 ) -> Generator[Batch, None, None]:
     """The examples of a file in batches, in memory that does not grow with the file.
@@ -73,12 +65,11 @@ def read_libsvm(
     dtype : {float64, float32}
         The type of the values. Single precision is rounded from double.
     chunk_bytes : int
-        How much text makes a batch. What comes from a pipe is handed on when so much has come.
+        How much text makes a batch, up to 1 GiB. What comes from a pipe is handed on when so much has come.
     max_line_bytes : int
-        A longer line is an error (unless it fits into chunk_bytes).
+        A longer line is an error (unless it fits into chunk_bytes). At most 1 GiB.
     read_ahead : bool
-        Whether the next batches are read while the caller works on one, one each by as many threads as linear algebra
-        may use (up to 8). False: without threads.
+        Whether the next batches are read while the caller works on one, as `HowToRead` has it.
 
     Yields
     ------
@@ -101,22 +92,16 @@ def read_libsvm(
         n_features=None if n_features is None else whole_number("n_features", n_features, most=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
     )
-    return _batches(source, form, Reading(chunk_bytes, max_line_bytes, threads_ahead(read_ahead)))
+    how = HowToRead(chunk_bytes=chunk_bytes, max_line_bytes=max_line_bytes, read_ahead=read_ahead)
+    return _batches(source, form, how)
 
 
 def read_libsvm_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = MAX_LINE_BYTES,
-    eager: bool = False,
+    source: Source, schema: Schema, how: HowToRead = HowToRead()
 ) -> Generator[Examples, None, None]:
     """The examples of a file in batches, as every format gives them.
+
+    Where labels are optional, a line may also begin with its first feature: a word with a colon is no label.
 
     Parameters
     ----------
@@ -124,17 +109,8 @@ def read_libsvm_examples(
         Compressed or not.
     schema : Schema
         Says whether indices count from 0.
-    labels : {"required", "optional"}
-        Whether a line may also begin with its first feature, as one that is to be predicted may. A word with a colon
-        is no label.
-    on_error : {"raise", "skip"}
-        What to do about a line that is at fault: raise a ValueError, or leave it out.
-    faults : Faults or None
-        Where lines that are left out are counted.
-    read_ahead, chunk_bytes, max_line_bytes
-        As `read_libsvm` has them.
-    eager : bool
-        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+    how : HowToRead
+        What all readers take.
 
     Yields
     ------
@@ -145,16 +121,15 @@ def read_libsvm_examples(
     --------
     >>> import io
     >>> from scwlearn.data.examples import Schema
+    >>> from scwlearn.data.how_to_read import HowToRead
     >>> from scwlearn.data.libsvm import read_libsvm_examples
-    >>> (batch,) = read_libsvm_examples(io.BytesIO(b"1 1:0.5\\n# none\\n3:2\\n"), Schema("libsvm"), labels="optional")
+    >>> text, how = io.BytesIO(b"1 1:0.5\\n# none\\n3:2\\n"), HowToRead(labels="optional")
+    >>> (batch,) = read_libsvm_examples(text, Schema("libsvm"), how)
     >>> batch.x.dense().tolist(), batch.labelled.tolist(), batch.lines.tolist()
     ([[0.5, 0.0, 0.0], [0.0, 0.0, 2.0]], [True, False], [1, 3])
     """
     check_source(source)
-    form = _Form(zero_based=schema.zero_based, optional=one_of("labels", labels, LABELS) == "optional")
-    kept = Faults() if faults is None else faults
-    reading = Reading(chunk_bytes, max_line_bytes, threads_ahead(read_ahead), on_error, kept, eager)
-    return _examples(source, form, reading)
+    return _examples(source, _Form(zero_based=schema.zero_based, optional=how.labels == "optional"), how)
 
 
 def load_libsvm(
@@ -164,7 +139,7 @@ def load_libsvm(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = MAX_LINE_BYTES,
+    max_line_bytes: int = HowToRead.max_line_bytes,
 ) -> tuple[Any, NDArray[np.float64]]:
     """The examples of a whole file: a csr_array and the labels. The parameters are those of `read_libsvm`.
 
@@ -240,16 +215,16 @@ class _Lines(NamedTuple):
     lines: NDArray[np.int64]
 
 
-def _batches(source: Source, form: _Form, reading: Reading) -> Generator[Batch, None, None]:
+def _batches(source: Source, form: _Form, how: HowToRead) -> Generator[Batch, None, None]:
     """The batches, up to the end of the file or until they are closed."""
-    with closing(_lines(source, form, reading)) as parts:
+    with closing(_lines(source, form, how)) as parts:
         for part in parts:
             yield Batch(part.rows, part.labels)
 
 
-def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Examples, None, None]:
+def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples, None, None]:
     name = name_of(source)
-    with closing(_lines(source, form, reading)) as parts:
+    with closing(_lines(source, form, how)) as parts:
         for rows, labels, lines in parts:
             labelled = ~np.isnan(labels) if form.optional else np.ones(1, dtype=np.bool_)
             yield Examples(
@@ -262,16 +237,16 @@ def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Exampl
             )
 
 
-def _lines(source: Source, form: _Form, reading: Reading) -> Generator[_Lines, None, None]:
+def _lines(source: Source, form: _Form, how: HowToRead) -> Generator[_Lines, None, None]:
     def parse(text: NDArray[np.uint8], _: Any) -> Parsed:
         arrays, (lines, width), (faulty, found) = parse_libsvm(
-            text, form.zero_based, form.max_features, form.single, form.optional, reading.skips, reading.most_found
+            text, form.zero_based, form.max_features, form.single, form.optional, how.skips, how.most_found
         )
         return Parsed(lines, len(arrays[0]), faulty, (FoundFault(*fault) for fault in found), (arrays, width))
 
     width = form.n_features or 0
     line_form = "label index:value index:value ..."
-    with closing(parsed_chunks(source, parse, form.allowed, line_form, reading)) as chunks:
+    with closing(parsed_chunks(source, parse, form.allowed, line_form, how)) as chunks:
         for ((labels, values, indices, offsets, lines), widest), lines_before in chunks:
             width = max(width, widest)
             yield _Lines(Rows.from_checked(values, indices, offsets, width), labels, lines + lines_before)

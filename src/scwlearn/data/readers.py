@@ -11,10 +11,10 @@ from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import one_of
 from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.how_to_read import MOST_THREADS, HowToRead
 from scwlearn.data.sources.chunks import work_ahead
-from scwlearn.data.sources.faults import LABELS, ON_ERROR, Fault, Faults
+from scwlearn.data.sources.faults import Fault
 
 
 class Looked(Protocol):
@@ -42,32 +42,18 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How the records of a source become examples."""
+class RecordSource:
+    """Where records come from, and what has to be known of it to make examples of them."""
 
-    source: str
-    labels: str = "required"
-    on_error: str = "raise"
-    faults: Faults | None = None
-    #: How many of them make examples of what comes, ahead of who takes them.
-    threads: int = 0
+    name: str
+    how: HowToRead
+    #: How many make examples of what comes, at most, ahead of who takes them.
+    most_threads: int = MOST_THREADS
     #: Whether numbers may come as strings, because the file knows nothing else.
     untyped: bool = False
     #: What places count, and what should have been where there is nothing.
     unit: str = "line"
     wanted: str = "a header is followed by records"
-
-    def __post_init__(self) -> None:
-        one_of("labels", self.labels, LABELS)
-        one_of("on_error", self.on_error, ON_ERROR)
-
-    def dropped(self, faults: list[Fault]) -> None:
-        """Raise for the first of what could not be read, or count it all."""
-        if faults and self.on_error == "raise":
-            raise ValueError(str(faults[0]))
-        if self.faults is not None:
-            for fault in faults:
-                self.faults.add(fault)
 
 
 class Way(NamedTuple, Generic[T, L]):
@@ -77,8 +63,8 @@ class Way(NamedTuple, Generic[T, L]):
     items: Generator[T, None, None]
     look: Callable[[T], L]
     #: From the first records to how all are read, and from records to examples.
-    resolve: Callable[[L, Schema, Reading], Schema]
-    make: Callable[[L, Schema, Reading], Made]
+    resolve: Callable[[L, Schema, RecordSource], Schema]
+    make: Callable[[L, Schema, RecordSource], Made]
 
 
 class ReadExamples(Iterator[Examples], Generic[T, L]):
@@ -97,8 +83,8 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
     ['size', 'color=red', 'color=blue'] [1 2] [2 3]
     """
 
-    def __init__(self, way: Way[T, L], schema: Schema, reading: Reading, stopped: Event) -> None:
-        self._way, self._given, self._reading, self._stopped = way, schema, reading, stopped
+    def __init__(self, way: Way[T, L], schema: Schema, source: RecordSource, stopped: Event) -> None:
+        self._way, self._given, self._source, self._stopped = way, schema, source, stopped
         self._begun: tuple[Schema, Generator[Made, None, None]] | None = None
         self._any = False
         self._dropped = 0
@@ -113,7 +99,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
             first = next(filter(self._has_rows, map(self._way.look, self._way.items)), None)
             if first is None:
                 raise ValueError(self._nothing())
-            schema = self._way.resolve(first, self._given, self._reading)
+            schema = self._way.resolve(first, self._given, self._source)
             self._begun = schema, self._all_made(first, schema)
         return self._begun
 
@@ -124,18 +110,19 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
 
     def _drop(self, faults: list[Fault]) -> None:
         self._dropped += len(faults)
-        self._reading.dropped(faults)
+        self._source.how.drop(faults)
 
     def _nothing(self) -> str:
         bad = f" ({self._dropped} of its records could not be read)" if self._dropped else ""
-        return f"{self._reading.source} holds no examples{bad}; {self._reading.wanted}"
+        return f"{self._source.name} holds no examples{bad}; {self._source.wanted}"
 
     def _all_made(self, first: L, schema: Schema) -> Generator[Made, None, None]:
         def work(item: T) -> Made:
-            return self._way.make(self._way.look(item), schema, self._reading)
+            return self._way.make(self._way.look(item), schema, self._source)
 
-        yield self._way.make(first, schema, self._reading)
-        with closing(work_ahead(self._way.items, work, self._reading.threads, self._stopped)) as made:
+        threads = self._source.how.threads(self._source.most_threads)
+        yield self._way.make(first, schema, self._source)
+        with closing(work_ahead(self._way.items, work, threads, self._stopped)) as made:
             yield from made
 
     def __iter__(self) -> Self:

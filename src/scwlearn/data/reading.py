@@ -6,40 +6,31 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from scwlearn.checks import one_of
 from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
 from scwlearn.data.sources.detecting import FORMATS, detect_format, enough_to_detect
-from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import Source, Stream, expand, name_of, open_source
 
-
-class _Reader(NamedTuple):
-    """Where the function is that reads a format, and what it takes besides what all take."""
-
-    module: str
-    function: str
-    options: tuple[str, ...] = ()
-
-
-_TEXT = ("read_ahead", "chunk_bytes", "eager")
 # Imported when they are used: tables and JSON need packages that other data do not.
 _READERS = {
-    "libsvm": _Reader("scwlearn.data.libsvm", "read_libsvm_examples", _TEXT),
-    "vw": _Reader("scwlearn.data.vw", "read_vw_examples", _TEXT),
-    "csv": _Reader("scwlearn.data.tables", "read_csv_examples", _TEXT),
-    "tsv": _Reader("scwlearn.data.tables", "read_csv_examples", _TEXT),
-    "jsonl": _Reader("scwlearn.data.jsonl", "read_jsonl_examples", _TEXT),
-    "parquet": _Reader("scwlearn.data.tables", "read_parquet_examples", ("read_ahead",)),
-    "arrow": _Reader("scwlearn.data.tables", "read_arrow_examples", ("read_ahead",)),
+    "libsvm": ("scwlearn.data.libsvm", "read_libsvm_examples"),
+    "vw": ("scwlearn.data.vw", "read_vw_examples"),
+    "csv": ("scwlearn.data.tables", "read_csv_examples"),
+    "tsv": ("scwlearn.data.tables", "read_csv_examples"),
+    "jsonl": ("scwlearn.data.jsonl", "read_jsonl_examples"),
+    "parquet": ("scwlearn.data.tables", "read_parquet_examples"),
+    "arrow": ("scwlearn.data.tables", "read_arrow_examples"),
 }
 
 
 def read_examples(
     sources: Iterable[Source],
     schema: Schema | None = None,
+    how: HowToRead = HowToRead(),
     *,
     format: str | None = None,
     label: str | None = None,
@@ -47,12 +38,6 @@ def read_examples(
     ignore: Iterable[str] = (),
     columns: Mapping[str, str] | None = None,
     zero_based: bool = False,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    chunk_bytes: int | None = None,
-    eager: bool = False,
 ) -> tuple[Schema, Generator[Examples, None, None]]:
     """How data are read, and their examples in batches, one source after the other. The first is opened at once.
 
@@ -63,6 +48,8 @@ def read_examples(
     schema : Schema or None
         How a model learned to read; then nothing of `label`, `weight`, `ignore`, `columns`, `zero_based` may be said.
         Named features may come in another format than those that it learned from.
+    how : HowToRead
+        What is asked of the reader of each format.
     format : str or None
         None: as the first source begins.
     label, weight : str or None
@@ -73,14 +60,6 @@ def read_examples(
         What some columns of tables are: "numeric", "categorical" or "text". What is not said, their first rows decide.
     zero_based : bool
         Whether indices of LIBSVM data count from 0.
-    labels : {"required", "optional"}
-        Whether each example must have one.
-    on_error, faults
-        What to do about what cannot be read: "raise", or "skip" and count it.
-    read_ahead, chunk_bytes
-        As the reader of the format has them; None: its own.
-    eager : bool
-        Whether lines are handed on as a pipe brings them.
 
     Examples
     --------
@@ -100,21 +79,13 @@ def read_examples(
     chosen = {name: value for name, value in said.items() if value}
     if format is not None:
         one_of("format", format, tuple(FORMATS))
-    options = {
-        "labels": labels,
-        "on_error": on_error,
-        "faults": faults,
-        "read_ahead": read_ahead,
-        "chunk_bytes": chunk_bytes,
-        "eager": eager,
-    }
-    batches = _read(expand(sources), schema, format, chosen, options)
+    batches = _read(expand(sources), schema, how, format, chosen)
     # It begins by saying how it reads; so it has begun, and closing it closes what it has opened.
     return next(batches), batches
 
 
 def _read(
-    sources: list[Source], schema: Schema | None, format: str | None, said: dict[str, Any], options: dict[str, Any]
+    sources: list[Source], schema: Schema | None, how: HowToRead, format: str | None, said: dict[str, Any]
 ) -> Generator[Any, None, None]:
     """The schema, and then all batches."""
     if not sources:
@@ -130,7 +101,7 @@ def _read(
                 raise ValueError(
                     f"{stream.name} is {found} data, but {first} is {settled.format}; all are of one format"
                 )
-            batches = _reader(stream, settled or _schema(found, schema, said, first), options)
+            batches = _reader(stream, settled or _schema(found, schema, said, first), how)
             opened.callback(batches.close)
             if settled is None:
                 # A table shows what its columns are when its first rows have been read.
@@ -153,11 +124,9 @@ def _detected(stream: Stream, schema: Schema | None) -> str:
         return schema.format
 
 
-def _reader(stream: Stream, schema: Schema, options: dict[str, Any]) -> Any:
-    reader = _READERS[schema.format]
-    names = ("labels", "on_error", "faults", *reader.options)
-    given = {name: options[name] for name in names if options[name] is not None}
-    return getattr(import_module(reader.module), reader.function)(stream, schema, **given)
+def _reader(stream: Stream, schema: Schema, how: HowToRead) -> Any:
+    module, function = _READERS[schema.format]
+    return getattr(import_module(module), function)(stream, schema, how)
 
 
 def _schema(found: str, schema: Schema | None, said: dict[str, Any], name: str) -> Schema:

@@ -11,38 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT, parse_vw, vw_labels_are_words
-from scwlearn.checks import one_of, whole_number
 from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.chunks import threads_ahead
-from scwlearn.data.sources.faults import LABELS, Faults
-from scwlearn.data.sources.lines import (
-    CHUNK_BYTES,
-    MAX_LINE_BYTES,
-    FoundFault,
-    Parsed,
-    Reading,
-    parsed_chunks,
-)
+from scwlearn.data.sources.lines import FoundFault, Parsed, parsed_chunks
 from scwlearn.data.sources.opening import Source, check_source, name_of
 from scwlearn.data.tables.columns import LONGEST_LABEL
 
-# What the parser counts its features in has 31 bits.
-_MOST_BYTES = 2**30
 
-
-def read_vw_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = MAX_LINE_BYTES,
-    eager: bool = False,
-) -> Generator[Examples, None, None]:
+def read_vw_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> Generator[Examples, None, None]:
     """The examples of a file of VW text in batches, in memory that does not grow with the file.
 
     A line is ``[label [weight]] ['tag] |namespace:scale name:value name ... |namespace ...``. The feature of a named
@@ -59,16 +36,8 @@ def read_vw_examples(
         Compressed or not.
     schema : Schema
         Says which namespaces are left out.
-    labels : {"required", "optional"}
-        Whether a line may be without a label, as one that is to be predicted may.
-    on_error : {"raise", "skip"}
-        What to do about a line that is at fault: raise a ValueError, or leave it out.
-    faults : Faults or None
-        Where lines that are left out are counted.
-    read_ahead, chunk_bytes, max_line_bytes
-        As `read_libsvm` has them; at most 1 GiB.
-    eager : bool
-        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+    how : HowToRead
+        What all readers take.
 
     Yields
     ------
@@ -86,16 +55,7 @@ def read_vw_examples(
     (['size^height', 'says^stripes', 'legs'], [1.0, -1.0], [2.0, 1.0], ['first', ''])
     """
     check_source(source)
-    form = _Form(one_of("labels", labels, LABELS) == "optional", [*schema.ignore])
-    reading = Reading(
-        whole_number("chunk_bytes", chunk_bytes, most=_MOST_BYTES),
-        whole_number("max_line_bytes", max_line_bytes, most=_MOST_BYTES),
-        threads_ahead(read_ahead),
-        on_error,
-        Faults() if faults is None else faults,
-        eager,
-    )
-    return _examples(source, form, reading)
+    return _examples(source, _Form(how.labels == "optional", [*schema.ignore]), how)
 
 
 @dataclass
@@ -135,11 +95,11 @@ class _Form:
         }[fault]
 
 
-def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Examples, None, None]:
+def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples, None, None]:
     name = name_of(source)
 
     def parse(text: NDArray[np.uint8], words: bool) -> Parsed:
-        made = parse_vw(text, words, form.optional, reading.skips, reading.most_found, form.ignored)
+        made = parse_vw(text, words, form.optional, how.skips, how.most_found, form.ignored)
         features, labels, weights, tags, places, lines, (faulty, found) = made
         values, columns, offsets, names = features
         x = NamedRows(Rows.from_checked(values, columns, offsets, len(names)), names)
@@ -147,7 +107,7 @@ def _examples(source: Source, form: _Form, reading: Reading) -> Generator[Exampl
         return Parsed(lines, len(places), faulty, [FoundFault(*fault) for fault in found], parts)
 
     line_form = "label |namespace name:value name:value ..."
-    chunks = parsed_chunks(source, parse, form.allowed, line_form, reading, before=form.see)
+    chunks = parsed_chunks(source, parse, form.allowed, line_form, how, before=form.see)
     with closing(chunks):
         for (x, (labels, labelled), weights, tags, places), lines_before in chunks:
             yield Examples(

@@ -10,16 +10,11 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import NamedTuple, TypeVar
 
-from scwlearn.checks import flag
 from scwlearn.data.sources.opening import Source, Stream, open_source
-from scwlearn.threads import allowed_threads
 
 # How long to wait, when nobody wants more, for threads that are held up by a read (seconds): they end by themselves
 # when the read does.
 _PATIENCE = 1.0
-
-# So many work about as fast as one of them reads.
-_MOST_THREADS = 8
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -144,8 +139,3 @@ def work_ahead(
         for worker in workers:
             if worker.ident is not None:
                 worker.join(max(0.0, until - time.monotonic()))
-
-
-def threads_ahead(read_ahead: bool, most: int = _MOST_THREADS) -> int:
-    """How many threads may read ahead."""
-    return min(allowed_threads(), most) if flag("read_ahead", read_ahead) else 0

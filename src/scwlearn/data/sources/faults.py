@@ -5,12 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-#: What a reader may ask of labels.
-LABELS = ("required", "optional")
-
-#: What a reader may do about what it cannot read.
-ON_ERROR = ("raise", "skip")
-
 
 class Fault(NamedTuple):
     """One example that could not be read. As text it is the message that stopping there would have had."""
@@ -36,16 +30,12 @@ class Faults:
 
     Examples
     --------
-    >>> import io
-    >>> from scwlearn.data.examples import Schema
-    >>> from scwlearn.data.sources.faults import Faults
-    >>> from scwlearn.data.libsvm import read_libsvm_examples
-    >>> faults = Faults()
-    >>> text = io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")
-    >>> [len(batch) for batch in read_libsvm_examples(text, Schema("libsvm"), on_error="skip", faults=faults)]
-    [2]
-    >>> faults.count, faults.first[0].line, faults.first[0].column
-    (1, 2, 3)
+    >>> from scwlearn.data.sources.faults import Fault, Faults
+    >>> faults = Faults(most=1)
+    >>> for line in (3, 7):
+    ...     faults.add(Fault("a.svm", line, 5, "a value is a number; found 'x'"))
+    >>> faults.count, [str(fault) for fault in faults.first]
+    (2, ["a.svm, line 3, column 5: a value is a number; found 'x'"])
     """
 
     #: How many are remembered in full.

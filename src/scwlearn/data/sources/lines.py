@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.sources.chunks import LongLine, whole_lines, work_ahead
-from scwlearn.data.sources.faults import ON_ERROR, Fault, Faults, excerpt
+from scwlearn.data.sources.faults import Fault, excerpt
 from scwlearn.data.sources.opening import Source, name_of, stop_of
 
 #: Long enough that Python costs nothing, short enough that few of them are soon done and take little memory.
 CHUNK_BYTES = 4 * 2**20
-MAX_LINE_BYTES = 64 * 2**20
-
-_LARGEST = int(np.iinfo(np.int64).max)
 
 
 class FoundFault(NamedTuple):
@@ -41,42 +37,12 @@ class Parsed(NamedTuple):
     made: Any
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How lines are read."""
-
-    chunk_bytes: int = CHUNK_BYTES
-    max_line_bytes: int = MAX_LINE_BYTES
-    threads: int = 0
-    on_error: str = "raise"
-    #: Where faults are counted that are skipped.
-    faults: Faults = field(default_factory=Faults)
-    #: Whether whatever whole lines a read returns are handed on at once.
-    eager: bool = False
-
-    def __post_init__(self) -> None:
-        whole_number("chunk_bytes", self.chunk_bytes, most=_LARGEST)
-        whole_number("max_line_bytes", self.max_line_bytes, most=_LARGEST)
-        one_of("on_error", self.on_error, ON_ERROR)
-        flag("eager", self.eager)
-
-    @property
-    def skips(self) -> bool:
-        """Whether faults are skipped."""
-        return self.on_error == "skip"
-
-    @property
-    def most_found(self) -> int:
-        """How many faults of a chunk are worth describing."""
-        return max(self.faults.most, 1) if self.skips else 1
-
-
 def parsed_chunks(
     source: Source,
     parse: Callable[[NDArray[np.uint8], Any], Parsed],
     allowed: Callable[[str], str],
     line_form: str,
-    reading: Reading,
+    how: HowToRead,
     *,
     before: Callable[[NDArray[np.uint8]], Any] = lambda text: None,
 ) -> Generator[tuple[Any, int], None, None]:
@@ -89,10 +55,10 @@ def parsed_chunks(
     name = name_of(source)
     rows_before = lines_before = 0
     faulty = 0
-    with closing(_parsed(source, parse, before, reading)) as chunks:
+    with closing(_parsed(source, parse, before, how)) as chunks:
         for parsed in chunks:
             if isinstance(parsed, LongLine):
-                limit = f"a line has at most max_line_bytes={reading.max_line_bytes} bytes"
+                limit = f"a line has at most max_line_bytes={how.max_line_bytes} bytes"
                 message = f"{limit}; found {excerpt(parsed.beginning)}"
                 parsed = Parsed(1, 0, 1, (), None)
                 found = [Fault(name, lines_before + 1, None, message)]
@@ -101,11 +67,8 @@ def parsed_chunks(
                     Fault(name, lines_before + line, column, f"{allowed(kind)}; found {excerpt(text)}")
                     for kind, line, column, text in parsed.faults
                 ]
-            if found and not reading.skips:
-                raise ValueError(str(found[0]))
-            for fault in found:
-                reading.faults.add(fault)
-            reading.faults.count += parsed.faulty - len(found)
+            how.drop(found)
+            how.faults.count += parsed.faulty - len(found)
             faulty += parsed.faulty
             rows_before += parsed.rows
             if parsed.rows:
@@ -120,19 +83,19 @@ def _parsed(
     source: Source,
     parse: Callable[[NDArray[np.uint8], Any], Parsed],
     before: Callable[[NDArray[np.uint8]], Any],
-    reading: Reading,
+    how: HowToRead,
 ) -> Generator[Parsed | LongLine, None, None]:
-    stopped = stop_of(source)
+    stopped, threads = stop_of(source), how.threads()
 
     def in_order() -> Generator[tuple[NDArray[np.uint8], Any] | LongLine, None, None]:
         chunks = whole_lines(
             source,
-            reading.chunk_bytes,
-            reading.max_line_bytes,
+            how.chunk_bytes or CHUNK_BYTES,
+            how.max_line_bytes,
             stopped,
-            buffers=max(reading.threads, 1),
-            eager=reading.eager,
-            behind_long=reading.skips,
+            buffers=max(threads, 1),
+            eager=how.eager,
+            behind_long=how.skips,
         )
         with closing(chunks):
             for chunk in chunks:
@@ -145,5 +108,5 @@ def _parsed(
     def work(item: tuple[NDArray[np.uint8], Any] | LongLine) -> Parsed | LongLine:
         return item if isinstance(item, LongLine) else parse(*item)
 
-    with closing(work_ahead(in_order(), work, reading.threads, stopped)) as results:
+    with closing(work_ahead(in_order(), work, threads, stopped)) as results:
         yield from results

@@ -6,39 +6,18 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from scwlearn.checks import flag, whole_number
 from scwlearn.data.examples import Schema
-from scwlearn.data.readers import ReadExamples, Reading, Way
-from scwlearn.data.sources.chunks import threads_ahead
-from scwlearn.data.sources.faults import Faults
+from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.readers import ReadExamples, RecordSource, Way
 from scwlearn.data.sources.opening import Source, Stream, check_source, name_of, stop_of
-from scwlearn.data.tables.records import Records
+from scwlearn.data.tables.records import CHUNK_BYTES, Records
 from scwlearn.data.tables.schemas import examples_of, is_resolved, resolved
-
-#: How much text makes a batch, and the longest record that may be in it.
-CHUNK_BYTES = 2**20
-MAX_RECORD_BYTES = 64 * 2**20
-#: How many rows of a Parquet or Arrow file make a batch, at most.
-BATCH_ROWS = 2**16
 
 #: What is between the cells of each format.
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 
-_ROWS: dict[str, Any] = {"unit": "record", "wanted": "it has no rows"}
 
-
-def read_csv_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    eager: bool = False,
-) -> ReadExamples[Any, Any]:
+def read_csv_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
     """The examples of a CSV or TSV file with a header, in batches, in memory that does not grow with the file.
 
     Cells may be quoted, and hold delimiters, newlines and doubled quotes then. An empty cell says nothing. Blank lines
@@ -51,21 +30,8 @@ def read_csv_examples(
     schema : Schema
         The format, "csv" or "tsv"; perhaps the label, the weight, what is left out, and what some columns are. What is
         not said is decided by the records of the first chunk: see the `schema` of what is returned.
-    labels : {"required", "optional"}
-        Whether a record without a label is an error, as is a table without a column of labels.
-    on_error : {"raise", "skip"}
-        What to do about a record that cannot be read: raise a ValueError, or leave it out.
-    faults : Faults, optional
-        Told of what is left out.
-    read_ahead : bool
-        Whether the next batches are read while the caller works on one, by as many threads as linear algebra may use
-        (up to 8). False: without threads.
-    chunk_bytes : int
-        How much text makes a batch.
-    max_record_bytes : int
-        A longer record is an error.
-    eager : bool
-        Whether whatever whole records a read returns are handed on at once, as a slow pipe may want it.
+    how : HowToRead
+        What all readers take. Where labels are required, a table has a column of them.
 
     Examples
     --------
@@ -81,23 +47,13 @@ def read_csv_examples(
     from scwlearn.data.tables.delimited import Delimited
 
     check_source(source)
-    text = Delimited(schema, _records(source, schema, chunk_bytes, max_record_bytes, eager=eager))
-    reading = Reading(name_of(source), labels, on_error, faults, threads_ahead(read_ahead), untyped=True)
+    text = Delimited(schema, _records(source, schema, how))
     stopped = stop_of(source)
     way = Way(text.chunks(source, stopped), text.piece, resolved, examples_of)
-    return ReadExamples(way, schema, reading, stopped)
+    return ReadExamples(way, schema, RecordSource(name_of(source), how, untyped=True), stopped)
 
 
-def read_parquet_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    batch_rows: int = BATCH_ROWS,
-) -> ReadExamples[Any, Any]:
+def read_parquet_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
     """The examples of a Parquet file, as `read_csv_examples` gives them; `lines` are numbers of records.
 
     What a Parquet file lists its contents by comes at its end: from a pipe, or compressed as a whole, it is first
@@ -119,20 +75,10 @@ def read_parquet_examples(
     needs_arrow("Parquet")
     from scwlearn.data.tables.arrow_files import parquet_pieces
 
-    reading = Reading(name_of(source), labels, on_error, faults, threads_ahead(read_ahead), **_ROWS)
-    return _typed(parquet_pieces, source, schema, reading, batch_rows)
+    return _typed(parquet_pieces, source, schema, how)
 
 
-def read_arrow_examples(
-    source: Source,
-    schema: Schema,
-    *,
-    labels: str = "required",
-    on_error: str = "raise",
-    faults: Faults | None = None,
-    read_ahead: bool = True,
-    batch_rows: int = BATCH_ROWS,
-) -> ReadExamples[Any, Any]:
+def read_arrow_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
     """The examples of an Arrow file (Feather) or stream, as `read_parquet_examples` gives them.
 
     Streams are read as they come. Files are copied first where Parquet files are.
@@ -153,8 +99,7 @@ def read_arrow_examples(
     needs_arrow("Arrow")
     from scwlearn.data.tables.arrow_files import arrow_pieces
 
-    reading = Reading(name_of(source), labels, on_error, faults, threads_ahead(read_ahead), **_ROWS)
-    return _typed(arrow_pieces, source, schema, reading, batch_rows)
+    return _typed(arrow_pieces, source, schema, how)
 
 
 def resolve_schema(source: Source, schema: Schema, *, labels: str = "required") -> Schema:
@@ -174,13 +119,14 @@ def resolve_schema(source: Source, schema: Schema, *, labels: str = "required") 
     """
     if is_resolved(schema):
         return schema
+    how = HowToRead(labels=labels, on_error="skip", read_ahead=False)
     if schema.format in DELIMITERS:
         head = _Head(source, schema) if isinstance(source, Stream) else source
-        batches = read_csv_examples(head, schema, labels=labels, on_error="skip", read_ahead=False)
+        batches = read_csv_examples(head, schema, how)
     elif schema.format == "parquet":
-        batches = read_parquet_examples(source, schema, labels=labels, read_ahead=False)
+        batches = read_parquet_examples(source, schema, how)
     elif schema.format == "arrow":
-        batches = read_arrow_examples(source, schema, labels=labels, read_ahead=False)
+        batches = read_arrow_examples(source, schema, how)
     else:
         raise ValueError(f"tables are csv, tsv, parquet or arrow, got {schema.format!r}")
     found = batches.schema
@@ -194,31 +140,22 @@ class _Head(io.BytesIO):
     def __init__(self, stream: Stream, schema: Schema) -> None:
         self.name = stream.name
         text = stream.peek(lambda head: len(head) >= CHUNK_BYTES, CHUNK_BYTES)
-        whole = _records(stream, schema, CHUNK_BYTES, MAX_RECORD_BYTES).last_end(text)
+        whole = _records(stream, schema, HowToRead()).last_end(text)
         super().__init__(text if len(text) < CHUNK_BYTES else text[:whole])
 
 
-def _records(
-    source: Source, schema: Schema, chunk_bytes: int, max_record_bytes: int, *, eager: bool = False
-) -> Records:
+def _records(source: Source, schema: Schema, how: HowToRead) -> Records:
     if schema.format not in DELIMITERS:
         raise ValueError(f"the format of delimited text is one of {', '.join(DELIMITERS)}, got {schema.format!r}")
-    return Records(
-        name_of(source),
-        DELIMITERS[schema.format],
-        whole_number("chunk_bytes", chunk_bytes, most=2**30),
-        whole_number("max_record_bytes", max_record_bytes, most=2**30),
-        flag("eager", eager),
-    )
+    return Records(name_of(source), DELIMITERS[schema.format], how)
 
 
-def _typed(
-    pieces: Callable[..., Any], source: Source, schema: Schema, reading: Reading, batch_rows: int
-) -> ReadExamples[Any, Any]:
+def _typed(pieces: Callable[..., Any], source: Source, schema: Schema, how: HowToRead) -> ReadExamples[Any, Any]:
     check_source(source)
     stopped = stop_of(source)
-    items = pieces(source, schema, whole_number("batch_rows", batch_rows), stopped)
-    return ReadExamples(Way(items, lambda piece: piece, resolved, examples_of), schema, reading, stopped)
+    way = Way(pieces(source, schema, how.batch_rows, stopped), lambda piece: piece, resolved, examples_of)
+    described = RecordSource(name_of(source), how, unit="record", wanted="it has no rows")
+    return ReadExamples(way, schema, described, stopped)
 
 
 def needs_arrow(what: str) -> None:

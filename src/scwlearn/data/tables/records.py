@@ -14,8 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.sources.faults import Fault, excerpt
 from scwlearn.data.sources.opening import Source, Stream, open_source
+
+#: How much text makes a chunk where nobody says.
+CHUNK_BYTES = 2**20
 
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
@@ -43,10 +47,17 @@ class Records:
     name: str
     #: What is between cells that may be quoted; None where a record is a line, whatever it holds.
     delimiter: bytes | None
-    chunk_bytes: int
-    max_record_bytes: int
-    #: Whether whatever whole records a read returns are handed on at once.
-    eager: bool = False
+    how: HowToRead
+
+    @property
+    def chunk_bytes(self) -> int:
+        """How much text makes a chunk."""
+        return self.how.chunk_bytes or CHUNK_BYTES
+
+    @property
+    def max_record_bytes(self) -> int:
+        """How long a record may be."""
+        return self.how.max_line_bytes if self.delimiter is None else self.how.max_record_bytes
 
     def chunks(self, source: Source, stopped: Event) -> Generator[Chunk | LongRecord, None, None]:
         """The text of a source in chunks of whole records."""
@@ -86,7 +97,7 @@ class Records:
             if not count:
                 return bytes(buffer[:used]), True
             used += count
-            if self.eager and buffer.find(b"\n", used - count, used) >= 0:
+            if self.how.eager and buffer.find(b"\n", used - count, used) >= 0:
                 break
         return bytes(buffer[:used]), False
 

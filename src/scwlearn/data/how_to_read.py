@@ -1,0 +1,103 @@
+"""What may be asked of whoever reads examples, whatever the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from scwlearn.checks import flag, one_of, whole_number
+from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.threads import allowed_threads
+
+# What parsers count in has 31 bits.
+_MOST_BYTES = 2**30
+#: So many work about as fast as one of them reads.
+MOST_THREADS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class HowToRead:
+    """What all readers of examples take. What means nothing to a format is not used there.
+
+    Parameters
+    ----------
+    labels : {"required", "optional"}
+        Whether an example without a label is an error, or one as it is to be predicted.
+    on_error : {"raise", "skip"}
+        What to do about an example that cannot be read: raise a ValueError, or leave it out.
+    faults : Faults
+        Counts what is left out.
+    read_ahead : bool
+        Whether the next batches are read while the caller works on one, one each by as many threads as linear algebra
+        may use (up to 8; one for JSON). False: without threads.
+    chunk_bytes : int or None
+        How much text makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM or VW text, 1 MiB of other text.
+    max_line_bytes : int
+        A longer line is an error (unless it fits into chunk_bytes). At most 1 GiB.
+    max_record_bytes : int
+        The same for records of CSV and TSV, which may have several lines.
+    batch_rows : int
+        How many rows of a Parquet or Arrow file make a batch, at most.
+    eager : bool
+        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.how_to_read import HowToRead
+    >>> from scwlearn.data.reading import read_examples
+    >>> how = HowToRead(on_error="skip", chunk_bytes=8)
+    >>> how
+    HowToRead(on_error='skip', chunk_bytes=8)
+    >>> _, batches = read_examples([io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")], how=how)
+    >>> [len(batch) for batch in batches], how.faults.count
+    ([1, 1], 1)
+    """
+
+    labels: str = "required"
+    on_error: str = "raise"
+    faults: Faults = field(default_factory=Faults)
+    read_ahead: bool = True
+    chunk_bytes: int | None = None
+    max_line_bytes: int = 64 * 2**20
+    max_record_bytes: int = 64 * 2**20
+    batch_rows: int = 2**16
+    eager: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("labels", self.labels, ("required", "optional"))
+        one_of("on_error", self.on_error, ("raise", "skip"))
+        flag("read_ahead", self.read_ahead)
+        if self.chunk_bytes is not None:
+            whole_number("chunk_bytes", self.chunk_bytes, most=_MOST_BYTES)
+        whole_number("max_line_bytes", self.max_line_bytes, most=_MOST_BYTES)
+        whole_number("max_record_bytes", self.max_record_bytes, most=_MOST_BYTES)
+        whole_number("batch_rows", self.batch_rows)
+        flag("eager", self.eager)
+
+    def __repr__(self) -> str:
+        """What is not as usual: it is what readers show as their default, too."""
+        usual = {"faults": Faults()} | vars(HowToRead)
+        said = [f"{name}={value!r}" for name, value in vars(self).items() if value != usual[name]]
+        return f"HowToRead({', '.join(said)})"
+
+    @property
+    def skips(self) -> bool:
+        """Whether what cannot be read is left out."""
+        return self.on_error == "skip"
+
+    @property
+    def most_found(self) -> int:
+        """How many faults of a chunk are worth describing."""
+        return max(self.faults.most, 1) if self.skips else 1
+
+    def threads(self, most: int = MOST_THREADS) -> int:
+        """How many threads read ahead."""
+        return min(allowed_threads(), most) if self.read_ahead else 0
+
+    def drop(self, faults: Iterable[Fault]) -> None:
+        """Raise for the first of what could not be read, or count it all."""
+        for fault in faults:
+            if not self.skips:
+                raise ValueError(str(fault))
+            self.faults.add(fault)

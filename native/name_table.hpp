@@ -1,10 +1,12 @@
 // Names in a text, numbered in the order in which they come: a hash table of views, which owns nothing but numbers.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,12 +26,17 @@ public:
 
     // The number of a name, which is the size there was before if it is new.
     std::uint32_t number(std::string_view text, std::uint32_t space) {
-        if (3 * names_.size() >= 2 * slots_.size()) grow();
+        if (3 * names_.size() >= 2 * slots_.size()) place_all(slots_.empty() ? 256 : 2 * slots_.size());
         Slot wanted = slot_for(text, space);
         std::size_t at = wanted.hash & mask_;
         for (; slots_[at].number != kFree; at = (at + 1) & mask_) {
             const Slot& other = slots_[at];
             if (same_beginning(other, wanted) && same_rest(names_[other.number].text, text)) return other.number;
+        }
+        if (((at - wanted.hash) & mask_) > kFar && !keyed_) [[unlikely]] {
+            keyed_ = true;
+            place_all(slots_.size());
+            return number(text, space);
         }
         wanted.number = static_cast<std::uint32_t>(names_.size());
         names_.push_back({text, space});
@@ -51,6 +58,9 @@ public:
 private:
     static constexpr std::uint32_t kFree = ~std::uint32_t{0};
     static constexpr std::size_t kBeginning = 16;
+    // So far behind the slot it wants no name comes to lie by chance: of a million it is about 190 at most. Somebody may
+    // have chosen names that want the same slot, and from there on a key decides that nobody knows.
+    static constexpr std::size_t kFar = 256;
 
     // Most names are short, so that the slot alone tells whether it is theirs: one line of the cache for each.
     struct Slot {
@@ -76,7 +86,36 @@ private:
         return word_at<std::uint8_t>(p);
     }
 
-    static Slot slot_for(std::string_view text, std::uint32_t space) noexcept {
+    // The halves of a product in one: they depend on all bits of both factors.
+    static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
+#ifdef __SIZEOF_INT128__
+        __extension__ using Wide = unsigned __int128;
+        const Wide product = Wide{a} * b;
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#else
+        const std::uint64_t low = (a & 0xffffffff) * (b & 0xffffffff), high = (a >> 32) * (b >> 32);
+        const std::uint64_t one = (a >> 32) * (b & 0xffffffff), other = (a & 0xffffffff) * (b >> 32);
+        const std::uint64_t middle = (low >> 32) + (one & 0xffffffff) + (other & 0xffffffff);
+        return (a * b) ^ (high + (one >> 32) + (other >> 32) + (middle >> 32));
+#endif
+    }
+
+    // For names that were chosen against the other: its key is drawn anew in each process. To use it for all would cost
+    // a tenth of the parser's time.
+    static std::uint32_t keyed_hash(std::string_view text, std::uint32_t space) {
+        static const std::array<std::uint64_t, 3> key = [] {
+            std::random_device chance;
+            std::array<std::uint64_t, 3> drawn;
+            for (std::uint64_t& word : drawn) word = std::uint64_t{chance()} << 32 | chance();
+            return drawn;
+        }();
+        std::uint64_t hash = mixed((std::uint64_t{space} << 32 | text.size()) ^ key[0], key[1]);
+        for (std::size_t at = 0; at < text.size(); at += 8)
+            hash = mixed(hash ^ key[1], load(text.data() + at, text.size() - at) ^ key[2]);
+        return static_cast<std::uint32_t>(mixed(hash ^ key[2], key[0]));
+    }
+
+    Slot slot_for(std::string_view text, std::uint32_t space) const {
         constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
         Slot slot{{0, 0}, static_cast<std::uint32_t>(text.size()), space, 0};
         std::uint64_t hash = (text.size() + kOdd) ^ (std::uint64_t{space} << 32);
@@ -91,6 +130,7 @@ private:
             left -= taken;
         }
         slot.hash = static_cast<std::uint32_t>((hash * kOdd) >> 32);
+        if (keyed_) [[unlikely]] slot.hash = keyed_hash(text, space);
         return slot;
     }
 
@@ -103,8 +143,9 @@ private:
         return other.size() <= kBeginning || one.substr(kBeginning) == other.substr(kBeginning);
     }
 
-    void grow() {
-        std::vector<Slot> slots(slots_.empty() ? 256 : 2 * slots_.size());
+    // In so many slots, in the order in which they came.
+    void place_all(std::size_t count) {
+        std::vector<Slot> slots(count);
         mask_ = slots.size() - 1;
         for (std::uint32_t i = 0; i < names_.size(); ++i) {
             Slot slot = slot_for(names_[i].text, names_[i].space);
@@ -119,6 +160,7 @@ private:
     std::vector<Name> names_;
     std::vector<Slot> slots_;
     std::size_t mask_ = 0;
+    bool keyed_ = false;
 };
 
 }  // namespace scwlearn

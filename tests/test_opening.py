@@ -133,6 +133,42 @@ def test_other_data_behind_compressed_ones_are_refused(kind):
         content(io.BytesIO(PACKERS[kind](b"one\n") + b"this is something else altogether, and long enough to be seen"))
 
 
+def xz_with_dictionary(code):
+    """Data that want a dictionary of (2 | code % 2) << (code // 2 + 11) bytes, or all of 4 GiB for 40."""
+    data = bytearray(lzma.compress(TEXT))
+    size = 4 * (data[12] + 1)
+    assert data[14:16] == b"\x21\x01", "the filter LZMA2 and one byte, which is its dictionary"
+    data[16] = code
+    data[12 + size - 4 : 12 + size] = zlib.crc32(data[12 : 12 + size - 4]).to_bytes(4, "little")
+    return bytes(data)
+
+
+def zstd_with_window(log):
+    """A frame that wants a window of 2^log bytes, and one raw block in it, the last."""
+    text = b"one\n"
+    return b"\x28\xb5\x2f\xfd" + bytes([0, log - 10 << 3]) + (len(text) << 3 | 1).to_bytes(3, "little") + text
+
+
+def test_a_header_may_not_ask_for_more_memory_than_others_take(tmp_path):
+    assert content(io.BytesIO(lzma.compress(TEXT, preset=9))) == TEXT
+    # 128 MiB, the most.
+    assert content(io.BytesIO(xz_with_dictionary(30))) == TEXT
+    assert content(io.BytesIO(zstd_with_window(27))) == b"one\n"
+    path = tmp_path / "bomb"
+    # 192 MiB, 1.5 GiB, 4 GiB; 256 MiB, 2 GiB.
+    hostile = [("xz", xz_with_dictionary(code)) for code in (31, 37, 40)]
+    hostile += [("zstd", zstd_with_window(log)) for log in (28, 31)]
+    for kind, data in hostile:
+        for before in (b"", PACKERS[kind](b"one\n")):
+            path.write_bytes(before + data)
+            with pytest.raises(ValueError, match="need too much memory") as caught:
+                content(path)
+            assert str(caught.value) == (
+                f"{path}: the {kind} data need too much memory to be unpacked: at most 128 MiB are allowed "
+                "(xz -9 takes 64, zstd --long 128); unpack them first, or pack them anew"
+            )
+
+
 def test_zstd_asks_for_its_package_where_it_is_missing(monkeypatch):
     for name in ("zstandard", "compression.zstd"):
         monkeypatch.setitem(sys.modules, name, None)

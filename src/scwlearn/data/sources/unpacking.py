@@ -21,6 +21,11 @@ _MAGIC = {
 # that is not can make 128 KiB of four bytes, so it gets little.
 _READ = 2**17
 _READ_UNBOUNDED = 2**12
+# How far back xz and zstd may refer: a decoder keeps as much in memory, and a header of a few bytes may ask for 4 GiB.
+# `xz -9` takes 64 MiB; 128 are what `zstd --ultra -22` and `--long` take, and the most that `zstd -d` accepts unasked.
+_FAR_BACK = 2**27
+# What the decoder of xz takes besides, in plenty.
+_BESIDES = 2**21
 
 
 def packed_as(head: bytes) -> str | None:
@@ -64,6 +69,8 @@ class Unpacked(io.RawIOBase):
             try:
                 text = self._decoder.decompress(data, len(memory))
             except self._faults as error:
+                if "memory" in str(error).lower():
+                    raise ValueError(self._too_far_back()) from None
                 raise ValueError(
                     f"{self._name}: the {self._kind} data are broken after {self._so_far()}: {error}"
                 ) from None
@@ -84,6 +91,11 @@ class Unpacked(io.RawIOBase):
         self._decoder = self._new_decoder()
         return data
 
+    def _too_far_back(self) -> str:
+        allowed = f"at most {_FAR_BACK // 2**20} MiB are allowed (xz -9 takes 64, zstd --long 128)"
+        how = "unpack them first, or pack them anew"
+        return f"{self._name}: the {self._kind} data need too much memory to be unpacked: {allowed}; {how}"
+
     def _so_far(self) -> str:
         return f"{self._given} bytes of what they hold"
 
@@ -98,10 +110,11 @@ def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Except
         return bz2.BZ2Decompressor, (OSError,), _READ
     if kind == "xz":
         lzma = importlib.import_module("lzma")
-        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError,), _READ
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _FAR_BACK + _BESIDES), (lzma.LZMAError,), _READ
     try:
         zstd = importlib.import_module("compression.zstd")  # from Python 3.14 on
-        return zstd.ZstdDecompressor, (zstd.ZstdError,), _READ
+        options = {zstd.DecompressionParameter.window_log_max: _FAR_BACK.bit_length() - 1}
+        return lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError,), _READ
     except ImportError:
         pass
     try:
@@ -137,7 +150,7 @@ class _Zstandard:
     """A frame by the package zstandard, as bz2's decoder does it."""
 
     def __init__(self, zstandard: Any) -> None:
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._frame = zstandard.ZstdDecompressor(max_window_size=_FAR_BACK).decompressobj()
         self._text = memoryview(b"")
 
     @property

@@ -1,8 +1,10 @@
 """scwlearn convert: data to data, models to weights and back, and what is refused."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -61,6 +63,27 @@ def test_what_comes_from_a_pipe_goes_to_a_pipe(tmp_path):
     command = [sys.executable, "-m", "scwlearn.cli", "convert", "-", "-q", "-o", "-", "--to", "csv"]
     done = subprocess.run(command, input=b"1 1:2\n-1 3:0.5\n", capture_output=True, check=True)
     assert done.stdout == b"1,2,3,label\n2,,,1\n,,0.5,-1\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl"])
+def test_ctrl_c_is_quiet_and_leaves_nothing_behind(tmp_path, ending):
+    output = tmp_path / f"data.{ending}"
+    output.write_bytes(b"before")
+    command = [sys.executable, "-m", "scwlearn.cli", "convert", "-", "-f", "csv", "--label", "y", "-o", str(output)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    # As much as is handed on at once, and more; the pipe stays open.
+    process.stdin.write(b"a,b,y\n" + b"1,2,x\n3,4,z\n" * 500_000)
+    process.stdin.flush()
+    until = time.monotonic() + 60
+    while not any(path.stat().st_size for path in tmp_path.glob("*.part")):
+        assert time.monotonic() < until, "nothing was written"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.decode().split()) == (130, ["scwlearn:", "interrupted"])
+    assert [path.name for path in tmp_path.iterdir()] == [output.name]
+    assert output.read_bytes() == b"before"
 
 
 def test_broken_lines_are_skipped_if_asked_for(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """What a format cannot hold is refused, with what it is and what can hold it."""
 
+import gc
 import io
 
 import pytest
@@ -156,3 +157,23 @@ def test_labels_that_change_their_kind_are_refused():
     given = [made([X], [1]), made([X], ["a"])]
     with pytest.raises(ValueError, match="source, line 1: all labels are of the type int64"):
         write_examples(given, io.BytesIO(), "parquet")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_an_open_file_is_left_as_it_is_when_examples_break_off(format):
+    class Broken(Exception):
+        pass
+
+    file, sizes = io.BytesIO(), []
+
+    def batches():
+        yield made([X] * 1000, [1] * 1000)
+        sizes.append(len(file.getvalue()))
+        raise Broken
+
+    with pytest.raises(Broken):
+        write_examples(batches(), file, format, columns={"x": "numeric"})
+    # Those who wrote to it are gone with the error, and did not complete or close it on their way.
+    gc.collect()
+    assert not file.closed
+    assert 0 < sizes[0] == len(file.getvalue())

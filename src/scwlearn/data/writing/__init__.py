@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -89,8 +89,8 @@ def write_examples(
     elif format in _TABLES:
         given["columns"] = _columns_of(batches, zero_based)
     count = 0
-    with opened(target) as file:
-        writer = _writer(file, format, given, names is not None)
+    with opened(target) as file, _lent(file) as lent:
+        writer = _writer(lent, format, given, names is not None)
         for examples in batches:
             if len(examples):
                 writer.write(examples)
@@ -173,6 +173,48 @@ def opened(target: Target) -> Iterator[Any]:
         if os.path.exists(beside):
             os.unlink(beside)
         raise
+
+
+@contextmanager
+def _lent(file: BinaryIO) -> Iterator[Any]:
+    """A file for a writer, to be written to in the block alone."""
+    lent = _Lent(file)
+    try:
+        yield lent
+    finally:
+        lent.give_back()
+
+
+class _Lent:
+    """A file that stays open, and whole: who writes to it can neither close it nor write once it was given back.
+
+    Writers of others complete and close their files also when they are thrown away after an error, or Ctrl-C.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write: Callable[[Any], int] = file.write
+        self.flush: Callable[[], None] = file.flush
+
+    def give_back(self) -> None:
+        """What is written from here on is lost."""
+        self.write, self.flush = len, lambda: None
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def readable(self) -> bool:
+        """No."""
+        return False
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """No: it is written from beginning to end."""
+        return False
 
 
 @contextmanager

@@ -118,26 +118,8 @@ class ArrowWriter:
         from pyarrow import ipc, parquet
 
         self._schema = pa.schema(types)
-        # Closing must not close the file, which is not ours.
-        file = pa.PythonFile(_Unclosed(self._file), mode="w")
+        file = pa.PythonFile(self._file, mode="w")
         return (parquet.ParquetWriter if self._format == "parquet" else ipc.new_file)(file, self._schema)
-
-
-class _Unclosed:
-    """A file that does not close."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.write, self.flush = file.write, file.flush
-        self._written = 0
-
-    def close(self) -> None:
-        """Nothing."""
-
-    def seekable(self) -> bool:
-        """No: it is written from beginning to end."""
-        return False
 
 
 def check_same(examples: Examples, has: list[bool], first: list[bool]) -> None:

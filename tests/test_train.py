@@ -221,3 +221,30 @@ def test_help_shows_the_parameters_of_the_algorithm(capsys):
     assert "--eta FLOAT" in printed(capsys, "--help").out
     assert "None: there is nothing to tune." in printed(capsys, "-a", "pa", "--help").out
     assert "there is no algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err
+
+
+def sorted_lines(count=1500, **how):
+    return sorted(libsvm_text(count, **how).splitlines(keepends=True), key=lambda line: line.split()[0])
+
+
+@pytest.mark.parametrize("classes", [(-1, 1), (1, 2, 3)])
+@pytest.mark.parametrize("options", [(), ("--epochs", "2"), ("--holdout", "0.2"), ("--shuffle-buffer", "2")])
+def test_examples_that_are_sorted_by_label_are_remarked_on(capsys, tmp_path, classes, options):
+    path = tmp_path / "sorted.libsvm"
+    path.write_text("".join(sorted_lines(classes=classes)))
+    mixes = "a larger --shuffle-buffer" if "--shuffle-buffer" in options else "--shuffle-buffer N"
+    remark = f"the examples seem to be sorted by label, so that the last count most: {mixes} mixes them"
+    assert printed(capsys, str(path), *options).err.splitlines().count(remark) == 1
+    assert printed(capsys, str(path), *options, "-q").err == ""
+    assert "sorted" not in printed(capsys, str(path), *options, "--shuffle-buffer", "1500").err
+
+
+def test_examples_that_are_mixed_or_of_a_rare_class_are_not_called_sorted(capsys, tmp_path):
+    lines = sorted_lines()
+    first, last = lines[:600], lines[-600:]
+    in_turn = [line for pair in zip(first, last, strict=True) for line in pair]
+    rare = [*first, last[0], *first, last[1], *first]
+    for number, text in enumerate((libsvm_text(1500), "".join(in_turn), "".join(rare), "".join(first))):
+        path = tmp_path / f"{number}.libsvm"
+        path.write_text(text)
+        assert "sorted" not in printed(capsys, str(path)).err

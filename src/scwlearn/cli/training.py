@@ -125,6 +125,10 @@ class TrainingRun:
         self._say(", ".join(parts))
         if len(record.classes) == 1:
             self._say(f"all of them have the label {record.classes[0]}: there is nothing to tell apart yet")
+        assert self._training.course is not None
+        if self._training.course.watcher.is_sorted:
+            buffer = "a larger --shuffle-buffer" if self._given["shuffle_buffer"] else "--shuffle-buffer N"
+            self._say(f"the examples seem to be sorted by label, so that the last count most: {buffer} mixes them")
         if record.holdout is not None:
             loss = record.holdout.get("log_loss")
             shown = "" if loss is None else f", log-loss {loss:.4f}"

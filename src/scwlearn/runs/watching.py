@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
+from scwlearn.runs.mixing import Mixing
 from scwlearn.runs.record import Bin
 from scwlearn.teaching import Look
 
@@ -29,6 +30,7 @@ class Watcher:
         self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
         # For each bin: how many, the sum of their probabilities, how many were right.
         self._bins = np.zeros((_BINS, 3))
+        self._mixing = Mixing()
 
     def __call__(self, look: Look) -> None:
         """Count these examples."""
@@ -36,6 +38,7 @@ class Watcher:
         two = look.known.is_binary
         predicted = (look.scores >= 0).astype(np.intp) if two else look.known.numbers(look.scores)
         self._count(look.numbers, predicted, len(look.known.classes))
+        self._mixing.see(look.numbers)
         if self._probabilities:
             again = self._met_before(look.numbers)
             self.judge(Look(look.known, look.numbers[again], look.scores[again], look.variances[again]))
@@ -63,6 +66,11 @@ class Watcher:
         bins = np.minimum((likely * _BINS).astype(np.intp), _BINS - 1)
         for column, values in enumerate((np.ones(len(own)), likely, best == place[look.numbers])):
             self._bins[:, column] += np.bincount(bins, values, minlength=_BINS)
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the examples seem to have come one class after the other."""
+        return self._mixing.is_sorted
 
     @property
     def log_loss(self) -> float | None:

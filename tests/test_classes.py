@@ -328,6 +328,24 @@ def test_classes_are_numbered_as_they_come():
     assert len(classes) == 2
 
 
+@pytest.mark.parametrize("count", [2, 20])
+@pytest.mark.parametrize("kind", ["U3", "i8", "i4", "f8", "?", "O"])
+def test_labels_are_found_whatever_they_are_made_of(kind, count):
+    labels = np.unique(np.arange(count).astype(kind))[::-1]
+    classes = Classes().add(labels)
+    some = np.random.default_rng(0).integers(len(labels), size=100)
+    found = classes.find(labels[some])
+    assert found.numbers.tolist() == some.tolist()
+    assert found.numbers.dtype == np.int32
+    assert not len(found.new)
+
+
+def test_a_number_is_not_taken_for_another_that_rounds_to_it():
+    classes = Classes().add(np.array([2**53, 0]))
+    assert classes.find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
+    assert Classes().add(np.array([2.0**53, 0.0])).find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
+
+
 # Features by name
 
 

@@ -303,3 +303,14 @@ def test_an_order_that_does_not_name_the_rows_is_refused(order):
     with pytest.raises(ValueError, match="order must"):
         learner.learn(np.eye(3), [1, -1, 1], order=np.array(order))
     assert learner.gaussian is None
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_wider_model_learns_on_where_it_lies(covariance):
+    x, y = examples()
+    learner = Learner("pa", covariance=covariance)
+    learner.learn(x[:, :5], y)
+    learner.widen(FEATURES)
+    memory = learner.gaussian.memory
+    learner.learn(x, y)
+    assert learner.gaussian.memory is memory

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -66,6 +67,14 @@ def test_probabilities_add_the_log_loss(capsys, data):
 
 def test_quiet_says_nothing(capsys, data, model):
     assert printed(capsys, data, "-q", "-m", model) == ("", "")
+
+
+def test_learning_from_text_imports_no_more_than_it_needs(data, model):
+    code = f"import sys; from scwlearn.cli.app import run; run(['train', {data!r}, '-q', '-m', {model!r}])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich", "numpy.ma", "numpy.random"} & set(done.stdout.split())
 
 
 def test_json_is_a_summary_for_programs(capsys, data):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -44,7 +43,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     mode = _mode_of(target, path)
     directory = os.path.dirname(target)
     # Its length is fixed, because a name that just fits would not with an ending.
-    temporary = os.path.join(directory, f".{secrets.token_hex(8)}.scwlearn.tmp")
+    temporary = os.path.join(directory, f".{os.urandom(8).hex()}.scwlearn.tmp")
     try:
         with _removed_on_failure(temporary):
             # With the mode that the system gives to new files.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
-import platform
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -66,6 +64,8 @@ class LazyGroup(click.Group):
         """The command that the arguments begin with, or an error that names what is near."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(name, COMMANDS)
             meant = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}."
             ctx.fail(f"There is no command {name!r}; {meant}")
@@ -87,6 +87,7 @@ class LazyGroup(click.Group):
 def _print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
+    import platform
     from importlib.metadata import PackageNotFoundError, version
 
     from scwlearn import __version__

@@ -42,7 +42,8 @@ class TrainingRun:
         probabilities = given["probabilities"] or given["report"] is not None
         plan = Plan(given["epochs"], given["holdout"], probabilities, given["save_every"])
         self._table = StepTable(log_loss=probabilities)
-        hooks = Hooks(self._at_doubling, self._at_epoch, self._at_save)
+        in_steps = given["as_json"] or not self._quiet
+        hooks = Hooks(self._at_doubling if in_steps else None, self._at_epoch, self._at_save)
         if resumed is None:
             rule = rule_of(given["algorithm"])
             choices = choices_of(rule, checked_own(rule, own_parameters(given)), given)

@@ -77,6 +77,13 @@ def zeros(*shape: int) -> Array:
     return room[first : first + entries].reshape(shape)
 
 
+def with_gap(array: Array, at: int, count: int) -> Array:
+    """The same rows in new memory like that of `zeros`, with so many rows of zeros before row `at`."""
+    wider = zeros(len(array) + count, *array.shape[1:])
+    wider[:at], wider[at + count :] = array[:at], array[at:]
+    return wider
+
+
 def is_aligned(array: Array) -> bool:
     """Whether an array begins with a cache line."""
     return array.ctypes.data % _LINE == 0

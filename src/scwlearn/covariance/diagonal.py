@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.covariance.base import Array, Matrix, squares, zeros
+from scwlearn.covariance.base import Array, Matrix, squares, with_gap, zeros
 
 
 class Diagonal:
@@ -43,7 +43,9 @@ class Diagonal:
         return memory[:, 1]
 
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
-        return np.insert(memory, at, self.start(count, variance), axis=0)
+        wider = with_gap(memory, at, count)
+        wider[at : at + count, 1] = variance
+        return wider
 
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
         return memory[order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.covariance.base import Array, Matrix, squares, zeros
+from scwlearn.covariance.base import Array, Matrix, squares, with_gap, zeros
 
 
 class Identity:
@@ -38,7 +38,7 @@ class Identity:
         return memory[:0]
 
     def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
-        return np.insert(memory, at, np.zeros(count))
+        return with_gap(memory, at, count)
 
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
         return memory[order]

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn.checks import is_masked
+
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 
 
@@ -41,7 +43,7 @@ def as_labels(y: Any) -> NDArray[Any]:
     if isinstance(y, str | bytes | Mapping):
         raise TypeError(f"y must be a list of labels, one for each example, got {type(y).__name__}")
     given = y if hasattr(y, "dtype") else list(y)
-    if np.ma.is_masked(given):
+    if is_masked(given):
         raise ValueError("y is a masked array with masked values; every example needs a label")
     if isinstance(given, list) and {type(label) for label in given} == {bool, int}:
         # As one by one, where True is 1.
@@ -62,6 +64,10 @@ def as_labels(y: Any) -> NDArray[Any]:
         if bad:
             raise ValueError(f"y[{bad[0]}] is not finite; a label must be")
     return labels
+
+
+# Labels are compared with so many classes faster than they are sorted.
+_FEW = 8
 
 
 class Classes:
@@ -97,6 +103,12 @@ class Classes:
     def find(self, labels: NDArray[Any]) -> Numbered:
         """The number of each label; those never seen get the next ones, in the order in which they come."""
         self.check_kind(labels)
+        if labels.dtype == self.labels.dtype and labels.dtype != object and len(self) <= _FEW:
+            numbers = np.full(len(labels), -1, dtype=np.int32)
+            for number, label in enumerate(self.labels):
+                numbers[labels == label] = number
+            if (numbers >= 0).all():
+                return Numbered(numbers, labels[:0])
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
         known = [self.numbers.get(value, -1) for value in values.tolist()]
         new = [i for i in np.argsort(first) if known[i] < 0]
@@ -164,7 +176,7 @@ def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
     labels = np.asarray(y)
     if labels.shape != (count,):
         raise ValueError(f"y must be a vector of {count} labels, one a row of X, got the shape {labels.shape}")
-    if np.ma.is_masked(y):
+    if is_masked(y):
         raise ValueError("y is a masked array with masked values; a learner needs every label")
     wrong = np.flatnonzero((labels != 1) & (labels != -1))
     if len(wrong):
@@ -177,7 +189,7 @@ def check_class_numbers(y: ArrayLike, count: int) -> NDArray[np.int32]:
     labels = np.asarray(y)
     if labels.shape != (count,):
         raise ValueError(f"y must be a vector of {count} labels, one a row of X, got the shape {labels.shape}")
-    if np.ma.is_masked(y):
+    if is_masked(y):
         raise ValueError("y is a masked array with masked values; a learner needs every label")
     if count and labels.dtype.kind not in "iuf":
         raise TypeError(f"the labels of a learner for several classes are whole numbers from 0, got {labels.dtype}")

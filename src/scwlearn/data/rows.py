@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
+from scwlearn.checks import is_masked
 from scwlearn.data.compressed import Compressed, is_sparse
 
 _KEPT = (np.float32, np.float64)
@@ -257,7 +258,7 @@ def as_rows(x: Any, *, check: bool = True) -> Rows:
 
 
 def _as_dense(x: Any) -> NDArray[Any]:
-    if np.ma.is_masked(x):
+    if is_masked(x):
         raise ValueError("X is a masked array with masked values; fill them in first")
     dense = np.asarray(x)
     if dense.ndim != 2:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from scwlearn.checks import is_masked
 
 Array = NDArray[np.float64]
 
@@ -14,7 +15,7 @@ def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights
     """One weight for each of so many rows, or None where all weigh the same."""
     if weights is None:
         return None
-    if np.ma.is_masked(weights):
+    if is_masked(weights):
         raise ValueError(f"{name} is a masked array with masked values; every example needs a weight")
     given = np.asarray(weights)
     if given.dtype.kind not in "biufO":

@@ -49,7 +49,7 @@ class Told:
 class Hooks:
     """Who is told what: where the run doubled, where an epoch began, that the model should be saved."""
 
-    at_doubling: Callable[[Point], None] = lambda point: None
+    at_doubling: Callable[[Point], None] | None = None
     at_epoch: Callable[[int], None] = lambda number: None
     at_save: Callable[[Training], None] = lambda training: None
 

@@ -34,8 +34,7 @@ public:
             if (same_beginning(other, wanted) && same_rest(names_[other.number].text, text)) return other.number;
         }
         if (((at - wanted.hash) & mask_) > kFar && !keyed_) [[unlikely]] {
-            keyed_ = true;
-            place_all(slots_.size());
+            use_key();
             return number(text, space);
         }
         wanted.number = static_cast<std::uint32_t>(names_.size());
@@ -141,6 +140,16 @@ private:
 
     static bool same_rest(std::string_view one, std::string_view other) noexcept {
         return other.size() <= kBeginning || one.substr(kBeginning) == other.substr(kBeginning);
+    }
+
+    void use_key() {
+        keyed_ = true;
+        try {
+            place_all(slots_.size());
+        } catch (...) {
+            keyed_ = false;  // as the slots are
+            throw;
+        }
     }
 
     // In so many slots, in the order in which they came.

@@ -47,6 +47,27 @@ def test_the_frame_imports_nothing_large(arguments):
     assert not LARGE & set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.parametrize("own", [None, "20"])
+def test_threads_of_openblas_are_told_to_sleep_before_there_are_any(own):
+    code = f"""
+import os, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+
+if {own!r}:
+    os.environ["OPENBLAS_THREAD_TIMEOUT"] = {own!r}
+sys.meta_path.insert(0, Finder())
+from scwlearn.cli import main
+sys.argv = ["scwlearn", "datasets", "list"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == (own or "4")
+
+
 def test_the_list_of_sets_does_not_import_scikit_learn():
     code = "import sys; from scwlearn.cli.app import run; run(['datasets']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,9 @@ import io
 import os
 import sys
 import types
+import warnings
 
+import numpy as np
 import pytest
 
 from scwlearn.data.examples import Examples, NamedRows, Schema
@@ -31,12 +33,28 @@ GIB = 2**30
         ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be a whole number from 1 to {GIB}, got {2 * GIB}"),
         ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be a whole number from 1 to {GIB}, got -1"),
         ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be a whole number from 1 to {GIB}, got 1.5"),
+        ({"faults": None}, TypeError, "faults must be a Faults, which counts what is left out, got None"),
         ({"batch_rows": 0}, ValueError, "batch_rows must be a whole number of at least 1, got 0"),
     ],
 )
 def test_what_is_asked_of_readers_is_checked(asked, error, message):
     with pytest.raises(error, match=exactly(message)):
         HowToRead(**asked)
+
+
+def test_short_numbers_of_numpy_do_not_overflow():
+    rows = b"1,2\n" * 100
+    text = b"y,a\n" + rows + b'1,"' + b"0" * 300 + b'"\n' + rows
+    how = HowToRead(chunk_bytes=np.uint8(128))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, batches = read_examples([io.BytesIO(text)], format="csv", label="y", how=how)
+        assert sum(map(len, batches)) == 201
+
+
+def test_how_to_read_is_said_by_a_HowToRead():
+    with pytest.raises(TypeError, match="how must be a HowToRead, got None"):
+        read_examples([io.BytesIO(b"1 1:1\n")], how=None)
 
 
 def test_nothing_is_counted_where_errors_are_raised():

@@ -283,8 +283,8 @@ def test_a_few_examples_or_one_class_are_not_sorted():
     few, one = Mixing(), Mixing()
     few.see(np.repeat([0, 1], 20))
     one.see(np.ones(500))
-    assert not few.is_sorted
-    assert not one.is_sorted
+    assert not few.in_long_runs
+    assert not one.in_long_runs
 
 
 def test_help_shows_the_grid_of_the_algorithms(capsys):

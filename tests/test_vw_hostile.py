@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -49,8 +50,18 @@ def colliding_names(count):
     return np.concatenate(found)[:count].view("S16").ravel().astype(str).tolist()
 
 
+def test_the_names_are_made_for_the_hash_that_the_parser_has():
+    parser = (Path(__file__).parent.parent / "native" / "name_table.hpp").read_text()
+    for step in (
+        f"kOdd = {ODD:#x};",
+        "hash = (text.size() + kOdd) ^ (std::uint64_t{space} << 32);",
+        "hash = std::rotl((hash ^ word) * kOdd, 29);",
+    ):
+        assert step in parser
+
+
 @native
-def test_names_that_want_one_slot_are_told_apart_and_take_no_longer():
+def test_names_that_want_one_slot_are_told_apart_in_linear_time():
     names = colliding_names(600_000)
     assert len(set(names)) == 600_000
     text = ("1 | " + " ".join(names) + "\n").encode()

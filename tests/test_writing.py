@@ -189,3 +189,18 @@ def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path):
     write_examples([made([{"x": 1.0}], [1])], path, "vw")
     assert path.read_bytes() == b"1 | x\n"
     assert os.listdir(tmp_path) == ["data.vw"]
+
+
+@pytest.mark.parametrize("format", ["libsvm", "vw", "jsonl"])
+def test_who_can_only_be_written_to_is_a_target(format):
+    class Target:
+        def __init__(self):
+            self.text = b""
+
+        def write(self, data):
+            self.text += data
+            return len(data)
+
+    target = Target()
+    assert write_examples([made([{"7": 1.0}], [1])], target, format) == 1
+    assert target.text == written([made([{"7": 1.0}], [1])], format)

@@ -14,7 +14,7 @@ from scwlearn.cli.provenance import made_now
 from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data, checked_own, own_parameters
 from scwlearn.cli.table import StepTable
-from scwlearn.cli.wording import counted
+from scwlearn.cli.wording import IN_LONG_RUNS, counted
 from scwlearn.runs.choices import Choices
 from scwlearn.runs.models import Model
 from scwlearn.runs.record import Point, Record
@@ -127,9 +127,9 @@ class TrainingRun:
         if len(record.classes) == 1:
             self._say(f"all of them have the label {record.classes[0]}: there is nothing to tell apart yet")
         assert self._training.course is not None
-        if self._training.course.watcher.is_sorted:
+        if self._training.course.watcher.in_long_runs:
             buffer = "a larger --shuffle-buffer" if self._given["shuffle_buffer"] else "--shuffle-buffer N"
-            self._say(f"the examples seem to be sorted by label, so that the last count most: {buffer} mixes them")
+            self._say(f"{IN_LONG_RUNS}: the last of them may count most; {buffer} mixes them")
         if record.holdout is not None:
             loss = record.holdout.get("log_loss")
             shown = "" if loss is None else f", log-loss {loss:.4f}"

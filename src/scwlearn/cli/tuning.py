@@ -17,7 +17,7 @@ from scwlearn.cli.provenance import made_now
 from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data, words
 from scwlearn.cli.several import number, rules_of, train_command
-from scwlearn.cli.wording import counted
+from scwlearn.cli.wording import IN_LONG_RUNS, counted
 from scwlearn.runs.course import training_labels
 from scwlearn.runs.grids import Outcome, axes_of, best_first, cells_of
 from scwlearn.runs.mixing import Mixing
@@ -68,8 +68,8 @@ class TuningRun:
         best = best_first(outcomes, self._metric)
         self._say(f"{counted(best[0].counts.seen, 'example')} in {seconds:.2f} s")
         self._reading.tell_faults(self._say)
-        if mixing.is_sorted:
-            self._say("the labels come in long runs, as in a sorted file: errors in that order say little about others")
+        if mixing.in_long_runs:
+            self._say(f"{IN_LONG_RUNS}: errors in that order say little about others")
             self._say("--shuffle-buffer N mixes them")
         for hint in _at_the_border(best):
             self._say(hint)

@@ -16,6 +16,9 @@ _SETTING = re.compile(
     r"^(covariance|initial_variance|variance_floor|multi_class|shared_covariance|scale|max_features)\b"
 )
 
+#: What is said of examples that are not mixed.
+IN_LONG_RUNS = "the labels come in long runs, as in a sorted file"
+
 _SHARED = "--shared-covariance needs --multi-class joint"
 
 

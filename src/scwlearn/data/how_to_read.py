@@ -33,9 +33,10 @@ class HowToRead:
     chunk_bytes : int or None
         How much text makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM or VW text, 1 MiB of other text.
     max_line_bytes : int
-        A longer line is an error (unless it fits into chunk_bytes). At most 1 GiB.
+        A longer line is an error, unless it was read along with others. At most 1 GiB.
     max_record_bytes : int
-        The same for records of CSV and TSV, which may have several lines.
+        The same for records of CSV and TSV, which may have several lines. One that is longer is an error also where
+        faults are left out.
     batch_rows : int
         How many rows of a Parquet or Arrow file make a batch, at most.
     eager : bool
@@ -56,7 +57,7 @@ class HowToRead:
 
     labels: str = "required"
     on_error: str = "raise"
-    faults: Faults = field(default_factory=Faults)
+    faults: Faults = field(default_factory=Faults, hash=False)
     read_ahead: bool = True
     chunk_bytes: int | None = None
     max_line_bytes: int = 64 * 2**20
@@ -67,13 +68,17 @@ class HowToRead:
     def __post_init__(self) -> None:
         one_of("labels", self.labels, ("required", "optional"))
         one_of("on_error", self.on_error, ("raise", "skip"))
-        flag("read_ahead", self.read_ahead)
-        if self.chunk_bytes is not None:
-            whole_number("chunk_bytes", self.chunk_bytes, most=_MOST_BYTES)
-        whole_number("max_line_bytes", self.max_line_bytes, most=_MOST_BYTES)
-        whole_number("max_record_bytes", self.max_record_bytes, most=_MOST_BYTES)
-        whole_number("batch_rows", self.batch_rows)
-        flag("eager", self.eager)
+        if not isinstance(self.faults, Faults):
+            raise TypeError(f"faults must be a Faults, which counts what is left out, got {self.faults!r}")
+        for name in ("read_ahead", "eager"):
+            self._keep(name, flag(name, getattr(self, name)))
+        for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
+            self._keep(name, whole_number(name, getattr(self, name), most=_MOST_BYTES))
+        self._keep("batch_rows", whole_number("batch_rows", self.batch_rows))
+
+    def _keep(self, name: str, value: int) -> None:
+        # Python's own: short numbers of NumPy would overflow where they are doubled.
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """What is not as usual: it is what readers show as their default, too."""

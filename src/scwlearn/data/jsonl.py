@@ -68,11 +68,11 @@ def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRe
     text = _Text(name, how.max_line_bytes)
     wanted = 'a line is an object, as in {"label": 1, "feature": 0.5}'
     # More threads would only wait for each other: Python makes the objects.
-    described = RecordSource(name, how, most_threads=1, wanted=wanted)
+    origin = RecordSource(name, how, most_threads=1, wanted=wanted)
     stopped = stop_of(source)
     objects = _Objects()
     way = Way(Records(name, None, how).chunks(source, stopped), text.objects, objects.resolved, objects.made)
-    return ReadExamples(way, schema, described, stopped)
+    return ReadExamples(way, schema, origin, stopped)
 
 
 class _Text:
@@ -171,29 +171,29 @@ class _Objects:
     def __init__(self) -> None:
         self._kind: str | None = None
 
-    def resolved(self, objects: Objects, schema: Schema, source: RecordSource) -> Schema:
+    def resolved(self, objects: Objects, schema: Schema, origin: RecordSource) -> Schema:
         """With the label that the first objects have; what the other keys are is what each value shows."""
-        check_roles(schema, source.name)
+        check_roles(schema, origin.name)
         if schema.label is not None:
             return schema
         names = dict.fromkeys(key for record in objects.records for key in record if key not in schema.ignore)
-        return replace(schema, label=default_label([*names], source, "key"))
+        return replace(schema, label=default_label([*names], origin, "key"))
 
-    def made(self, objects: Objects, schema: Schema, source: RecordSource) -> Made:
+    def made(self, objects: Objects, schema: Schema, origin: RecordSource) -> Made:
         """The examples that objects are, without those that cannot be read."""
         batch = _Batch()
         faults = [*objects.faults]
         for line, record in zip(objects.lines.tolist(), objects.records, strict=True):
             try:
-                self._add(batch, record, schema, source)
+                self._add(batch, record, schema, origin)
                 batch.lines.append(line)
             except BadValueError as error:
                 batch.forget()
-                faults.append(Fault(source.name, line, error.key, str(error)))
+                faults.append(Fault(origin.name, line, error.key, str(error)))
         faults.sort(key=lambda fault: fault.line)
-        return Made(batch.examples(schema, source.name, self._kind or "numeric"), faults)
+        return Made(batch.examples(schema, origin.name, self._kind or "numeric"), faults)
 
-    def _add(self, batch: _Batch, record: dict[str, Any], schema: Schema, source: RecordSource) -> None:
+    def _add(self, batch: _Batch, record: dict[str, Any], schema: Schema, origin: RecordSource) -> None:
         columns = schema.columns
         own: dict[str, Any] = dict.fromkeys(filter(None, (schema.label, schema.weight)))
         for key, value in flat(record, frozenset(schema.ignore)):
@@ -204,13 +204,13 @@ class _Objects:
         if schema.weight is not None:
             batch.weight = weight(schema.weight, own[schema.weight])
         if schema.label is not None:
-            batch.label = self._label(own[schema.label], schema, source)
+            batch.label = self._label(own[schema.label], schema, origin)
         batch.keep()
 
-    def _label(self, value: Any, schema: Schema, source: RecordSource) -> Any:
+    def _label(self, value: Any, schema: Schema, origin: RecordSource) -> Any:
         key = str(schema.label)
         if value is None:
-            if source.how.labels == "required":
+            if origin.how.labels == "required":
                 raise BadValueError(key, "an object has a label; found nothing")
             return None
         if self._kind is None:

@@ -83,8 +83,8 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
     ['size', 'color=red', 'color=blue'] [1 2] [2 3]
     """
 
-    def __init__(self, way: Way[T, L], schema: Schema, source: RecordSource, stopped: Event) -> None:
-        self._way, self._given, self._source, self._stopped = way, schema, source, stopped
+    def __init__(self, way: Way[T, L], schema: Schema, origin: RecordSource, stopped: Event) -> None:
+        self._way, self._given, self._origin, self._stopped = way, schema, origin, stopped
         self._begun: tuple[Schema, Generator[Made, None, None]] | None = None
         self._any = False
         self._dropped = 0
@@ -99,7 +99,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
             first = next(filter(self._has_rows, map(self._way.look, self._way.items)), None)
             if first is None:
                 raise ValueError(self._nothing())
-            schema = self._way.resolve(first, self._given, self._source)
+            schema = self._way.resolve(first, self._given, self._origin)
             self._begun = schema, self._all_made(first, schema)
         return self._begun
 
@@ -110,18 +110,18 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
 
     def _drop(self, faults: list[Fault]) -> None:
         self._dropped += len(faults)
-        self._source.how.drop(faults)
+        self._origin.how.drop(faults)
 
     def _nothing(self) -> str:
         bad = f" ({self._dropped} of its records could not be read)" if self._dropped else ""
-        return f"{self._source.name} holds no examples{bad}; {self._source.wanted}"
+        return f"{self._origin.name} holds no examples{bad}; {self._origin.wanted}"
 
     def _all_made(self, first: L, schema: Schema) -> Generator[Made, None, None]:
         def work(item: T) -> Made:
-            return self._way.make(self._way.look(item), schema, self._source)
+            return self._way.make(self._way.look(item), schema, self._origin)
 
-        threads = self._source.how.threads(self._source.most_threads)
-        yield self._way.make(first, schema, self._source)
+        threads = self._origin.how.threads(self._origin.most_threads)
+        yield self._way.make(first, schema, self._origin)
         with closing(work_ahead(self._way.items, work, threads, self._stopped)) as made:
             yield from made
 

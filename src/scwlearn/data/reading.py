@@ -77,6 +77,8 @@ def read_examples(
         "zero_based": zero_based,
     }
     chosen = {name: value for name, value in said.items() if value}
+    if not isinstance(how, HowToRead):
+        raise TypeError(f"how must be a HowToRead, got {how!r}")
     if format is not None:
         one_of("format", format, tuple(FORMATS))
     batches = _read(expand(sources), schema, how, format, chosen)

@@ -23,7 +23,7 @@ class Mixing:
     >>> from scwlearn.runs.mixing import Mixing
     >>> mixing = Mixing()
     >>> mixing.see(np.repeat([0, 1], 100))
-    >>> mixing.is_sorted
+    >>> mixing.in_long_runs
     True
     """
 
@@ -41,7 +41,7 @@ class Mixing:
         self._last = labels[-1:] if len(labels) else self._last
 
     @property
-    def is_sorted(self) -> bool:
+    def in_long_runs(self) -> bool:
         """Whether the label changes far less often than it would in a random order."""
         seen = self._counts.total()
         expected = seen - sum(count * count for count in self._counts.values()) / max(1, seen)

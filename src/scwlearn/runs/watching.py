@@ -68,9 +68,9 @@ class Watcher:
             self._bins[:, column] += np.bincount(bins, values, minlength=_BINS)
 
     @property
-    def is_sorted(self) -> bool:
-        """Whether the examples seem to have come one class after the other."""
-        return self._mixing.is_sorted
+    def in_long_runs(self) -> bool:
+        """Whether labels come in long runs, as in a sorted file."""
+        return self._mixing.in_long_runs
 
     @property
     def log_loss(self) -> float | None:

@@ -26,6 +26,8 @@ _READ_UNBOUNDED = 2**12
 _FAR_BACK = 2**27
 # What the decoder of xz takes besides, in plenty.
 _BESIDES = 2**21
+# How lzma and zstd say that more would be needed.
+_LIMITS = ("Memory usage limit", "too much memory")
 
 
 def packed_as(head: bytes) -> str | None:
@@ -69,7 +71,7 @@ class Unpacked(io.RawIOBase):
             try:
                 text = self._decoder.decompress(data, len(memory))
             except self._faults as error:
-                if "memory" in str(error).lower():
+                if any(limit in str(error) for limit in _LIMITS):
                     raise ValueError(self._too_far_back()) from None
                 raise ValueError(
                     f"{self._name}: the {self._kind} data are broken after {self._so_far()}: {error}"

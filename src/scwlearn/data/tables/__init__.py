@@ -154,8 +154,8 @@ def _typed(pieces: Callable[..., Any], source: Source, schema: Schema, how: HowT
     check_source(source)
     stopped = stop_of(source)
     way = Way(pieces(source, schema, how.batch_rows, stopped), lambda piece: piece, resolved, examples_of)
-    described = RecordSource(name_of(source), how, unit="record", wanted="it has no rows")
-    return ReadExamples(way, schema, described, stopped)
+    origin = RecordSource(name_of(source), how, unit="record", wanted="it has no rows")
+    return ReadExamples(way, schema, origin, stopped)
 
 
 def needs_arrow(what: str) -> None:

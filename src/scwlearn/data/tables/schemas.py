@@ -48,28 +48,28 @@ def is_resolved(schema: Schema) -> bool:
     return schema.label is not None and schema.label in schema.columns
 
 
-def resolved(piece: Piece, given: Schema, source: RecordSource) -> Schema:
+def resolved(piece: Piece, given: Schema, origin: RecordSource) -> Schema:
     """The schema with what the first records show: the label, and what each column is, that of the label too."""
     if is_resolved(given):
-        check_columns(piece, given, source)
+        check_columns(piece, given, origin)
         return given
     for name, kind in given.columns.items():
         one_of(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
-    label = given.label if given.label is not None else default_label(piece.names, source)
+    label = given.label if given.label is not None else default_label(piece.names, origin)
     schema = replace(given, label=label)
-    check_columns(piece, schema, source)
-    check_roles(schema, source.name)
+    check_columns(piece, schema, origin)
+    check_roles(schema, origin.name)
     unknown = [name for name in given.ignore if name not in piece.names]
     if unknown:
-        raise ValueError(f"{source.name} has no column {unknown[0]!r} to ignore; it has {listed(piece.names)}")
+        raise ValueError(f"{origin.name} has no column {unknown[0]!r} to ignore; it has {listed(piece.names)}")
     kinds = {
-        name: given.columns.get(name) or _kind(name, piece.columns[name], source)
+        name: given.columns.get(name) or _kind(name, piece.columns[name], origin)
         for name in piece.names
         if name not in given.ignore and name != given.weight
     }
     if label is not None and kinds.get(label) == "text":
         if label in given.columns or kind_of_type(piece.columns[label].type) == "text":
-            raise ValueError(f"{source.name}: the label {label!r} is numeric or categorical, not text")
+            raise ValueError(f"{origin.name}: the label {label!r} is numeric or categorical, not text")
         kinds[label] = "categorical"
     return replace(schema, columns=kinds)
 
@@ -89,37 +89,37 @@ def wanted_columns(names: list[str], schema: Schema) -> list[str]:
     return [name for name in names if name in known and name not in schema.ignore]
 
 
-def check_columns(piece: Piece, schema: Schema, source: RecordSource) -> None:
+def check_columns(piece: Piece, schema: Schema, origin: RecordSource) -> None:
     """A ValueError for a column that the schema has and the table has not, or not as what it should be."""
     names = {*piece.names}
-    may_miss = {schema.label, schema.weight} if source.how.labels == "optional" else set()
+    may_miss = {schema.label, schema.weight} if origin.how.labels == "optional" else set()
     wanted = [*schema.columns, *filter(None, (schema.label, schema.weight))]
     for name in dict.fromkeys(wanted):
         if name not in names and name not in may_miss:
             what = "label column" if name == schema.label else "weight column" if name == schema.weight else "column"
-            raise ValueError(f"{source.name} has no {what} {name!r}; it has {listed(piece.names)}")
+            raise ValueError(f"{origin.name} has no {what} {name!r}; it has {listed(piece.names)}")
     for name, kind in schema.columns.items():
         if name in piece.columns:
-            _check_kind(name, kind, piece.columns[name].type, source)
+            _check_kind(name, kind, piece.columns[name].type, origin)
 
 
-def _check_kind(name: str, kind: str, given: Any, source: RecordSource) -> None:
+def _check_kind(name: str, kind: str, given: Any, origin: RecordSource) -> None:
     """A ValueError for a type that does not go with a kind of column: strings go with all."""
-    held = _kind_of_type(name, given, source)
+    held = _kind_of_type(name, given, origin)
     if (kind == "text" and held == "numeric") or (kind != "text" and held == "text"):
-        raise ValueError(f"{source.name}: the column {name!r} is to be {kind}, but is of the type {given}")
+        raise ValueError(f"{origin.name}: the column {name!r} is to be {kind}, but is of the type {given}")
 
 
-def default_label(names: list[str], source: RecordSource, what: str = "column") -> str | None:
+def default_label(names: list[str], origin: RecordSource, what: str = "column") -> str | None:
     """The column (or key) that must be the label; None where there need not be any."""
     found = [name for name in LABEL_NAMES if name in names]
     if len(found) == 1:
         return found[0]
-    if not found and source.how.labels == "optional":
+    if not found and origin.how.labels == "optional":
         return None
     several = f"{' and '.join(map(repr, found))} could both be" if found else f"none is called {_or(LABEL_NAMES)}"
     raise ValueError(
-        f"{source.name}: which {what} is the label? {several}; --label (label=) says it; "
+        f"{origin.name}: which {what} is the label? {several}; --label (label=) says it; "
         f"the {what}s are {listed(names)}"
     )
 
@@ -133,46 +133,46 @@ def _or(names: tuple[str, ...]) -> str:
     return f"{', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
 
 
-def _kind(name: str, column: Any, source: RecordSource) -> str:
-    kind = _kind_of_type(name, column.type, source)
-    return kind_of_cells(column, numbers=source.untyped) if kind == "string" else kind
+def _kind(name: str, column: Any, origin: RecordSource) -> str:
+    kind = _kind_of_type(name, column.type, origin)
+    return kind_of_cells(column, numbers=origin.untyped) if kind == "string" else kind
 
 
-def _kind_of_type(name: str, given: Any, source: RecordSource) -> str:
+def _kind_of_type(name: str, given: Any, origin: RecordSource) -> str:
     kind = kind_of_type(given)
     if kind is None:
         raise ValueError(
-            f"{source.name}: the column {name!r} is of the type {given}, which is nothing to learn from; "
+            f"{origin.name}: the column {name!r} is of the type {given}, which is nothing to learn from; "
             f"numbers, bools, strings and lists of strings are; --ignore (ignore=) leaves it out"
         )
     return kind
 
 
-def examples_of(piece: Piece, schema: Schema, source: RecordSource) -> Made:
+def examples_of(piece: Piece, schema: Schema, origin: RecordSource) -> Made:
     """The examples that records are, without those that cannot be read."""
     bad: list[Bad] = []
-    examples = _converted(piece, schema, source, bad)
+    examples = _converted(piece, schema, origin, bad)
     first: dict[int, Fault] = {}
     for column, rows, message in bad:
         for row in rows.tolist():
             if row not in first:
-                first[row] = Fault(source.name, int(piece.lines[row]), column, message(row), source.unit)
+                first[row] = Fault(origin.name, int(piece.lines[row]), column, message(row), origin.unit)
     if first:
         keep = np.delete(np.arange(len(piece.lines)), [*first])
         columns = {name: column.take(keep) for name, column in piece.columns.items()}
-        examples = _converted(Piece(piece.names, columns, piece.lines[keep], []), schema, source, bad)
+        examples = _converted(Piece(piece.names, columns, piece.lines[keep], []), schema, origin, bad)
     faults = sorted([*piece.faults, *first.values()], key=lambda fault: fault.line)
     return Made(examples, faults)
 
 
-def _converted(piece: Piece, schema: Schema, source: RecordSource, bad: list[Bad]) -> Examples:
+def _converted(piece: Piece, schema: Schema, origin: RecordSource, bad: list[Bad]) -> Examples:
     count = len(piece.lines)
     labels: NDArray[Any] | None = None
     labelled: NDArray[np.bool_] | None = None
     if schema.label is not None and schema.label in piece.columns:
         column = piece.columns[schema.label]
         labels, missing = labels_of(schema.label, column, schema.columns[schema.label], bad)
-        if missing.any() and source.how.labels == "required":
+        if missing.any() and origin.how.labels == "required":
             bad.append(Bad(schema.label, np.flatnonzero(missing), lambda row: "a record has a label; found nothing"))
         labelled = ~missing if missing.any() else None
     has_weights = schema.weight is not None and schema.weight in piece.columns
@@ -185,4 +185,4 @@ def _converted(piece: Piece, schema: Schema, source: RecordSource, bad: list[Bad
     ]
     # What is bad is left out of the parts, which nobody gets to see.
     x = together(parts, count)
-    return Examples(x, labels, weights, piece.lines, source.name, labelled)
+    return Examples(x, labels, weights, piece.lines, origin.name, labelled)

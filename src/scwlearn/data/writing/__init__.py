@@ -89,7 +89,7 @@ def write_examples(
     elif format in _TABLES:
         given["columns"] = _columns_of(batches, zero_based)
     count = 0
-    with opened(target) as file, _lent(file) as lent:
+    with opened(target) as file, _Lent(file) as lent:
         writer = _writer(lent, format, given, names is not None)
         for examples in batches:
             if len(examples):
@@ -175,18 +175,8 @@ def opened(target: Target) -> Iterator[Any]:
         raise
 
 
-@contextmanager
-def _lent(file: BinaryIO) -> Iterator[Any]:
-    """A file for a writer, to be written to in the block alone."""
-    lent = _Lent(file)
-    try:
-        yield lent
-    finally:
-        lent.give_back()
-
-
 class _Lent:
-    """A file that stays open, and whole: who writes to it can neither close it nor write once it was given back.
+    """A file for a writer, which can neither close it nor write to it when the block is over.
 
     Writers of others complete and close their files also when they are thrown away after an error, or Ctrl-C.
     """
@@ -195,10 +185,13 @@ class _Lent:
 
     def __init__(self, file: BinaryIO) -> None:
         self.write: Callable[[Any], int] = file.write
-        self.flush: Callable[[], None] = file.flush
+        self.flush: Callable[[], None] = getattr(file, "flush", lambda: None)
 
-    def give_back(self) -> None:
-        """What is written from here on is lost."""
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What is written from here on is lost.
         self.write, self.flush = len, lambda: None
 
     def close(self) -> None:

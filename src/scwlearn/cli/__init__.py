@@ -17,7 +17,7 @@ def main() -> None:
         print('scwlearn: the command needs click and rich: pip install "scwlearn[cli]"', file=sys.stderr)
         sys.exit(1)
     gc.set_threshold(_OBJECTS)
-    # Once made, the threads of NumPy's OpenBLAS stay awake for some 50 ms, in the way of those that read and learn.
+    # Once made, the threads of NumPy's OpenBLAS stay awake for a while, in the way of those that read and learn.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from scwlearn.cli.app import run
 

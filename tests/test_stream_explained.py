@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scwlearn import StreamClassifier
-from scwlearn.explain import CONSTANT
+from scwlearn.explain import CONSTANT, largest_weights
 from stream_examples import EXAMPLES, TOLD, new, numbers_of, taught
 
 pytestmark = pytest.mark.native
@@ -54,6 +54,15 @@ def test_the_largest_weights_come_first():
     for wrong in (-1, 2.5, "3"):
         with pytest.raises((ValueError, TypeError), match="n must be"):
             model.top_features(wrong)
+
+
+@pytest.mark.parametrize("count", [1, 20, 20_000, 60_000])
+def test_of_many_weights_the_largest_come_first_and_of_equal_ones_the_first(count):
+    weights = np.random.default_rng(0).integers(-500, 500, size=(2, 50_000)).astype(float)
+    top = largest_weights(range(50_000), ["a", "b"], weights, None, count)
+    for own, shown in zip(weights, top.values(), strict=True):
+        in_order = sorted(range(50_000), key=lambda place: (-abs(own[place]), place))
+        assert [weight.name for weight in shown] == in_order[:count]
 
 
 def test_hashed_weights_are_called_by_a_name_that_was_met():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,10 @@ Array = NDArray[np.float64]
 
 #: What the constant is called among the features of an example.
 CONSTANT = "(constant)"
+
+# Few enough weights to stay in the cache while the largest are found: to sort all of a million takes longer than to
+# learn them.
+_LOOKED_AT_ONCE = 2**14
 
 
 class Weight(NamedTuple):
@@ -56,20 +61,20 @@ class Part(NamedTuple):
 
 
 def largest_weights(
-    names: Sequence[Any], labels: Sequence[Any], weights: Array, deviations: Array | None, count: int
+    names: Sequence[Any], labels: Sequence[Any], weights: Array, variances: Array | None, count: int
 ) -> dict[Any, list[Weight]]:
     """For each class its largest weights, by size; weights beyond the names (the constant) are left out."""
     count = whole_number("n", count, least=0)
     found: dict[Any, list[Weight]] = {}
     for number, label in enumerate(labels):
         own = weights[number, : len(names)]
-        largest = _largest(np.abs(own), count)
-        found[label] = [Weight(names[i], float(own[i]), _deviation(deviations, number, i)) for i in largest]
+        largest = _largest(own, count).tolist()
+        found[label] = [Weight(names[i], float(own[i]), _deviation(variances, number, i)) for i in largest]
     return found
 
 
 def parts_of_scores(
-    names: Sequence[Any], labels: Sequence[Any], weights: Array, deviations: Array | None, values: Array
+    names: Sequence[Any], labels: Sequence[Any], weights: Array, variances: Array | None, values: Array
 ) -> dict[Any, list[Part]]:
     """For each class what the features that an example has add to its score, the largest first, the constant last."""
     present = np.flatnonzero(values)
@@ -81,23 +86,27 @@ def parts_of_scores(
         if len(own) > len(names):
             parts.append((CONSTANT, 1.0, len(names)))
         found[label] = [
-            Part(name, value, float(own[i]), _deviation(deviations, number, i), value * float(own[i]))
+            Part(name, value, float(own[i]), _deviation(variances, number, i), value * float(own[i]))
             for name, value, i in parts
         ]
     return found
 
 
-def _largest(sizes: Array, count: int) -> NDArray[np.intp]:
-    """The places of the largest of these, in their order; of equal ones the first comes first."""
-    places = np.arange(len(sizes))
-    if 0 < count < len(sizes):
-        # To sort all of a million takes longer than to learn them.
-        places = np.flatnonzero(sizes >= np.partition(sizes, -count)[-count])
-    return places[np.argsort(-sizes[places], kind="stable")][:count]
+def _largest(weights: Array, count: int) -> NDArray[np.intp]:
+    """The places of the largest weights by size, in their order; of equal ones the first comes first."""
+    best, least = np.empty(0, dtype=np.intp), -1.0
+    at_once = max(_LOOKED_AT_ONCE, count)
+    for start in range(0, len(weights) if count else 0, at_once):
+        sizes = np.abs(weights[start : start + at_once])
+        places = np.append(best, start + np.flatnonzero(sizes > least))
+        best = places[np.argsort(-np.abs(weights[places]), kind="stable")][:count]
+        if len(best) == count:
+            least = abs(weights[best[-1]])
+    return best
 
 
-def _deviation(deviations: Array | None, number: int, feature: int) -> float:
-    return float("nan") if deviations is None else float(deviations[number, feature])
+def _deviation(variances: Array | None, number: int, feature: int) -> float:
+    return math.nan if variances is None else math.sqrt(variances[number, feature])
 
 
 class Shown(NamedTuple):
@@ -108,7 +117,7 @@ class Shown(NamedTuple):
     names: dict[int, Any]
     #: Of one class or of several, the constant last.
     weights: Array
-    deviations: Array | None
+    variances: Array | None
     #: What each feature is divided by.
     scales: Array
 
@@ -122,7 +131,7 @@ class Shown(NamedTuple):
 
 
 def shown_of(known: Known, *, second_order: bool) -> Shown:
-    """What there is to show of a learner from dicts; only one of second order knows deviations."""
+    """What there is to show of a learner from dicts; only one of second order knows variances."""
     learner = known.learner
     if learner.model is None:
         raise ValueError("this classifier has not learned from any example yet")
@@ -132,6 +141,6 @@ def shown_of(known: Known, *, second_order: bool) -> Shown:
         vocabulary,
         {feature: name for feature, (name, _) in sorted(vocabulary.features.items()) if feature < width},
         model.weights(),
-        np.sqrt(model.variances()) if second_order else None,
+        model.variances() if second_order else None,
         np.ones(width) if scale is None else scale.scales[:width],
     )

@@ -59,7 +59,7 @@ class LinearClassifier(OnlineClassifier):
         {0: 'petal length (cm)', 1: 'petal width (cm)', 2: 'petal length (cm)'}
         """
         learner = self._begun("top_features")
-        return largest_weights(self._named(), learner.class_labels(), learner.weights(), self._deviations(), n)
+        return largest_weights(self._named(), learner.class_labels(), learner.weights(), self._variances(), n)
 
     def explain(self, x: Any) -> dict[Any, list[Part]]:
         """What each feature of one example adds to the score of each class (of two, the second), the largest first.
@@ -85,13 +85,13 @@ class LinearClassifier(OnlineClassifier):
             )
         learner = self._learner
         seen = values / learner.feature_scales(self.n_features_in_)
-        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._deviations(), seen)
+        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._variances(), seen)
 
     def _named(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
         return list(range(self.n_features_in_)) if names is None else names.tolist()
 
-    def _deviations(self) -> Array | None:
+    def _variances(self) -> Array | None:
         return None
 
     def _recipe(self, rows: Rows) -> Recipe:
@@ -144,9 +144,8 @@ class SecondOrderClassifier(LinearClassifier):
         """What the parameter `covariance` became."""
         return self._begun("covariance_kind_").covariance_kind
 
-    def _deviations(self) -> Array | None:
-        deviations: Array = np.sqrt(self._learner.variances())
-        return deviations
+    def _variances(self) -> Array | None:
+        return self._learner.variances()
 
 
 def make_estimator(rule: Rule) -> type[OnlineClassifier]:

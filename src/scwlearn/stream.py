@@ -284,8 +284,8 @@ class StreamClassifier:
         shown = shown_of(now, second_order=self.rule.order == 2)
         at = [*shown.names]
         weights = now.by_label(shown.weights)[:, at] * shown.signs(shown.names)
-        deviations = None if shown.deviations is None else now.variances_by_label(shown.deviations)[:, at]
-        return largest_weights([*shown.names.values()], now.class_labels(), weights, deviations, n)
+        variances = None if shown.variances is None else now.variances_by_label(shown.variances)[:, at]
+        return largest_weights([*shown.names.values()], now.class_labels(), weights, variances, n)
 
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """What each known feature of an example adds to the score of each class (of two, the second), largest first.
@@ -313,8 +313,8 @@ class StreamClassifier:
         weights = now.by_label(shown.weights)[:, at]
         weights[:, : len(known)] *= signs
         seen = np.array([*present.values()]) * signs / shown.scales[[*present]]
-        deviations = None if shown.deviations is None else now.variances_by_label(shown.deviations)[:, at]
-        return parts_of_scores([*known.values()], now.class_labels(), weights, deviations, seen)
+        variances = None if shown.variances is None else now.variances_by_label(shown.variances)[:, at]
+        return parts_of_scores([*known.values()], now.class_labels(), weights, variances, seen)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save this classifier to a file, from which `scwlearn.load` makes it again."""

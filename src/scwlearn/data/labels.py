@@ -104,11 +104,12 @@ class Classes:
         """The number of each label; those never seen get the next ones, in the order in which they come."""
         self.check_kind(labels)
         if labels.dtype == self.labels.dtype and labels.dtype != object and len(self) <= _FEW:
-            numbers = np.full(len(labels), -1, dtype=np.int32)
-            for number, label in enumerate(self.labels):
-                numbers[labels == label] = number
-            if (numbers >= 0).all():
-                return Numbered(numbers, labels[:0])
+            # Numbers from 1: what stays 0 is none of these.
+            found = np.zeros(len(labels), dtype=np.int32)
+            for number, label in enumerate(self.labels, 1):
+                found += np.int32(number) * (labels == label)
+            if found.all():
+                return Numbered(found - np.int32(1), labels[:0])
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
         known = [self.numbers.get(value, -1) for value in values.tolist()]
         new = [i for i in np.argsort(first) if known[i] < 0]

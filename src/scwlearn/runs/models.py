@@ -118,20 +118,20 @@ class Model:
         # An estimator that was not made by the command is not known to have met a file: LIBSVM's usual numbers.
         first = 0 if self.schema is not None and self.schema.zero_based else 1
         names = self.column_names or range(first, first + self.n_features)
-        return largest_weights(names, self.learner.class_labels(), self.learner.weights(), self._deviations(), count)
+        return largest_weights(names, self.learner.class_labels(), self.learner.weights(), self._variances(), count)
 
     def constants(self) -> dict[Any, Weight]:
         """The constant of each class, of two of the second; none where none is learned."""
         if self.learner.learner.model is None or not self.learner.learner.intercept:
             return {}
-        deviations = self._deviations()
+        variances = self._variances()
         weights = self.learner.weights()[:, -1].tolist()
-        spread = [math.nan] * len(weights) if deviations is None else deviations[:, -1].tolist()
+        spread = [math.nan] * len(weights) if variances is None else np.sqrt(variances[:, -1]).tolist()
         labels = self.learner.class_labels()
         return {label: Weight(CONSTANT, w, d) for label, w, d in zip(labels, weights, spread, strict=True)}
 
-    def _deviations(self) -> Any:
-        return None if self.rule.order == 1 else np.sqrt(self.learner.variances())
+    def _variances(self) -> Any:
+        return None if self.rule.order == 1 else self.learner.variances()
 
     def shown_weights(self, count: int) -> dict[str, list[TopWeight]]:
         """The same as a record keeps them."""

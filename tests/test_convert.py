@@ -76,7 +76,7 @@ def test_ctrl_c_is_quiet_and_leaves_nothing_behind(tmp_path, ending):
     process.stdin.write(b"a,b,y\n" + b"1,2,x\n3,4,z\n" * 500_000)
     process.stdin.flush()
     until = time.monotonic() + 60
-    while not any(path.stat().st_size for path in tmp_path.glob("*.part")):
+    while not any(path.stat().st_size for path in tmp_path.glob(".*.tmp")):
         assert time.monotonic() < until, "nothing was written"
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)

@@ -204,3 +204,45 @@ def test_who_can_only_be_written_to_is_a_target(format):
     target = Target()
     assert write_examples([made([{"7": 1.0}], [1])], target, format) == 1
     assert target.text == written([made([{"7": 1.0}], [1])], format)
+
+
+@pytest.mark.parametrize("format", ["libsvm", "csv", "parquet"])
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_a_file_that_takes_a_little_at_a_time_gets_all(format, at_once):
+    class Slow(io.RawIOBase):
+        def __init__(self):
+            self.taken = b""
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            self.taken += bytes(data[:at_once])
+            return len(data[:at_once])
+
+    slow, batches = Slow(), [made([{"7": 1.0}, {"8": 2.0}], [1, 2])]
+    assert write_examples(batches, slow, format) == 2
+    assert slow.taken == written(batches, format)
+
+
+@pytest.mark.parametrize("answer", [None, 0])
+def test_a_file_that_takes_nothing_is_an_error(answer):
+    class Full(io.RawIOBase):
+        def write(self, data):
+            return answer
+
+    with pytest.raises(BlockingIOError, match="open it in blocking mode"):
+        write_examples([made([{"7": 1.0}], [1])], Full(), "libsvm")
+
+
+def test_two_who_write_the_same_file_are_not_in_each_others_way(tmp_path):
+    path = tmp_path / "data.vw"
+
+    def first():
+        yield made([{"x": 1.0}], [1])
+        write_examples([made([{"y": 1.0}], [1])], path, "vw")
+        assert path.read_bytes() == b"1 | y\n"
+
+    write_examples(first(), path, "vw")
+    assert path.read_bytes() == b"1 | x\n"
+    assert os.listdir(tmp_path) == ["data.vw"]

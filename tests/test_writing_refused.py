@@ -1,14 +1,27 @@
 """What a format cannot hold is refused, with what it is and what can hold it."""
 
+import bz2
 import gc
 import io
+import lzma
+import os
+import zlib
+from threading import Thread
 
 import pytest
+import zstandard
 
 from scwlearn.data.writing import write_examples
 from table_text import exactly, made
 
 X = {"x": 1.0}
+
+DECODERS = [
+    (".gz", lambda: zlib.decompressobj(wbits=31)),
+    (".bz2", bz2.BZ2Decompressor),
+    (".xz", lzma.LZMADecompressor),
+    (".zst", lambda: zstandard.ZstdDecompressor().decompressobj()),
+]
 REFUSED = [
     ([], "vw", {}, "there are no examples to write"),
     (
@@ -177,3 +190,25 @@ def test_an_open_file_is_left_as_it_is_when_examples_break_off(format):
     gc.collect()
     assert not file.closed
     assert 0 < sizes[0] == len(file.getvalue())
+
+
+@pytest.mark.parametrize(("ending", "decoder"), DECODERS)
+def test_what_is_packed_into_a_pipe_does_not_look_whole_when_examples_break_off(tmp_path, ending, decoder):
+    class Broken(Exception):
+        pass
+
+    def batches():
+        yield made([X] * 10_000, [*range(10_000)])
+        raise Broken
+
+    path, got = tmp_path / f"data.jsonl{ending}", []
+    os.mkfifo(path)
+    reader = Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    with pytest.raises(Broken):
+        write_examples(batches(), path, "jsonl")
+    gc.collect()
+    reader.join()
+    unpacked = decoder()
+    unpacked.decompress(got[0])
+    assert not unpacked.eof

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from scwlearn.checks import flag, one_of
@@ -14,8 +12,7 @@ from scwlearn.data.rows import Rows
 from scwlearn.data.sources.detecting import FORMATS
 from scwlearn.data.writing.cells import named_cells
 from scwlearn.data.writing.lines import JsonlWriter, LibsvmWriter, VwWriter, Writer
-
-Target = str | os.PathLike[str] | BinaryIO
+from scwlearn.data.writing.targets import Target, opened
 
 _TABLES = ("csv", "tsv", "parquet", "arrow")
 
@@ -89,8 +86,8 @@ def write_examples(
     elif format in _TABLES:
         given["columns"] = _columns_of(batches, zero_based)
     count = 0
-    with opened(target) as file, _Lent(file) as lent:
-        writer = _writer(lent, format, given, names is not None)
+    with opened(target) as file:
+        writer = _writer(file, format, given, names is not None)
         for examples in batches:
             if len(examples):
                 writer.write(examples)
@@ -147,110 +144,3 @@ def write_names(names: Iterable[str], path: str | os.PathLike[str]) -> None:
         lines.append(name + "\n")
     with opened(path) as file:
         file.write("".join(lines).encode())
-
-
-@contextmanager
-def opened(target: Target) -> Iterator[Any]:
-    """A file to write to, compressed as its name says. What was there is replaced when all went well, not before."""
-    if not isinstance(target, str | os.PathLike):
-        yield target
-        return
-    path = os.path.realpath(os.fspath(target))
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        # A pipe or a terminal: there is nothing to replace. A directory says so itself.
-        with open(path, "wb") as file, _packed(file, path) as packed:
-            yield packed
-        return
-    beside = f"{path}.{os.getpid()}.part"
-    try:
-        with open(beside, "xb") as file:
-            with _packed(file, path) as packed:
-                yield packed
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise
-
-
-class _Lent:
-    """A file for a writer, which can neither close it nor write to it when the block is over.
-
-    Writers of others complete and close their files also when they are thrown away after an error, or Ctrl-C.
-    """
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.write: Callable[[Any], int] = file.write
-        self.flush: Callable[[], None] = getattr(file, "flush", lambda: None)
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # What is written from here on is lost.
-        self.write, self.flush = len, lambda: None
-
-    def close(self) -> None:
-        """Nothing."""
-
-    def readable(self) -> bool:
-        """No."""
-        return False
-
-    def writable(self) -> bool:
-        """Always."""
-        return True
-
-    def seekable(self) -> bool:
-        """No: it is written from beginning to end."""
-        return False
-
-
-@contextmanager
-def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
-    pack = _PACKERS.get(os.path.splitext(path)[1].lower())
-    if pack is None:
-        yield file
-        return
-    with pack(file, path) as packed:
-        yield packed
-
-
-def _gzip(file: BinaryIO, path: str) -> Any:
-    import gzip
-
-    # Without name and time: the same examples make the same file.
-    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-
-
-def _bz2(file: BinaryIO, path: str) -> Any:
-    import bz2
-
-    return bz2.BZ2File(file, "wb")
-
-
-def _xz(file: BinaryIO, path: str) -> Any:
-    import lzma
-
-    return lzma.LZMAFile(file, "wb")
-
-
-def _zstd(file: BinaryIO, path: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module("compression.zstd").ZstdFile(file, "wb")  # from Python 3.14 on
-    except ImportError:
-        pass
-    try:
-        return import_module("zstandard").ZstdCompressor().stream_writer(file, closefd=False)
-    except ImportError:
-        message = "is to be compressed with zstd, which needs the package zstandard: pip install 'scwlearn[zstd]'"
-        raise ValueError(f"{path} {message}") from None
-
-
-_PACKERS = {".gz": _gzip, ".bz2": _bz2, ".xz": _xz, ".zst": _zstd}

@@ -33,7 +33,9 @@ public:
             const Slot& other = slots_[at];
             if (same_beginning(other, wanted) && same_rest(names_[other.number].text, text)) return other.number;
         }
-        if (((at - wanted.hash) & mask_) > kFar && !keyed_) [[unlikely]] {
+        const std::size_t way = (at - wanted.hash) & mask_;
+        ways_ += way;
+        if ((way > kFar || ways_ > kFarOnAverage * (names_.size() + kFar)) && !keyed_) [[unlikely]] {
             use_key();
             return number(text, space);
         }
@@ -57,9 +59,11 @@ public:
 private:
     static constexpr std::uint32_t kFree = ~std::uint32_t{0};
     static constexpr std::size_t kBeginning = 16;
-    // So far behind the slot it wants no name comes to lie by chance: of a million it is about 190 at most. Somebody may
-    // have chosen names that want the same slot, and from there on a key decides that nobody knows.
+    // So far behind the slot it wants no name comes to lie by chance: of a million it is about 190 at most, and 5 on
+    // average where the table is fullest. Somebody may have chosen names that want the same slots, and from there on a key
+    // decides that nobody knows.
     static constexpr std::size_t kFar = 256;
+    static constexpr std::size_t kFarOnAverage = 16;
 
     // Most names are short, so that the slot alone tells whether it is theirs: one line of the cache for each.
     struct Slot {
@@ -169,6 +173,7 @@ private:
     std::vector<Name> names_;
     std::vector<Slot> slots_;
     std::size_t mask_ = 0;
+    std::size_t ways_ = 0;  // from the slots that names wanted to those that they got, added up
     bool keyed_ = false;
 };
 

@@ -20,12 +20,17 @@
 namespace scwlearn {
 
 // What can be wrong with a line; the names that Python knows them by stand in the same order.
-enum class VwFault { bar, label, glued, labels, mixed, length, weight, base, space, scale, feature, value, sum, name };
-inline constexpr const char* kVwFaultNames[] = {"bar",  "label", "glued", "labels",  "mixed", "length", "weight",
-                                                "base", "space", "scale", "feature", "value", "sum",    "name"};
+enum class VwFault {
+    bar, label, glued, labels, mixed, length, weight, base, space, prefix, scale, feature, value, sum, name
+};
+inline constexpr const char* kVwFaultNames[] = {"bar",   "label",  "glued", "labels",  "mixed", "length", "weight", "base",
+                                                "space", "prefix", "scale", "feature", "value", "sum",    "name"};
 
 // So many characters may be in a label: Python keeps labels side by side, each as long as the longest.
 inline constexpr std::int64_t kLongestLabel = 256;
+
+// And so many in the name of a namespace: it is spelled out with each of its features.
+inline constexpr std::int64_t kLongestPrefix = 256;
 
 // What the labels of a text are.
 enum class VwLabels { none, numbers, words };
@@ -253,6 +258,7 @@ private:
         // Their names and those of features are put together with it: so two of them never make one.
         if (name.find('^') != std::string_view::npos) return fault(VwFault::space, p);
         if (!is_text(name)) return fault(VwFault::name, p);
+        if (utf8_count(name) > kLongestPrefix) return fault(VwFault::prefix, p);
         space_ = parsed_.spaces.number(name, 0);
         unnamed_ = name.empty();
         ignored_ = std::find(form_.ignored.begin(), form_.ignored.end(), name) != form_.ignored.end();

@@ -56,6 +56,68 @@ def test_a_directory_that_is_not_there_is_told_before_the_work(tmp_path, capsys)
         assert said == f"scwlearn: error: {path} cannot be written: there is no directory {path.parent}\n"
 
 
+def test_what_is_read_is_not_written_over(tmp_path, capsys):
+    model, data = libsvm_model(tmp_path), str(tmp_path / "it.svm")
+    link = tmp_path / "link"
+    link.symlink_to(data)
+    for command, flag, path in [
+        (["train", data], "-m", data),
+        (["train", data], "-m", str(link)),
+        (["train", data], "--report", data),
+        (["tune", data, "--grid", "C=1"], "-m", data),
+        (["predict", model, data], "-o", data),
+        (["predict", model, data], "-o", model),
+        (["report", model], "-o", model),
+    ]:
+        said = failed(capsys, *command, flag, path, code=2)
+        assert said.endswith(f"{flag} {path} would be written over what is read; choose another name\n")
+    said = failed(capsys, "train", data, "-m", tmp_path / "a", "--report", tmp_path / "a", code=2)
+    assert said.endswith(f"-m and --report are both {tmp_path / 'a'}; choose another name for one of them\n")
+    assert run(["train", data, "--resume", model, "-m", model, "-q"]) == 0
+
+
+def test_standard_output_takes_data_and_no_models(tmp_path, capsys):
+    model, data = libsvm_model(tmp_path), str(tmp_path / "it.svm")
+    for command in (["train", data, "-m"], ["train", data, "--report"], ["report", model, "-o"]):
+        said = failed(capsys, *command, "-", code=2)
+        assert "it is written to a file, not to standard output; a file of that name is ./-" in said
+        if os.path.exists(os.devnull):
+            assert failed(capsys, *command, os.devnull) == (
+                f"scwlearn: error: {os.devnull} cannot be written: it is not a regular file, which is all that can be "
+                "replaced\n"
+            )
+    assert run(["datasets", "export", "breast-cancer", "-", "--format", "libsvm"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 569
+
+
+def test_a_file_with_nothing_in_it_is_no_reason_to_lose_the_others(tmp_path, capsys, data):
+    empty = written(tmp_path / "empty", "")
+    assert run(["train", empty, data, empty, "--json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["curve"][-1]["seen"] == 100
+    assert failed(capsys, "train", empty) == f"scwlearn: error: {empty} is empty\n"
+    assert failed(capsys, "train", empty, empty) == f"scwlearn: error: {empty}, {empty} are all empty\n"
+
+
+def test_a_model_that_does_not_fit_is_told_what_does(tmp_path, capsys):
+    path = written(tmp_path / "wide", "1 1:1\n-1 9000000000000:1\n")
+    said = failed(capsys, "train", path)
+    assert said.startswith("scwlearn: error: --covariance='diagonal' with 9000000000001 weights needs ")
+    assert said.endswith("GiB are available; --hash-bits N takes 2^N\n")
+    assert run(["train", path, "--hash-bits", "10", "-q"]) == 0
+
+
+def test_a_table_with_too_many_columns_is_refused_at_once(tmp_path, capsys):
+    path = written(tmp_path / "wide", "1 1:1\n-1 9223372036854775807:1\n")
+    said = failed(capsys, "convert", path, "-o", tmp_path / "wide.csv")
+    assert "the table would have 9223372036854775807 columns, at most 10000 are written" in said
+
+
+def test_what_is_no_record_is_said_to_be_none(tmp_path, capsys):
+    path = written(tmp_path / "run.json", "{}")
+    said = failed(capsys, "report", path, "-o", tmp_path / "page.html")
+    assert said == f"scwlearn: error: {path}: this is no record of a run: it has no 'curve'\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="who may do everything is refused nothing")
 def test_a_directory_that_may_not_be_written_to_is_told_before_the_work(tmp_path, capsys):
     commands = commands_that_write(tmp_path)

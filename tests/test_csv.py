@@ -151,7 +151,8 @@ def test_three_words_that_mostly_differ_make_a_text():
     assert kind("1", "x") == "categorical"
     assert kind("1", " -2.5e3 ", "+.5") == "numeric"
     assert kind("", "") == "numeric"
-    assert kind("1", "nan") == "categorical"
+    assert kind("1", " NaN ") == kind("NA", "1") == kind("", "1", "-inf", "n/a") == kind("1", "1e200") == "numeric"
+    assert kind("nan", "") == kind("1", "nan", "x") == "categorical"
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,17 @@ FAULTS = [
         {},
         f"data.csv, line 3, column 'y': a label has at most 256 characters; found '{'x' * 40}'...",
     ),
+    (
+        b"%s,y\na,2\n" % (b"x" * 257),
+        {},
+        f"data.csv: the name of a categorical or text column has at most 256 characters; found '{'x' * 40}'...",
+    ),
+    (
+        b"a,y\n1,2\nNA,2\n",
+        {},
+        "data.csv, line 3, column 'a': the column is numeric: a cell is empty or a finite number of at most 1e+150 in "
+        "size; found 'NA'; --categorical (columns=) takes any string",
+    ),
     (b"a,y\n1,2\n", {"columns": {"y": "text"}}, "data.csv: the label 'y' is numeric or categorical, not text"),
     (
         b"a,y\n1,2\n",

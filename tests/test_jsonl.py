@@ -162,6 +162,15 @@ FAULTS = [
         {},
         f"data.jsonl, line 1, column 'y': a label has at most 256 characters; found '{'x' * 39}...",
     ),
+    *(
+        (
+            b'{"y": 1, "%s": %s}' % (b"x" * 257, value),
+            {"columns": {"x" * 257: "text"}} if value == b'"a"' else {},
+            f"data.jsonl, line 1, column '{'x' * 40}': the key of several features has at most 256 characters, with "
+            f"those above it; found '{'x' * 39}...",
+        )
+        for value in (b'{"a": 1}', b'["a"]', b'"a"')
+    ),
     (
         b'{"y": 1, "w": -1}',
         {"weight": "w"},

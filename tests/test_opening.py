@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import tracemalloc
 import zlib
 
 import pytest
@@ -167,6 +168,26 @@ def test_a_header_may_not_ask_for_more_memory_than_others_take(tmp_path):
                 f"{path}: the {kind} data need too much memory to be unpacked: at most 128 MiB are allowed "
                 "(xz -9 takes 64, zstd --long 128); unpack them first, or pack them anew"
             )
+
+
+def test_what_little_data_become_is_not_held_as_a_whole():
+    # 512 MiB of newlines, in blocks of four bytes each.
+    blocks = [(2**17 << 3 | 1 << 1 | last).to_bytes(3, "little") + b"\n" for last in (0, 1)]
+    data = b"\x28\xb5\x2f\xfd" + bytes([0, 17 << 3]) + blocks[0] * 4095 + blocks[1]
+    memory, count = bytearray(2**16), 0
+    tracemalloc.start()
+    with open_source(io.BytesIO(data)) as stream:
+        while got := stream.readinto(memory):
+            count += got
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 2**29
+    assert most < 2**27
+
+
+def test_many_short_parts_are_one_text():
+    for kind, pack in PACKERS.items():
+        assert content(io.BytesIO(pack(b"a\n") * 500)) == b"a\n" * 500, kind
 
 
 def test_zstd_asks_for_its_package_where_it_is_missing(monkeypatch):

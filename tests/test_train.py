@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,21 @@ def test_learning_from_text_imports_no_more_than_it_needs(data, model):
     loaded = set(done.stdout.split())
     assert "numpy" in loaded
     assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich", "numpy.ma", "numpy.random"} & loaded
+
+
+def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
+    said, quiet = tmp_path / "said", tmp_path / "quiet"
+    printed(capsys, data, "-m", str(said))
+    printed(capsys, data, "-m", str(quiet), "-q")
+    curves = [[replace(point, seconds=0.0) for point in Model.read(path).record.curve] for path in (said, quiet)]
+    assert curves[0] == curves[1]
+    assert curves[0][-1].nonzero > 0
+
+
+def test_labels_that_are_measured_numbers_are_remarked_on(capsys, tmp_path):
+    path = tmp_path / "data.libsvm"
+    path.write_text("".join(f"{i / 7} 1:{i}\n" for i in range(100)))
+    assert "every label is a class of its own; numbers that are measured" in printed(capsys, str(path)).err
 
 
 def test_json_is_a_summary_for_programs(capsys, data):

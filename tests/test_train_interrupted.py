@@ -44,6 +44,61 @@ def test_ctrl_c_saves_what_was_promised(tmp_path):
     assert Model.read(model).learner.counts.seen >= 100
 
 
+def test_ctrl_c_again_and_again_counts_once(tmp_path):
+    model = tmp_path / "a.model"
+    process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
+    process.stdin.write((libsvm_text(1000) * 300).encode())
+    process.stdin.flush()
+    wait_for(model)
+    for _ in range(20):
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted after" in err
+    assert b"Traceback" not in err
+    assert Model.read(model).learner.counts.seen >= 100
+
+
+def test_ctrl_c_that_saves_nothing_says_so(tmp_path):
+    model, log = tmp_path / "a.model", tmp_path / "log"
+    with log.open("wb") as said:
+        process = start("-", "-f", "libsvm", "-m", str(model), stderr=said)
+        process.stdin.write((libsvm_text(1000) * 300).encode())
+        process.stdin.flush()
+        until = time.monotonic() + 60
+        while b"examples" not in log.read_bytes():
+            assert time.monotonic() < until, "nothing was learned"
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"nothing is saved; --save-every N saves on the way and at Ctrl-C\n" in log.read_bytes()
+    assert not model.exists()
+
+
+def test_output_that_a_disk_does_not_take_is_an_error(tmp_path):
+    data, output = tmp_path / "data.libsvm", tmp_path / "out"
+    data.write_text(libsvm_text(2000))
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    for unbuffered in ("", "1"):
+        with output.open("wb") as file:
+            process = start(
+                str(data),
+                "--json",
+                "-q",
+                stdin=None,
+                stdout=file,
+                preexec_fn=small_files,
+                env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            )
+            _, err = process.communicate(timeout=60)
+        assert (process.returncode, err.decode()) == (1, "scwlearn: error: File too large\n")
+
+
 def test_who_has_read_enough_hears_no_complaint(tmp_path):
     data = tmp_path / "data.libsvm"
     data.write_text(libsvm_text(300))

@@ -259,3 +259,11 @@ def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
 def test_a_source_that_is_no_file_is_refused():
     with pytest.raises(TypeError, match="text mode"):
         read_vw_examples(io.StringIO("1 | a"), Schema("vw"))
+
+
+def test_labels_that_are_words_come_in_parts_that_are_not_too_large(monkeypatch):
+    text = b"".join(b"%s | x:%d\n" % (b"spam" if i % 3 else b"ham", i) for i in range(7)) + b"| x:7\n"
+    whole = examples(text, labels="optional")
+    monkeypatch.setattr("scwlearn.data.vw._ROWS_WITH_WORDS", 3)
+    assert [len(batch) for batch in read(text, labels="optional")] == [3, 3, 2]
+    assert examples(text, labels="optional") == whole

@@ -135,6 +135,14 @@ def test_a_label_has_a_largest_size():
 
 
 @native
+def test_a_namespace_has_a_largest_size():
+    longest = "ß" * 256
+    assert [batch.x.names for batch in read(f"1 |{longest} a b\n".encode())] == [[f"{longest}^a", f"{longest}^b"]]
+    message = "the file, line 1, column 4: the name of a namespace has at most 256 characters; found "
+    assert fault_of(io.BytesIO(f"1 |{longest}x a\n".encode())).startswith(message)
+
+
+@native
 def test_a_label_at_fault_does_not_say_what_labels_are():
     faults = Faults()
     (batch,) = read(b"nan | a\n1:2 | a\nspam | a\n1 | a\n", on_error="skip", faults=faults)

@@ -242,5 +242,9 @@ def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[Non
         # While it learns there may be a copy, to go back to.
         2 * 8 * covariance.entries(size),
         what=f"covariance={covariance.name!r} with {size} weights",
-        instead='covariance="diagonal" needs only two numbers a feature',
+        instead=(
+            'covariance="diagonal" needs only two numbers a feature'
+            if covariance.name == "full"
+            else 'features with names can be hashed into fewer weights: overflow="hash"'
+        ),
     )

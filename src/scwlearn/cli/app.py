@@ -130,13 +130,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted", 130)
     except BrokenPipeError:
-        # Who read our output has read enough. Python would write the rest at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who read our output has read enough.
+        _forget_output()
         return 1
     except click.ClickException as error:
         return _failed(f"error: {error.format_message()}", error.exit_code)
     except OSError as error:
         named = error.filename is not None and error.strerror
+        _forget_output()
         return _failed(f"error: {error.filename}: {error.strerror}" if named else f"error: {error.strerror or error}")
     except MemoryError as error:
         return _failed(f"error: not enough memory {error}".rstrip())
@@ -151,6 +152,14 @@ def _open_closed() -> None:
         sys.stdin = open(os.devnull)  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _forget_output() -> None:
+    """What standard output does not take. Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(message: str, code: int = 1) -> int:

@@ -27,7 +27,7 @@ _output_options = with_options(
     option(
         "-o",
         "--output",
-        type=OutputFile(),
+        type=OutputFile(or_stdout=True),
         section=_OUTPUT,
         help="Where to write; - is standard output.",
     ),

@@ -94,7 +94,7 @@ def show_command(given: Path | None, name: str, directory: Path | None) -> None:
 
 @command.command("export")
 @click.argument("name", shell_complete=_complete)
-@click.argument("file", type=OutputFile())
+@click.argument("file", type=OutputFile(or_stdout=True))
 @_data_dir
 @click.option(
     "--format",
@@ -104,7 +104,7 @@ def show_command(given: Path | None, name: str, directory: Path | None) -> None:
 )
 @click.pass_obj
 def export_command(given: Path | None, name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
-    """Write a set to FILE.
+    """Write a set to FILE; - is standard output.
 
     It has two classes, and is prepared as declared.
     """

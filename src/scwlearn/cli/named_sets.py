@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +71,7 @@ def show_set(name: str, directory: Path | None) -> None:
 def export_set(name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
     """Write a set to a file, in the format that is given or that its name says."""
     from scwlearn.data.sources.detecting import format_of_name
+    from scwlearn.data.sources.opening import STDIN
     from scwlearn.data.writing import write_examples
 
     with _wrong_usage():
@@ -77,7 +79,11 @@ def export_set(name: str, file: Path, directory: Path | None, data_format: str |
     chosen = data_format or format_of_name(file.name)
     if chosen is None:
         raise click.UsageError(f"the name {file.name} says no format; --format does")
-    count = write_examples([_as_examples(load_set(named, directory))], file, chosen)
+    examples = [_as_examples(load_set(named, directory))]
+    if str(file) == STDIN:
+        write_examples(examples, sys.stdout.buffer, chosen)
+        return
+    count = write_examples(examples, file, chosen)
     output().print(f"{file}: {count} examples of {named.name}", soft_wrap=True)
 
 

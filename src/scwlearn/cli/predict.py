@@ -30,7 +30,7 @@ _output_options = with_options(
     option(
         "-o",
         "--output",
-        type=OutputFile(),
+        type=OutputFile(or_stdout=True),
         section=_OUTPUT,
         help="Where to write it, as a whole or not at all.  [default: -, standard output]",
     ),
@@ -49,8 +49,8 @@ def command(**given: Any) -> None:
     """Say what MODEL takes each line of DATA for: one line for each, in their order, as they come.
 
     Labels in DATA are not looked at. A line without an example (blank, a comment, or one that is skipped because it is
-    broken) is answered by an empty line, or null with --json; lines behind the last example of a file are not. Columns
-    have tabs between them.
+    broken) is answered by an empty line, or null with --json; lines behind the last example of a file are not, nor
+    blank lines of tables. Columns have tabs between them.
     """
     from scwlearn.cli.predicting import PredictionRun  # loads NumPy, which --help can do without
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from scwlearn.atomic import whole_file
+from scwlearn.cli.outputs import check_apart
 from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data
 from scwlearn.data.sources.faults import Fault, Faults
@@ -33,6 +34,7 @@ class PredictionRun:
         model = Model.read(given["model"])
         self._predictor = Predictor(model, Wanted(**{name: given[name] for name in names}))
         self._reading = CommandReading(data, model.data_schema, labels="optional", eager=True)
+        check_apart({"-o": self._output}, [given["model"], *self._reading.names])
         self._reading.faults = self._faults = _KeptFaults()
 
     def go(self) -> None:

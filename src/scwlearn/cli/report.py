@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from scwlearn.cli.outputs import OutputFile
+from scwlearn.cli.outputs import OutputFile, check_apart
 from scwlearn.cli.sections import SectionCommand, option, quiet_option
 
 
@@ -27,6 +27,7 @@ def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
 
     A RUN is a model that scwlearn train saved, or what its --json printed, kept in a file. The page needs no network.
     """
+    check_apart({"-o": output}, runs)
     from scwlearn.report import write_page
     from scwlearn.runs.records import read_records
 

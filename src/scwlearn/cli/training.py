@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.algorithm import choices_of, given_model_options, rule_of
+from scwlearn.cli.outputs import check_apart
 from scwlearn.cli.provenance import made_now
 from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data, checked_own, own_parameters
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from scwlearn.long_work import Report
 
 
+# More classes than these, and a new one with every tenth example, are hardly meant.
+_MANY_CLASSES = 50
+
+
 class TrainingRun:
     """One run of the command."""
 
@@ -37,13 +42,13 @@ class TrainingRun:
             raise click.UsageError("--save-every needs -m: where to save the model")
         resumed = None if given["resume"] is None else Model.read(given["resume"])
         self._reading = CommandReading(data, None if resumed is None else resumed.schema)
+        check_apart({"-m": self._path, "--report": given["report"]}, self._reading.names)
         if given["epochs"] > 1 and self._reading.once_only:
             raise click.UsageError("--epochs needs files: what comes from a pipe can be read only once")
         probabilities = given["probabilities"] or given["report"] is not None
         plan = Plan(given["epochs"], given["holdout"], probabilities, given["save_every"])
         self._table = StepTable(log_loss=probabilities)
-        in_steps = given["as_json"] or not self._quiet
-        hooks = Hooks(self._at_doubling if in_steps else None, self._at_epoch, self._at_save)
+        hooks = Hooks(None if self._quiet else self._say_step, self._at_epoch, self._at_save)
         if resumed is None:
             rule = rule_of(given["algorithm"])
             choices = choices_of(rule, checked_own(rule, own_parameters(given)), given)
@@ -67,6 +72,8 @@ class TrainingRun:
                 self._save()
                 seen = counted(self._training.begun.counts.seen, "example")
                 self._say(f"interrupted after {seen}; saved {self._path}")
+            elif self._path is not None:
+                self._say("nothing is saved; --save-every N saves on the way and at Ctrl-C")
             raise
         if self._training.course is None:
             raise ValueError(f"{', '.join(map(str, self._reading.names))}: no example to learn from")
@@ -85,9 +92,6 @@ class TrainingRun:
 
     def _epoch(self, number: int) -> Iterable[Examples]:
         return self._reading.examples(self._given["shuffle_buffer"], self._given["seed"] + number)
-
-    def _at_doubling(self, point: Point) -> None:
-        self._say_step(point)
 
     def _at_epoch(self, number: int) -> None:
         if number:
@@ -126,6 +130,8 @@ class TrainingRun:
         self._say(", ".join(parts))
         if len(record.classes) == 1:
             self._say(f"all of them have the label {record.classes[0]}: there is nothing to tell apart yet")
+        if len(record.classes) > max(_MANY_CLASSES, end.seen / 10):
+            self._say("every label is a class of its own; numbers that are measured are not what a classifier predicts")
         assert self._training.course is not None
         if self._training.course.watcher.in_long_runs:
             buffer = "a larger --shuffle-buffer" if self._given["shuffle_buffer"] else "--shuffle-buffer N"

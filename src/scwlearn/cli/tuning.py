@@ -12,6 +12,7 @@ import click
 
 from scwlearn.cli.algorithm import choices_of
 from scwlearn.cli.heat_map import heat_map
+from scwlearn.cli.outputs import check_apart
 from scwlearn.cli.plots import checked_plot
 from scwlearn.cli.provenance import made_now
 from scwlearn.cli.reading import CommandReading
@@ -44,6 +45,7 @@ class TuningRun:
         except (TypeError, ValueError) as error:
             raise click.BadParameter(str(error), param_hint="--grid") from None
         self._reading = CommandReading(data)
+        check_apart({"-m": self._path, "--plot": self._plot}, self._reading.names)
         self._choices = [choices_of(cell.rule, cell.parameters, given) for cell in self._cells]
         # Models that are kept take much longer than to read the data once more for the best.
         keep = self._path is not None and self._reading.once_only

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
-from scwlearn.data.tables.columns import LONGEST_LABEL, words_of
+from scwlearn.data.tables.columns import LONGEST_LABEL, LONGEST_PREFIX, words_of
 
 #: How deep objects may lie in each other.
 MOST_NESTED = 32
@@ -43,9 +43,16 @@ def flat(
         if name in ignore or value is None:
             continue
         if isinstance(value, dict):
+            _check_prefix(name)
             yield from flat(value, ignore, name + ".", depth + 1)
         else:
             yield name, value
+
+
+def _check_prefix(key: str) -> None:
+    if len(key) > LONGEST_PREFIX:
+        what = f"the key of several features has at most {LONGEST_PREFIX} characters, with those above it"
+        raise BadValueError(key[:_SHOWN], f"{what}; found {found(key)}")
 
 
 def number(key: str, value: Any, allowed: str = "a number") -> float:
@@ -58,6 +65,7 @@ def number(key: str, value: Any, allowed: str = "a number") -> float:
 def features(key: str, value: Any, kind: str | None) -> Iterator[tuple[str, float]]:
     """The features that a value is, where the key may have a kind: names and values."""
     if isinstance(value, list):
+        _check_prefix(key)
         for word in value:
             if not isinstance(word, str):
                 raise BadValueError(key, f"a list holds strings, each a feature of its own; found {found(word)}")
@@ -66,6 +74,7 @@ def features(key: str, value: Any, kind: str | None) -> Iterator[tuple[str, floa
         if kind == "numeric":
             raise BadValueError(key, f"the key is numeric: its value is a number; found {found(value)}")
         if kind == "text":
+            _check_prefix(key)
             for word in words_of(value):
                 yield f"{key}={word}", 1.0
         else:

@@ -98,6 +98,9 @@ def _read(
     for source in sources:
         with ExitStack() as opened:
             stream = opened.enter_context(open_source(source))
+            if len(sources) > 1 and not stream.peek(bool):
+                # One of several parts may have nothing in it.
+                continue
             found = format or _detected(stream, schema)
             if settled is not None and found != settled.format:
                 raise ValueError(
@@ -114,6 +117,8 @@ def _read(
                     width = max(width, batch.x.width)
                     batch = replace(batch, x=batch.x.widened(width)) if batch.x.width < width else batch
                 yield batch
+    if settled is None:
+        raise ValueError(f"{', '.join(map(name_of, sources))} are all empty")
 
 
 def _detected(stream: Stream, schema: Schema | None) -> str:

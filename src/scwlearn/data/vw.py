@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,10 @@ from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
 from scwlearn.data.sources.lines import FoundFault, Parsed, parsed_chunks
 from scwlearn.data.sources.opening import Source, check_source, name_of
-from scwlearn.data.tables.columns import LONGEST_LABEL
+from scwlearn.data.tables.columns import LONGEST_LABEL, LONGEST_PREFIX
+
+# So many examples are handed on at a time where labels are words.
+_ROWS_WITH_WORDS = 2**16
 
 
 def read_vw_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> Generator[Examples, None, None]:
@@ -87,6 +89,7 @@ class _Form:
             "weight": f"a weight is {weight}; a tag begins with ' or touches the bar",
             "base": "before the bar stand label, weight and tag; a base is not supported",
             "space": "a namespace is name or name:scale, right behind the bar, its name without ^",
+            "prefix": f"the name of a namespace has at most {LONGEST_PREFIX} characters",
             "scale": f"a scale is {number}, right behind the colon",
             "feature": "a feature is name or name:value",
             "value": f"a value, times its namespace's scale, is {number}, right behind the colon",
@@ -103,26 +106,41 @@ def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples
         features, labels, weights, tags, places, lines, (faulty, found) = made
         values, columns, offsets, names = features
         x = NamedRows(Rows.from_checked(values, columns, offsets, len(names)), names)
-        parts = (x, _labels(*labels), weights, tags, places)
+        parts = (x, labels, weights, tags, places)
         return Parsed(lines, len(places), faulty, [FoundFault(*fault) for fault in found], parts)
 
     line_form = "label |namespace name:value name:value ..."
     chunks = parsed_chunks(source, parse, form.allowed, line_form, how, before=form.see)
     with closing(chunks):
-        for (x, (labels, labelled), weights, tags, places), lines_before in chunks:
-            yield Examples(
+        for (x, labels, weights, tags, places), lines_before in chunks:
+            numbers, of_words, words = labels
+            # The numbers of words at first: side by side, the words themselves might take too much.
+            labelled = of_words >= 0 if words else ~np.isnan(numbers)
+            examples = Examples(
                 x=x,
-                labels=labels if labelled.any() else None,
+                labels=of_words if words else numbers,
                 weights=weights,
                 lines=places + lines_before,
                 source=name,
-                labelled=labelled if labelled.any() and not labelled.all() else None,
+                labelled=labelled,
                 tags=tags,
             )
+            if not words or len(examples) <= _ROWS_WITH_WORDS:
+                yield _finished(examples, words)
+                continue
+            for start in range(0, len(examples), _ROWS_WITH_WORDS):
+                yield _finished(examples.part(start, start + _ROWS_WITH_WORDS), words)
 
 
-def _labels(numbers: NDArray[np.float64], places: NDArray[np.int32], words: list[str]) -> tuple[Any, NDArray[np.bool_]]:
-    """The labels, and which lines have one."""
-    if not words:
-        return numbers, ~np.isnan(numbers)
-    return np.array(words)[places], places >= 0
+def _finished(examples: Examples, words: list[str]) -> Examples:
+    """The same with words as labels, if there are any, and nothing that goes without saying."""
+    labels, labelled = examples.labels, examples.labelled
+    assert labels is not None
+    assert labelled is not None
+    if words:
+        labels = np.array(words)[labels]
+    return replace(
+        examples,
+        labels=labels if labelled.any() else None,
+        labelled=labelled if labelled.any() and not labelled.all() else None,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -74,7 +75,7 @@ class Course:
         seen = self.counts.seen
         if not self.points or self.points[-1].seen < seen or self.points[-1].nonzero is None:
             self.points = [point for point in self.points if point.seen < seen]
-            self.points.append(self._point(with_weights=True))
+            self.points.append(self._with_weights(self._point()))
         return self.points[-1]
 
     def _learn(self, part: Examples, labels: NDArray[Any]) -> None:
@@ -90,22 +91,23 @@ class Course:
     def _look_around(self) -> None:
         seen = self.counts.seen
         if seen >= self._next:
-            # To count the weights takes about as long as to learn from a thousand examples.
-            told = self._at_doubling if seen & (seen - 1) == 0 else None
-            point = self._point(with_weights=told is not None)
+            point = self._point()
             self.points.append(point)
-            if told is not None:
-                told(point)
+            if self._at_doubling is not None and seen & (seen - 1) == 0:
+                # Weights are counted for who looks: it takes about as long as to learn from a thousand examples.
+                self._at_doubling(self._with_weights(point))
             while self._next <= seen:
                 self._next = next(self._steps)
         if self._save_every is not None and seen and seen % self._save_every == 0:
             self._at_save()
 
-    def _point(self, *, with_weights: bool) -> Point:
+    def _with_weights(self, point: Point) -> Point:
+        return replace(point, nonzero=self.learner.nonzero())
+
+    def _point(self) -> Point:
         counts = self.counts
-        nonzero = self.learner.nonzero() if with_weights else None
         seconds = self._clock() - self._began
-        return Point(counts.seen, counts.mistakes, counts.updates, nonzero, seconds, self.watcher.log_loss)
+        return Point(counts.seen, counts.mistakes, counts.updates, None, seconds, self.watcher.log_loss)
 
 
 def _check_kind(learner: ClassLearner, labels: NDArray[Any], examples: Examples) -> None:

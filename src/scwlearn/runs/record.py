@@ -16,7 +16,7 @@ class Point:
     seen: int
     mistakes: int
     updates: int
-    #: How many weights are not zero; None between the steps at which they were counted.
+    #: How many weights are not zero; None where they were not counted, which a record has at its end.
     nonzero: int | None
     #: Since the run began.
     seconds: float
@@ -94,7 +94,9 @@ class Record:
             for number in chain.from_iterable(given.get("confusion") or ()):
                 _check_kind("confusion", "int", number)
             return cls(**given)
-        except (AttributeError, KeyError, TypeError) as error:
+        except KeyError as error:
+            raise ValueError(f"this is no record of a run: it has no {error}") from None
+        except (AttributeError, TypeError) as error:
             raise ValueError(f"this is no record of a run: {error!r}") from None
 
 

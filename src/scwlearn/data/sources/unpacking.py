@@ -18,9 +18,9 @@ _MAGIC = {
     "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
 }
 # How much is read at a time. What it becomes is bounded where the decoder is told how much we want; the one of zstd
-# that is not can make 128 KiB of four bytes, so it gets little.
+# that is not can make 128 KiB of four bytes, so it gets little: that is 32 MiB at most.
 _READ = 2**17
-_READ_UNBOUNDED = 2**12
+_READ_UNBOUNDED = 2**10
 # How far back xz and zstd may refer: a decoder keeps as much in memory, and a header of a few bytes may ask for 4 GiB.
 # `xz -9` takes 64 MiB; 128 are what `zstd --ultra -22` and `--long` take, and the most that `zstd -d` accepts unasked.
 _FAR_BACK = 2**27
@@ -124,7 +124,9 @@ def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Except
     except ImportError:
         message = "is compressed with zstd, which needs the package zstandard: pip install 'scwlearn[zstd]'"
         raise ValueError(f"{name} {message}") from None
-    return lambda: _Zstandard(package), (package.ZstdError,), _READ_UNBOUNDED
+    # One for all frames: to make one for each takes longer than to unpack a short one.
+    decompressor = package.ZstdDecompressor(max_window_size=_FAR_BACK)
+    return lambda: _Zstandard(decompressor.decompressobj()), (package.ZstdError,), _READ_UNBOUNDED
 
 
 class _Gzip:
@@ -151,8 +153,8 @@ class _Gzip:
 class _Zstandard:
     """A frame by the package zstandard, as bz2's decoder does it."""
 
-    def __init__(self, zstandard: Any) -> None:
-        self._frame = zstandard.ZstdDecompressor(max_window_size=_FAR_BACK).decompressobj()
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
         self._text = memoryview(b"")
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from scwlearn.data.examples import Schema
@@ -164,3 +166,6 @@ def needs_arrow(what: str) -> None:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ValueError(f'{what} needs pyarrow: pip install "scwlearn[cli]"') from None
+    # The first array of Arrow's imports pandas, where that is installed, and loses a Ctrl-C meanwhile. Here it is kept.
+    with suppress(ImportError):
+        import_module("pandas")

@@ -16,7 +16,13 @@ from scwlearn.data.tables.assembling import Part, counted
 #: Labels are kept side by side, each as long as the longest.
 LONGEST_LABEL = 256
 
+#: What is spelled out before each of several names: a namespace, a key, a column. Longer, a small file would take all
+#: memory.
+LONGEST_PREFIX = 256
+
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# What others write where they have no number, and numbers that are too large.
+_IN_PLACE_OF_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}"
 # From here on whole numbers have gaps as floats.
 _WHOLE = 2.0**53
 _SHOWN = 40
@@ -79,16 +85,28 @@ def _is_text(kind: Any) -> bool:
 def kind_of_cells(column: Any, *, numbers: bool) -> str:
     """What a column of strings is, by its first cells; `numbers` says whether numbers may be written as strings.
 
-    Numeric if all cells that are not empty are numbers; text if they have three words or more on average and more than
-    half of them differ; categorical otherwise.
+    Numeric if all cells that are not empty are numbers, or stand in place of one (nan, NA, inf), which is an error when
+    they are read; text if they have three words or more on average and more than half of them differ; categorical
+    otherwise.
     """
     import pyarrow.compute as compute
 
-    if numbers and not as_numbers(column).bad.any():
+    if numbers and _are_numbers(column):
         return "numeric"
     cells = column.drop_null()
     words = compute.mean(compute.count_substring_regex(cells, pattern=r"[^\s]+")).as_py() or 0
     return "text" if words >= 3 and 2 * compute.count_distinct(cells).as_py() > len(cells) else "categorical"
+
+
+def _are_numbers(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    _, missing, bad = as_numbers(column)
+    if not bad.any():
+        return True
+    odd = compute.match_substring_regex(column.filter(pa.array(bad)), pattern=_IN_PLACE_OF_A_NUMBER, ignore_case=True)
+    return bool(compute.all(odd).as_py()) and not (bad | missing).all()
 
 
 def as_numbers(column: Any) -> Numbers:

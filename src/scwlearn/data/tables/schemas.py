@@ -13,12 +13,22 @@ from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.readers import Made, RecordSource
 from scwlearn.data.sources.faults import Fault
 from scwlearn.data.tables.assembling import together
-from scwlearn.data.tables.columns import Bad, features_of, kind_of_cells, kind_of_type, labels_of, weights_of
+from scwlearn.data.tables.columns import (
+    LONGEST_PREFIX,
+    Bad,
+    features_of,
+    kind_of_cells,
+    kind_of_type,
+    labels_of,
+    weights_of,
+)
 
 #: What a column of labels is called where nobody says.
 LABEL_NAMES = ("label", "target", "class", "y")
 # How many columns a message names.
 _NAMED = 20
+# How much of one that is too long.
+_SHOWN = 40
 
 
 class Piece(NamedTuple):
@@ -52,6 +62,7 @@ def resolved(piece: Piece, given: Schema, origin: RecordSource) -> Schema:
     """The schema with what the first records show: the label, and what each column is, that of the label too."""
     if is_resolved(given):
         check_columns(piece, given, origin)
+        _check_prefixes(given, origin)
         return given
     for name, kind in given.columns.items():
         one_of(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
@@ -71,7 +82,19 @@ def resolved(piece: Piece, given: Schema, origin: RecordSource) -> Schema:
         if label in given.columns or kind_of_type(piece.columns[label].type) == "text":
             raise ValueError(f"{origin.name}: the label {label!r} is numeric or categorical, not text")
         kinds[label] = "categorical"
-    return replace(schema, columns=kinds)
+    schema = replace(schema, columns=kinds)
+    _check_prefixes(schema, origin)
+    return schema
+
+
+def _check_prefixes(schema: Schema, origin: RecordSource) -> None:
+    """A ValueError for a column whose name is too long to be spelled out with each of its strings."""
+    for name, kind in schema.columns.items():
+        if kind != "numeric" and name != schema.label and len(name) > LONGEST_PREFIX:
+            raise ValueError(
+                f"{origin.name}: the name of a categorical or text column has at most {LONGEST_PREFIX} characters; "
+                f"found {name[:_SHOWN]!r}..."
+            )
 
 
 def check_roles(schema: Schema, source: str) -> None:

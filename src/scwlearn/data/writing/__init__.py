@@ -131,6 +131,9 @@ def _columns_of(batches: Iterable[Examples], zero_based: bool) -> dict[str, str]
             width = max(width, examples.x.width)
         else:
             names.update(dict.fromkeys(named_cells(examples)[0], "numeric"))
+    from scwlearn.data.writing.tables import check_count
+
+    check_count(width + len(names))
     first = 0 if zero_based else 1
     return {str(number): "numeric" for number in range(first, width + first)} | names
 

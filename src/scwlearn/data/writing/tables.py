@@ -140,8 +140,13 @@ def check_columns(columns: Mapping[str, str], label: str, weight: str) -> None:
                 f"a column is called {name!r}, as the label or the weight is to be; --label and --weight (label=, "
                 "weight=) choose other names"
             )
-    if len(columns) > MOST_COLUMNS:
+    check_count(len(columns))
+
+
+def check_count(columns: int) -> None:
+    """A ValueError for more columns than a table has."""
+    if columns > MOST_COLUMNS:
         raise ValueError(
-            f"the table would have {len(columns)} columns, at most {MOST_COLUMNS} are written; libsvm, vw and jsonl "
+            f"the table would have {columns} columns, at most {MOST_COLUMNS} are written; libsvm, vw and jsonl "
             "have features without columns"
         )

@@ -291,3 +291,25 @@ def test_what_a_long_line_of_numbers_is_takes_no_time_to_find_out(words):
     # Numbers that could be divided in several ways once took longer than anybody would wait.
     with contextlib.suppress(ValueError):
         assert detect_format(words + b"\n", "data") in {"csv", "libsvm"}
+
+
+BROKEN = {
+    "libsvm": b"1 1:1\n-1 1:2\n1 1:x\n1 1:4\n",
+    "vw": b"1 | a\n-1 | a:2\n1 | a:x\n1 | a:4\n",
+    "csv": b"a,label\n1,1\n2,-1\n3\n4,1\n",
+    "jsonl": b'{"a": 1, "label": 1}\n{"a": 2, "label": -1}\n{"a": [1], "label": 1}\n{"a": 4, "label": 1}\n',
+}
+
+
+@pytest.mark.parametrize("format", BROKEN)
+@pytest.mark.parametrize("read_ahead", [False, True])
+def test_what_stands_before_a_fault_comes_before_it(format, read_ahead):
+    _, batches = read_examples([io.BytesIO(BROKEN[format])], how=HowToRead(read_ahead=read_ahead))
+    assert next(batches).labels.tolist() == [1, -1]
+    with pytest.raises(ValueError, match=f"^the file, line {4 if format == 'csv' else 3}"):
+        next(batches)
+    faults = Faults()
+    how = HowToRead(read_ahead=read_ahead, on_error="skip", faults=faults)
+    _, batches = read_examples([io.BytesIO(BROKEN[format])], how=how)
+    assert [label for batch in batches for label in batch.labels.tolist()] == [1, -1, 1]
+    assert faults.count == 1

@@ -88,6 +88,8 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
         self._begun: tuple[Schema, Generator[Made, None, None]] | None = None
         self._any = False
         self._dropped = 0
+        # To be raised by the next look.
+        self._late: list[Fault] = []
 
     @property
     def schema(self) -> Schema:
@@ -112,6 +114,10 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
         self._dropped += len(faults)
         self._origin.how.drop(faults)
 
+    def _raise_late(self) -> None:
+        faults, self._late = self._late, []
+        self._drop(faults)
+
     def _nothing(self) -> str:
         bad = f" ({self._dropped} of its records could not be read)" if self._dropped else ""
         return f"{self._origin.name} holds no examples{bad}; {self._origin.wanted}"
@@ -129,11 +135,18 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
         return self
 
     def __next__(self) -> Examples:
+        self._raise_late()
         for examples, faults in self._begin()[1]:
-            self._drop(faults)
+            if self._origin.how.skips:
+                self._drop(faults)
+            elif faults:
+                # What stands before comes before.
+                examples = examples.part(0, int(np.searchsorted(examples.lines, faults[0].line)))
+                self._late = faults
             if len(examples):
                 self._any = True
                 return examples
+            self._raise_late()
         if not self._any:
             raise ValueError(self._nothing())
         raise StopIteration

@@ -67,12 +67,16 @@ def parsed_chunks(
                     Fault(name, lines_before + line, column, f"{allowed(kind)}; found {excerpt(text)}")
                     for kind, line, column, text in parsed.faults
                 ]
-            how.drop(found)
-            how.faults.count += parsed.faulty - len(found)
             faulty += parsed.faulty
             rows_before += parsed.rows
+            if how.skips:
+                how.drop(found)
+                how.faults.count += parsed.faulty - len(found)
             if parsed.rows:
                 yield parsed.made, lines_before
+            if not how.skips:
+                # The parser stopped there: what it has made stands before it.
+                how.drop(found)
             lines_before += parsed.lines
     if not rows_before:
         bad = f" ({faulty} of its lines could not be read)" if faulty else ""

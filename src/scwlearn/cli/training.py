@@ -131,7 +131,7 @@ class TrainingRun:
         if len(record.classes) == 1:
             self._say(f"all of them have the label {record.classes[0]}: there is nothing to tell apart yet")
         if len(record.classes) > max(_MANY_CLASSES, end.seen / 10):
-            self._say("every label is a class of its own; numbers that are measured are not what a classifier predicts")
+            self._say("so many classes: numbers that were measured are not what a classifier predicts")
         assert self._training.course is not None
         if self._training.course.watcher.in_long_runs:
             buffer = "a larger --shuffle-buffer" if self._given["shuffle_buffer"] else "--shuffle-buffer N"

@@ -107,6 +107,9 @@ struct Sums {
     }
 };
 
+// What differs by less is the same but for rounding.
+inline constexpr double kLevel = 0x1p-40;
+
 // Where a logit lies between two knots: on the first by `near`, on the next by the rest.
 struct Place {
     int knot;
@@ -139,7 +142,11 @@ struct Knots {
 
     double shifted(double u) const noexcept {
         const auto [knot, near] = place(u);
-        return std::clamp(u + near * shift[knot] + (1.0 - near) * shift[knot + 1], -kLargestLogit, kLargestLogit);
+        const double low = knot_at(knot) + shift[knot], high = knot_at(knot + 1) + shift[knot + 1];
+        double moved = u + near * shift[knot] + (1.0 - near) * shift[knot + 1];
+        // Where the curve is level, rounding is not to tell apart what is the same.
+        if (high - low < kLevel && near > 0.0 && near < 1.0) moved = std::round(low / kLevel) * kLevel;
+        return std::clamp(moved, -kLargestLogit, kLargestLogit);
     }
 
     void scale(double part) noexcept {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration_textbook import Textbook
+from calibration_textbook import KNOTS, Textbook
 from scwlearn import Learner
 from scwlearn.calibration import Calibration
 
@@ -342,3 +342,14 @@ def test_a_learners_trace_gives_probabilities_that_hold_on_new_rows(rule):
     new = y[4000:] > 0
     base = new.mean()
     assert ((chances - new) ** 2).mean() < 0.95 * base * (1 - base)
+
+
+@pytest.mark.native
+def test_where_the_curve_is_level_rounding_tells_nothing_apart():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=500)
+    calibration = Calibration()
+    calibration.learn(scores, np.ones(500), np.where(scores + rng.normal(size=500) > 0, 1, -1))
+    for height in (0.1, -0.7, 1 / 3):
+        calibration.state[-len(KNOTS) :] = height - KNOTS
+        assert len(set(calibration.probabilities(scores, np.ones(500)).tolist())) == 1

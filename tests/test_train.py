@@ -92,7 +92,10 @@ def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
 def test_labels_that_are_measured_numbers_are_remarked_on(capsys, tmp_path):
     path = tmp_path / "data.libsvm"
     path.write_text("".join(f"{i / 7} 1:{i}\n" for i in range(100)))
-    assert "so many classes: numbers that were measured are not what a classifier predicts\n" in printed(capsys, str(path)).err
+    assert (
+        "so many classes: numbers that were measured are not what a classifier predicts\n"
+        in printed(capsys, str(path)).err
+    )
 
 
 def test_json_is_a_summary_for_programs(capsys, data):

@@ -20,8 +20,8 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 
 from scwlearn import Learner
-from scwlearn.calibration import Calibration
-from scwlearn.rounds import Trace
+from scwlearn.learning.counters import Trace
+from scwlearn.model.calibration import Calibration
 
 Array = NDArray[np.float64]
 

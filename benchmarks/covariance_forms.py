@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sigma_forms import FORMS, Bierman, Form
 
 from scwlearn import Learner
-from scwlearn.covariance.gaussian import SPREAD_SCALE
+from scwlearn.model.gaussian import SPREAD_SCALE
 from scwlearn.rules import Rule, find_rule
 
 

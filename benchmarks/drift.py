@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn import Learner
+from scwlearn.model.scale import RunningScale
 from scwlearn.rules import find_rule
-from scwlearn.scaling import RunningScale
 
 Labels = NDArray[np.int8]
 FLOORS = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 0.9)

@@ -10,7 +10,7 @@ import numpy as np
 from data_sets import SEED
 from numpy.typing import NDArray
 
-from scwlearn.multiclass import MultiLearner
+from scwlearn.learning.multi_learner import MultiLearner
 
 FORMS: dict[str, dict[str, Any]] = {
     "joint": {},

@@ -11,7 +11,7 @@ from data_sets import DataSet, argument_parser, load, orders
 from numpy.typing import NDArray
 
 from scwlearn import Learner
-from scwlearn.covariance.full import Full
+from scwlearn.model.full import Full
 from scwlearn.rules import Rule, find_rule
 
 RULES = tuple(find_rule(name) for name in ("scw1", "scw2", "arow"))

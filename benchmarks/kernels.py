@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 from scwlearn import SCW1, KernelAROW, KernelPA1, KernelPerceptron, KernelSCW1, Learner
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.kernel import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner, KernelMultiLearner
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budget.png"
 BUDGETS = (100, 250, 500, 1000)

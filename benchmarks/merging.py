@@ -12,9 +12,9 @@ from data_sets import SEED, DataSet, argument_parser, load
 from numpy.typing import NDArray
 
 from scwlearn import Learner, merge
-from scwlearn.covariance.gaussian import NORM2, NORM2_PEAK
+from scwlearn.learning.tuning import tune
+from scwlearn.model.gaussian import NORM2, NORM2_PEAK
 from scwlearn.rules import Rule, all_rules, find_rule
-from scwlearn.tune import tune
 
 SETS = ["a9a", "w7a", "covtype-scaled", "20news-unit"]
 #: Beyond this many features a full Sigma takes too much memory.

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from sigma_forms import Textbook
 
 from scwlearn import Learner
-from scwlearn.data.synthetic import make_synthetic
+from scwlearn._util.significance import spread
 from scwlearn.datasets import DataSet, data_directory, load_set
 from scwlearn.datasets.content import read_examples
 from scwlearn.datasets.paper_sets import SYNTHETIC_NOISE_STD
+from scwlearn.datasets.synthetic import make_synthetic
 from scwlearn.experiments.jobs import TUNING_ORDER, order_of
 from scwlearn.experiments.paper import RULES, TABLE3
 from scwlearn.experiments.tables import Table, markdown
-from scwlearn.many import count_grid
-from scwlearn.paired import spread
+from scwlearn.learning.grid import count_grid
+from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
-from scwlearn.tune import grid
 
 SEED = 0
 Array = NDArray[np.float64]

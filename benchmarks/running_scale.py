@@ -17,9 +17,9 @@ from scipy import sparse
 
 from scwlearn import Learner
 from scwlearn.data.rows import Rows
-from scwlearn.many import count_grid
+from scwlearn.learning.grid import count_grid
+from scwlearn.model.scale import RunningScale
 from scwlearn.rules import Rule, find_rule
-from scwlearn.scaling import RunningScale
 
 Matrix = NDArray[np.float64]
 

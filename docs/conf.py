@@ -54,16 +54,16 @@ Estimators
 
 What all have in common:
 
-.. autoclass:: scwlearn.classifiers.OnlineClassifier
+.. autoclass:: scwlearn.estimators.base.OnlineClassifier
    :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba, save
 
-.. autoclass:: scwlearn.linear_classifiers.LinearClassifier
+.. autoclass:: scwlearn.estimators.linear.LinearClassifier
    :members: coef_, intercept_, top_features, explain
 
-.. autoclass:: scwlearn.linear_classifiers.SecondOrderClassifier
+.. autoclass:: scwlearn.estimators.linear.SecondOrderClassifier
    :members: margin_variance
 
-.. autoclass:: scwlearn.kernel.classifiers.SecondOrderKernelClassifier
+.. autoclass:: scwlearn.estimators.kernel.SecondOrderKernelClassifier
    :members: margin_variance
 """
 

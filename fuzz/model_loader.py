@@ -26,8 +26,8 @@ sys.path.append(str(ROOT / "tests"))
 with atheris.instrument_imports(include=["scwlearn"]):
     import scwlearn
     import scwlearn.estimators
-    import scwlearn.kernel.classifiers
-    from scwlearn.saving import kernels as _  # noqa: F401  (loaded only for models with a kernel)
+    import scwlearn.estimators.kernel
+    from scwlearn.files import kernels as _  # noqa: F401  (loaded only for models with a kernel)
 
 from forged import mutated, resealed  # noqa: E402
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import scwlearn
-from scwlearn.kernel import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner, KernelMultiLearner
 
 CORPUS = Path(__file__).parent / "corpus" / "model"
 

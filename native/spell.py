@@ -291,8 +291,8 @@ def write(path: Path, text: str) -> None:
 def main(source: Path, output: Path) -> None:
     """Spell all rules."""
     sys.path.insert(0, str(source / "src"))
+    from scwlearn.learning.settings import stub
     from scwlearn.rules import LOOKS, all_rules, all_variants
-    from scwlearn.signatures import stub
 
     output.mkdir(parents=True, exist_ok=True)
     rules = all_rules() + all_variants()

@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_digits, load_svmlight_file
 
 from scwlearn import _native
-from scwlearn.multiclass.full import FullClasses
+from scwlearn._util.threads import one_blas_thread
+from scwlearn.model.class_full import FullClasses
 from scwlearn.rules import declare
-from scwlearn.threads import one_blas_thread
 
 DATA = Path(os.environ.get("SCWLEARN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

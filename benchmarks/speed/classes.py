@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scwlearn.multiclass import MultiLearner
+from scwlearn.learning.multi_learner import MultiLearner
 from speed import data, peers
 from speed.diagonal import PERCEPTRON, SGD, theirs
 from speed.harness import Race, Scale, Side, comparison, times_faster

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from scwlearn import Learner
-from scwlearn.many import learn_grid
+from scwlearn.learning.grid import learn_grid
 from speed import data
 from speed.harness import Race, Scale, Side, comparison, times_faster
 

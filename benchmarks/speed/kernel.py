@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scwlearn.kernel import KernelLearner
+from scwlearn.kernels import KernelLearner
 from speed import data, textbook
 from speed.harness import Race, Scale, Side, comparison, times_faster
 

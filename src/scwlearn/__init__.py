@@ -9,31 +9,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scwlearn.bounds import loss_bound as loss_bound
     from scwlearn.estimators import *  # noqa: F403
-    from scwlearn.kernel import KernelLearner as KernelLearner
-    from scwlearn.kernel import KernelMultiLearner as KernelMultiLearner
-    from scwlearn.learner import Learner as Learner
-    from scwlearn.merging import merge as merge
-    from scwlearn.multiclass import MultiLearner as MultiLearner
-    from scwlearn.progress import progressive_validation as progressive_validation
-    from scwlearn.saving import load as load
-    from scwlearn.saving import save as save
+    from scwlearn.files import load as load
+    from scwlearn.files import save as save
+    from scwlearn.kernels import KernelLearner as KernelLearner
+    from scwlearn.kernels import KernelMultiLearner as KernelMultiLearner
+    from scwlearn.learning.bounds import loss_bound as loss_bound
+    from scwlearn.learning.learner import Learner as Learner
+    from scwlearn.learning.merging import merge as merge
+    from scwlearn.learning.multi_learner import MultiLearner as MultiLearner
+    from scwlearn.learning.progressive import progressive_validation as progressive_validation
     from scwlearn.stream import StreamClassifier as StreamClassifier
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Learner": "scwlearn.learner",
-    "KernelLearner": "scwlearn.kernel",
-    "KernelMultiLearner": "scwlearn.kernel",
-    "MultiLearner": "scwlearn.multiclass",
+    "Learner": "scwlearn.learning.learner",
+    "KernelLearner": "scwlearn.kernels",
+    "KernelMultiLearner": "scwlearn.kernels",
+    "MultiLearner": "scwlearn.learning.multi_learner",
     "StreamClassifier": "scwlearn.stream",
-    "progressive_validation": "scwlearn.progress",
-    "loss_bound": "scwlearn.bounds",
-    "merge": "scwlearn.merging",
-    "save": "scwlearn.saving",
-    "load": "scwlearn.saving",
+    "progressive_validation": "scwlearn.learning.progressive",
+    "loss_bound": "scwlearn.learning.bounds",
+    "merge": "scwlearn.learning.merging",
+    "save": "scwlearn.files",
+    "load": "scwlearn.files",
 }
 
 

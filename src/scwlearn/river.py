@@ -16,11 +16,11 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("scwlearn.river needs River: pip install 'scwlearn[river]'") from error
 
-from scwlearn.explain import Part, Weight
-from scwlearn.merging import merged
-from scwlearn.merging.models import How
+from scwlearn.learning.explain import Part, Weight
+from scwlearn.learning.merging import merged
+from scwlearn.learning.merging.models import How
+from scwlearn.learning.settings import initializer, stream_docstring, stream_settings
 from scwlearn.rules import Rule, all_rules
-from scwlearn.signatures import initializer, stream_docstring, stream_settings
 from scwlearn.stream import StreamClassifier
 
 if TYPE_CHECKING:

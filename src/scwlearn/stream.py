@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.classes import ClassLearner, Recipe
 from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.weights import check_weights
-from scwlearn.explain import Part, Weight, largest_weights, parts_of_scores, shown_of
-from scwlearn.known import BARELY
-from scwlearn.learner import Learner
-from scwlearn.merging import merged
-from scwlearn.merging.models import How
-from scwlearn.multiclass import MultiLearner
-from scwlearn.rounds import Counts
+from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.explain import Part, Weight, largest_weights, parts_of_scores, shown_of
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.merging import merged
+from scwlearn.learning.merging.models import How
+from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn.learning.teaching import Examples
+from scwlearn.model.snapshot import BARELY
 from scwlearn.rules import Rule, find_rule
-from scwlearn.teaching import Examples
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from scwlearn.long_work import Report
+    from scwlearn._util.progress import Report
 
 #: Seconds between two lines of progress where there is no terminal.
 PERIOD = 10.0

@@ -61,9 +61,9 @@ class Conversion:
             self._data_out(self._output)
 
     def _weights_to_model(self) -> None:
-        from scwlearn.exchange import model_from_weights
+        from scwlearn.export import model_from_weights
+        from scwlearn.files import Stored
         from scwlearn.runs.models import Model
-        from scwlearn.saving import Stored
 
         path, given = self._only_source("file of weights"), self._given
         source = click.get_current_context().get_parameter_source("algorithm")
@@ -86,7 +86,7 @@ class Conversion:
         self._say(f"{len(model.learner.classes)} classes, {model.n_features} features; model: {given['model']}")
 
     def _model_out(self, output: Path) -> None:
-        from scwlearn.exchange import MODEL_FORMATS, model_content, write_model
+        from scwlearn.export import MODEL_FORMATS, model_content, write_model
         from scwlearn.runs.models import Model
 
         if self._to is not None and self._to not in MODEL_FORMATS:

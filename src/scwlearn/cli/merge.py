@@ -45,8 +45,8 @@ def command(models: tuple[str, ...], model: Path, how: str, weights: str | None,
     """
     counted = None if weights is None else _numbers(weights, len(models))
     from scwlearn.cli.provenance import made_now
+    from scwlearn.files import write
     from scwlearn.runs.merging import merge_files
-    from scwlearn.saving import write
 
     merged = merge_files(models, how, counted, made=made_now() | {"from": [os.path.basename(one) for one in models]})
     write(merged, model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scwlearn.atomic import write_atomically
+from scwlearn._util.atomic import write_atomically
 from scwlearn.cli.app import CommandError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from scwlearn.atomic import whole_file
+from scwlearn._util.atomic import whole_file
 from scwlearn.cli.outputs import check_apart
 from scwlearn.cli.reading import CommandReading
 from scwlearn.cli.sections import Data

@@ -20,8 +20,8 @@ from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import STDIN, expand
 
 if TYPE_CHECKING:
+    from scwlearn._util.progress import Report
     from scwlearn.data.examples import Examples, Schema
-    from scwlearn.long_work import Report
 
 
 class CommandReading:

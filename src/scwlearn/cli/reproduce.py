@@ -105,10 +105,10 @@ def command(
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise CommandError('drawing needs matplotlib: pip install "scwlearn[paper]"')
+    from scwlearn._util.threads import allowed_threads
     from scwlearn.experiments.reproduction import Reproduction, write_report
     from scwlearn.experiments.results import Results
     from scwlearn.experiments.study import Settings, cost_of_set, run_set
-    from scwlearn.threads import allowed_threads
 
     rules = _chosen_rules(algorithms, [rule for path in own for rule in _declared_in(path)])
     how = _QUICK if quick else {}

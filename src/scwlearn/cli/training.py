@@ -22,8 +22,8 @@ from scwlearn.runs.record import Point, Record
 from scwlearn.runs.training import Hooks, Plan, Told, Training
 
 if TYPE_CHECKING:
+    from scwlearn._util.progress import Report
     from scwlearn.data.examples import Examples
-    from scwlearn.long_work import Report
 
 
 # More classes than these, and a new one with every tenth example, are hardly meant.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from scwlearn.checks import flag, one_of, whole_number
+from scwlearn._util.checks import flag, one_of, whole_number
+from scwlearn._util.threads import allowed_threads
 from scwlearn.data.sources.faults import Fault, Faults
-from scwlearn.threads import allowed_threads
 
 # What parsers count in has 31 bits.
 _MOST_BYTES = 2**30

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import one_of
+from scwlearn._util.checks import one_of
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.json_values import BadValueError, features, flat, found, label, label_array, weight

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.checks import is_masked
+from scwlearn._util.checks import is_masked
 
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
-from scwlearn.checks import flag, whole_number
+from scwlearn._util.checks import flag, whole_number
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows

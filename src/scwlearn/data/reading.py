@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from scwlearn.checks import one_of
+from scwlearn._util.checks import one_of
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows

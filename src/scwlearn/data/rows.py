@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
-from scwlearn.checks import is_masked
+from scwlearn._util.checks import is_masked
 from scwlearn.data.compressed import Compressed, is_sparse
 
 _KEPT = (np.float32, np.float64)
@@ -300,3 +300,13 @@ def _sound(x: Any) -> Any:
     except ValueError as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
     return x
+
+
+def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
+    """An order of so many rows, checked."""
+    places = np.asarray(order)
+    if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
+        raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")
+    if count and not 0 <= places.min() <= places.max() < count:
+        raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {places.min()} to {places.max()}")
+    return places.astype(np.intp)

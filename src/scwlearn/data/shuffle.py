@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import whole_number
+from scwlearn._util.checks import whole_number
 from scwlearn.data.examples import Examples
 from scwlearn.data.parts import Part, join
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT
-from scwlearn.checks import is_masked
+from scwlearn._util.checks import is_masked
 
 Array = NDArray[np.float64]
 

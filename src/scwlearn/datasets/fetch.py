@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from scwlearn._util.progress import Report, lock
 from scwlearn.datasets.content import Examples, content_sha256, write_examples
 from scwlearn.datasets.declare import NamedSet, Part
 from scwlearn.datasets.download import TIMEOUT, DownloadError, download, unpacked
 from scwlearn.datasets.load import state_of
 from scwlearn.datasets.sources import Source
-from scwlearn.long_work import Report, lock
 
 # What is left of the bar for reading, checking and packing.
 _DOWNLOADED = 0.9

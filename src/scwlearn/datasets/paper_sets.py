@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from scwlearn.data.synthetic import make_synthetic
 from scwlearn.datasets.declare import NamedSet, Part
 from scwlearn.datasets.prepare import equalised, min_max
 from scwlearn.datasets.sources import (
@@ -21,6 +20,7 @@ from scwlearn.datasets.sources import (
     table,
     two_digits,
 )
+from scwlearn.datasets.synthetic import make_synthetic
 
 #: The paper does not say how large the 18 features of noise are. Over 16 sets of each kind, this standard deviation
 #: comes nearest to both of its blocks (docs/evaluation.md); with 2, say, NHERD makes half of its mistakes.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from scwlearn._util.significance import spread
 from scwlearn.experiments import paper
 from scwlearn.experiments.online_runs import Cell, OnlineRuns
 from scwlearn.experiments.table3 import settings
 from scwlearn.experiments.tables import Table
-from scwlearn.paired import spread
 from scwlearn.rules import HOLD, Rule
 
 #: A mistake rate agrees within so many of the paper's standard deviations, or within this much.

@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.significance import as_good_as_best, differs
 from scwlearn.experiments import paper
 from scwlearn.experiments.online_runs import OnlineRuns
 from scwlearn.experiments.tables import Table
-from scwlearn.paired import as_good_as_best, differs
 
 Block = dict[str, OnlineRuns]
 Array = NDArray[np.float64]

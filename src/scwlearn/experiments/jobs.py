@@ -18,8 +18,8 @@ from scipy import sparse
 
 from scwlearn import __version__, _native
 from scwlearn.datasets import DataSet
-from scwlearn.learner import Learner
-from scwlearn.progress import progressive_validation
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.progressive import progressive_validation
 from scwlearn.rules import Rule
 
 #: How many parts of the data take turns as what the parameters are judged on, where cross-validation chooses them.

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from scwlearn._util.significance import average_ranks, table_of
 from scwlearn.experiments.style import house, look_of, save
-from scwlearn.paired import average_ranks, table_of
 from scwlearn.rules import Rule
 
 Values = Mapping[str, ArrayLike]

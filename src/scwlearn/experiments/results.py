@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+from scwlearn._util.progress import lock
 from scwlearn.experiments.jobs import Job, Outcome, from_line, to_line
-from scwlearn.long_work import lock
 
 _FIRST = {"scwlearn": "results of runs", "format": 1}
 

@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from scwlearn._util.progress import Report
 from scwlearn.datasets import DataSet
 from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, Job, Outcome, StoppedError, data_id, execute, rule_id
 from scwlearn.experiments.online_runs import Cell, OnlineRuns, curves
 from scwlearn.experiments.results import Results
-from scwlearn.long_work import Report
+from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
-from scwlearn.tune import grid
 
 #: How parameters are chosen: the authors' toolbox counts online mistakes over one permutation, the paper speaks of
 #: cross-validation.

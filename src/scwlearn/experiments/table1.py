@@ -11,7 +11,7 @@ from math import sqrt
 
 from scwlearn.experiments.paper import TABLE1
 from scwlearn.experiments.tables import Table, yes_no
-from scwlearn.learner import Learner
+from scwlearn.learning.learner import Learner
 from scwlearn.rules import HOLD, Rule, Step, all_rules, find_rule
 
 #: The variances v = x'Sigma x at which a rule is asked.

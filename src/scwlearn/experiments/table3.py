@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.significance import as_good_as_best, spread
 from scwlearn.experiments import paper
 from scwlearn.experiments.online_runs import OnlineRuns
 from scwlearn.experiments.tables import Table
-from scwlearn.paired import as_good_as_best, spread
 
 COLUMNS = (
     "algorithm",

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.bounds import LossBound, loss_bound
 from scwlearn.experiments.tables import Table, yes_no
+from scwlearn.learning.bounds import LossBound, loss_bound
 
 #: An aggressiveness that cuts no step: SCW-I is then CW, and the theorem needs no excess. On noisy rows CW's variances
 #: fall so fast that steps grow beyond 1e50 within thousands of rounds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from scwlearn.atomic import write_atomically
+from scwlearn._util.atomic import write_atomically
 from scwlearn.report.comparison import anchor, comparison_of
 from scwlearn.report.figures import names_of
 from scwlearn.report.look import policy, script, style

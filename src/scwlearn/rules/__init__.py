@@ -41,4 +41,5 @@ __all__ = [
 ]
 
 for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+    if _module.name != "native":  # needs the module that the build makes from the rules
+        importlib.import_module(f"{__name__}.{_module.name}")

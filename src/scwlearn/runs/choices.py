@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scwlearn.classes import ClassLearner
-from scwlearn.linear_recipe import linear_recipe
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.recipe import linear_recipe
 from scwlearn.rules import Rule
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.memory import available_memory
+from scwlearn._util.progress import Report
+from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
 from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.parts import Part, join
-from scwlearn.long_work import Report
-from scwlearn.memory import available_memory
-from scwlearn.paired import as_good_as_best, average_ranks, best_of, paired_p, spread
-from scwlearn.rounds import Counts
+from scwlearn.learning.counters import Counts
 from scwlearn.rules import Rule
 from scwlearn.runs.choices import Choices
 from scwlearn.runs.course import training_labels

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.labels import Classes
-from scwlearn.rounds import Counts
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.counters import Counts
 from scwlearn.runs.record import Point
 from scwlearn.runs.watching import Watcher
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn.classes import ClassLearner
-from scwlearn.explain import Weight
-from scwlearn.learner import Learner
-from scwlearn.multiclass import MultiLearner
+from scwlearn.files import Stored, read
+from scwlearn.files.container import FORMAT
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.explain import Weight
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.runs.models import Model
-from scwlearn.saving import Stored, read
-from scwlearn.saving.container import FORMAT
 
 Facts = dict[str, Any]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.rows import Rows
-from scwlearn.linear import LinearLearner
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.linear import LinearLearner
 
 
 def fitting(learner: ClassLearner, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scwlearn.rounds import Counts
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
-from scwlearn.tune import grid
 
 
 @dataclass(frozen=True)

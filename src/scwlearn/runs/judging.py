@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Examples
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.teaching import Look
 from scwlearn.runs.course import training_labels
 from scwlearn.runs.fitting import fitting
 from scwlearn.runs.watching import Watcher
-from scwlearn.teaching import Look
 
 Array = NDArray[np.float64]
 

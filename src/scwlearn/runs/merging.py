@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Schema
-from scwlearn.merging import merge
+from scwlearn.files import Stored, read, stored_estimator, stored_of
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.merging import merge
 from scwlearn.runs.models import Model, schema_of
-from scwlearn.saving import Stored, read, stored_estimator, stored_of
 
 
 def merge_files(

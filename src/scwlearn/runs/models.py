@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Schema
 from scwlearn.data.sources.detecting import FORMATS
-from scwlearn.explain import CONSTANT, Weight, largest_weights
-from scwlearn.learner import Learner
-from scwlearn.multiclass import MultiLearner
+from scwlearn.files import Stored, read, stored_estimator, write
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.explain import CONSTANT, Weight, largest_weights
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import Rule
 from scwlearn.runs.record import Record, TopWeight
-from scwlearn.saving import Stored, read, stored_estimator, write
 
 # Among the notes of a file.
 _DATA, _RUN = "data", "run"

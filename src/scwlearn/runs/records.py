@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from scwlearn.files.document import from_json
 from scwlearn.runs.record import Record
-from scwlearn.saving.document import from_json
 
 # How a model file begins, behind the length of its header: bytes that may be any, and look like text.
 _LENGTH = 8
@@ -27,7 +27,7 @@ def read_records(path: str | Path) -> list[Record]:
             content = file.read(1)
             if content in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef"):
                 return _of_text(content + file.read(), name)
-    from scwlearn.saving import read
+    from scwlearn.files import read
 
     run = read(path).notes.get("run")
     if run is None:

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from scwlearn.batches import auto_covariance
-from scwlearn.classes import ClassLearner
+from scwlearn._util.threads import allowed_threads
 from scwlearn.data.examples import Examples
 from scwlearn.data.labels import Classes
 from scwlearn.data.parts import Part, join
 from scwlearn.data.rows import Rows
-from scwlearn.many import learn_together
-from scwlearn.rounds import Counts
+from scwlearn.learning.blocks import auto_covariance
+from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.grid import learn_together
 from scwlearn.runs.choices import Choices
 from scwlearn.runs.course import Course, step_numbers, training_labels
 from scwlearn.runs.training import Plan, Training
-from scwlearn.threads import allowed_threads
 
 Item = TypeVar("Item")
 

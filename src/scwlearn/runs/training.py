@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from scwlearn import __version__
-from scwlearn.classes import ClassLearner
 from scwlearn.data.examples import Examples, Schema
+from scwlearn.learning.classifier import ClassLearner
 from scwlearn.runs.choices import Choices
 from scwlearn.runs.course import Course, training_labels
 from scwlearn.runs.fitting import by_number

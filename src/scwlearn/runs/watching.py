@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
+from scwlearn.learning.teaching import Look
 from scwlearn.runs.mixing import Mixing
 from scwlearn.runs.record import Bin
-from scwlearn.teaching import Look
 
 #: Up to so many classes confusions are counted: a table of more cannot be read.
 MOST_CLASSES = 100

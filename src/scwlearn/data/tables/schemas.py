@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.checks import one_of
+from scwlearn._util.checks import one_of
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.readers import Made, RecordSource
 from scwlearn.data.sources.faults import Fault

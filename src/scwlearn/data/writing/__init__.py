@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-from scwlearn.checks import flag, one_of
+from scwlearn._util.checks import flag, one_of
 from scwlearn.data.examples import COLUMN_KINDS, Examples
 from scwlearn.data.rows import Rows
 from scwlearn.data.sources.detecting import FORMATS

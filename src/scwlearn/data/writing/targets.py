@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO
 
-from scwlearn.atomic import whole_file
+from scwlearn._util.atomic import whole_file
 
 Target = str | os.PathLike[str] | BinaryIO
 

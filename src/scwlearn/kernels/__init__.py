@@ -1,0 +1,7 @@
+"""Learning with kernels: the Gaussian lives in the span of the examples that moved it (Lemma 1)."""
+
+from scwlearn.kernels.functions import Kernel as Kernel
+from scwlearn.kernels.learner import KernelLearner as KernelLearner
+from scwlearn.kernels.multi import KernelMultiLearner as KernelMultiLearner
+
+__all__ = ["Kernel", "KernelLearner", "KernelMultiLearner"]

@@ -1,0 +1,106 @@
+"""Kernels: scikit-learn's by name, or a function of one's own; what they return is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+#: The kernels of all pairs of rows of two matrices.
+KernelFunction = Callable[[Any, Any], Any]
+
+#: What each kernel takes, with what it takes if nothing is said.
+PARAMETERS: dict[str, dict[str, float]] = {
+    "linear": {},
+    "rbf": {"gamma": 1.0},
+    "poly": {"gamma": 1.0, "degree": 3.0, "coef0": 1.0},
+    "sigmoid": {"gamma": 1.0, "coef0": 1.0},
+    "laplacian": {"gamma": 1.0},
+    "cosine": {},
+}
+#: The user computes the kernel matrix.
+PRECOMPUTED = "precomputed"
+
+# Kernels that differ by more than this, relatively, when the examples change places are not symmetric.
+_SYMMETRIC = 1e-8
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel: a name of scikit-learn's with its parameters, "precomputed", or a function (X, Z) -> matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scwlearn.kernels import Kernel
+    >>> kernel = Kernel("poly", {"degree": 2, "gamma": 1.0})
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    array([[4., 9.]])
+    """
+
+    of: str | KernelFunction = "rbf"
+    parameters: dict[str, float] = field(default_factory=dict)
+    #: Whether to add 1, so that a constant is learned too.
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        if self.of == PRECOMPUTED or not isinstance(self.of, str):
+            if self.of != PRECOMPUTED and not callable(self.of):
+                raise TypeError(f"kernel must be a name or a function of two matrices, got {self.of!r}")
+            known: dict[str, float] = {}
+        elif self.of in PARAMETERS:
+            known = PARAMETERS[self.of]
+        else:
+            names = ", ".join([*PARAMETERS, PRECOMPUTED])
+            raise ValueError(f"kernel must be one of {names}, or a function of two matrices, got {self.of!r}")
+        for name in self.parameters:
+            if name not in known:
+                takes = f"takes {', '.join(known)}" if known else "takes no parameters"
+                raise TypeError(f"kernel {self.of!r} {takes}, got {name}")
+        object.__setattr__(self, "parameters", known | dict(self.parameters))
+
+    @property
+    def is_precomputed(self) -> bool:
+        return self.of == PRECOMPUTED
+
+    def __call__(self, x: Any, z: Any) -> Array:
+        """The kernels of the rows of x with those of z, checked."""
+        if callable(self.of):
+            kernels = self.of(x, z)
+        else:
+            from sklearn import config_context
+            from sklearn.metrics.pairwise import pairwise_kernels
+
+            # The rows have been looked at, and what comes out will be.
+            with config_context(assume_finite=True, skip_parameter_validation=True):
+                kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
+        return self.checked(kernels, (x.shape[0], z.shape[0]))
+
+    def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:
+        """What a kernel returned, with 1 added where there is a constant."""
+        dense = np.asarray(kernels.toarray() if sparse.issparse(kernels) else kernels)
+        if dense.dtype.kind not in "biuf":
+            raise TypeError(f"the kernel must return real numbers, got {dense.dtype}")
+        matrix = dense.astype(np.float64, copy=False)
+        if matrix.shape != shape:
+            raise ValueError(f"the kernel of {shape[0]} with {shape[1]} examples has shape {matrix.shape}, not {shape}")
+        if not np.isfinite(matrix).all():
+            row, column = np.argwhere(~np.isfinite(matrix))[0]
+            raise ValueError(
+                f"the kernel of two examples is {matrix[row, column]} (row {row}, column {column} of its matrix); "
+                "it must be finite"
+            )
+        return matrix + 1.0 if self.constant else matrix
+
+
+def check_symmetric(kernels: Array, mirrored: Array) -> None:
+    """A ValueError where the kernels of some examples with others are not those of the others with them."""
+    apart = np.abs(kernels - mirrored)
+    if (apart > _SYMMETRIC * np.abs(kernels).max(initial=0.0)).any():
+        place = np.unravel_index(apart.argmax(), apart.shape)
+        raise ValueError(f"the kernel is not symmetric: k(x, z) = {kernels[place]}, k(z, x) = {mirrored[place]}")

@@ -1,0 +1,1 @@
+"""Rule x model x rows: learners, and what is built of them."""

@@ -1,0 +1,306 @@
+"""Many learners over the same rows at once: the rows are checked and read for all of them, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scwlearn._native import Model, Together, learn_each
+from scwlearn._util.memory import memory_for
+from scwlearn._util.threads import allowed_threads
+from scwlearn.data.labels import check_signs
+from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
+from scwlearn.learning.blocks import WORK_OF_A_BLOCK
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.learner import Learner
+from scwlearn.model import COVARIANCES, Covariance, Gaussian
+from scwlearn.model.covariance import zeros
+from scwlearn.model.scale import RunningScale
+from scwlearn.rules import Rule
+from scwlearn.rules.native import OwnRule, is_spelled, native_rule
+
+#: Told of rows done and rows in all, each counted once for each learner.
+Report = Callable[[int, int], None]
+
+# As many models go through the rows at a time as fit in so many bytes, so that a grid over millions of features needs
+# not much more memory than its results.
+_AT_ONCE = 2**28
+
+# Models go interleaved where at least so many fit at a time, and where the rows have so many values for each feature:
+# copying them there and back costs as much as learning from two or three values a feature.
+_FEWEST_INTERLEAVED = 3
+_VALUES_A_FEATURE = 3
+
+
+def learn_grid(
+    rule: str | Rule | OwnRule,
+    cells: Iterable[Mapping[str, float]],
+    x: Any,
+    y: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    progress: Report | None = None,
+    **how: Any,
+) -> list[Learner]:
+    """Learners with these values of the rule's parameters that have learned from the rows, as if each had by itself.
+
+    Parameters
+    ----------
+    rule : str, Rule or function
+        As for Learner.
+    cells : list of dict
+        The parameters of each learner.
+    x, y, order
+        As for Learner.learn.
+    progress : function, optional
+        Called now and then with the rows done and the rows in all, each counted once for each learner.
+    **how
+        What all have in common: covariance, intercept, initial_variance, variance_floor, scale, parameters.
+
+    Examples
+    --------
+    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.learning.grid import learn_grid
+    >>> X, y = make_synthetic(1000, label_noise=0.1)
+    >>> learners = learn_grid("scw1", [{"C": C} for C in (0.25, 1.0, 4.0)], X, y, covariance="diagonal")
+    >>> [learner.counts.seen for learner in learners]
+    [1000, 1000, 1000]
+    """
+    learners = [Learner(rule, **(how | dict(cell))) for cell in cells]
+    learn_together(learners, x, y, order=order, progress=progress)
+    return learners
+
+
+def count_grid(
+    rule: str | Rule | OwnRule,
+    cells: Iterable[Mapping[str, float]],
+    x: Any,
+    y: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    progress: Report | None = None,
+    **how: Any,
+) -> list[Counts]:
+    """What learners as in `learn_grid` go through; they are not kept, which saves their memory.
+
+    Examples
+    --------
+    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.learning.grid import count_grid
+    >>> X, y = make_synthetic(1000, label_noise=0.1)
+    >>> counts = count_grid("scw1", [{"C": C} for C in (0.25, 1.0, 4.0)], X, y, covariance="diagonal")
+    >>> [count.seen for count in counts]
+    [1000, 1000, 1000]
+    """
+    learners = [Learner(rule, **(how | dict(cell))) for cell in cells]
+    return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False)]
+
+
+def learn_together(
+    learners: Sequence[Learner],
+    x: Any,
+    y: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    progress: Report | None = None,
+) -> list[Counts]:
+    """Let each learner learn from each row in turn, as by its own `learn`; what happened to each on the way.
+
+    The learners may differ in all but the number of features, and may have learned before. All or nothing: after an
+    error or Ctrl-C every one of them is as it was.
+
+    Examples
+    --------
+    >>> from scwlearn import Learner
+    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.learning.grid import learn_together
+    >>> X, y = make_synthetic(1000)
+    >>> learners = [Learner("pa1"), Learner("scw1", covariance="diagonal")]
+    >>> [counts.seen for counts in learn_together(learners, X, y)]
+    [1000, 1000]
+    """
+    runs = _run_all(learners, x, y, order, progress, keep=True)
+    counts = [run.counts for run in runs]
+    before = [(run.learner.gaussian, run.learner._tally, run.learner.running_scale) for run in runs]
+    try:
+        for run in runs:
+            run.learner.gaussian, run.learner._tally, run.learner.running_scale = run.model, run.tally, run.scale
+    except BaseException:
+        for run, (gaussian, tally, scale) in zip(runs, before, strict=True):
+            run.learner.gaussian, run.learner._tally, run.learner.running_scale = gaussian, tally, scale
+        raise
+    return counts
+
+
+@dataclass
+class _Run:
+    """A learner on its way: nothing of its own is written to."""
+
+    learner: Learner
+    #: Where it starts from; learners that are new share a prior.
+    model: Gaussian
+    tally: NDArray[np.int64]
+    scale: RunningScale | None
+
+    @property
+    def counts(self) -> Counts:
+        return Counts(*self.tally.tolist()) - self.learner.counts
+
+    def native(self) -> Model:
+        return self.model.native(self.tally, self.learner.variance_floor)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Checked rows and labels, and in which order to go through them."""
+
+    rows: Rows
+    labels: NDArray[np.int8]
+    places: NDArray[np.intp] | None
+    report: Callable[[int], None]
+
+    def blocks(self, rows: float) -> Iterator[tuple[Block, NDArray[np.int8]]]:
+        for block in self.rows.blocks(max(1, int(rows)), self.places):
+            part = slice(block.start, block.start + block.count)
+            yield block, self.labels[part] if self.places is None else self.labels[self.places[part]]
+
+
+def _run_all(
+    learners: Sequence[Learner], x: Any, y: ArrayLike, order: ArrayLike | None, progress: Report | None, *, keep: bool
+) -> list[_Run]:
+    rows = as_rows(x)
+    labels = check_signs(y, len(rows))
+    places = None if order is None else row_numbers(order, len(rows))
+    runs = _start(learners, rows, keep)
+    done, total = 0, len(rows) * len(runs)
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    batch = _Batch(rows, labels, places, report)
+    _called([run for run in runs if not is_spelled(run.learner.rule)], batch, keep)
+    for group, seen in _by_scale([run for run in runs if is_spelled(run.learner.rule)], batch):
+        _learn_alike(group, seen, keep)
+    return runs
+
+
+def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Batch]]:
+    """Runs that see the rows alike, and the batch as they see it."""
+    groups: dict[bytes | None, list[_Run]] = {}
+    for run in runs:
+        state = None if run.scale is None else run.scale.state
+        groups.setdefault(None if run.scale is None else b"" if state is None else state.tobytes(), []).append(run)
+    for group in groups.values():
+        scale = group[0].scale
+        if scale is None:
+            yield group, batch
+            continue
+        rows = scale.learn(batch.rows, order=batch.places)
+        for run in group[1:]:
+            run.scale = scale.copy()
+        labels = batch.labels if batch.places is None else batch.labels[batch.places]
+        yield group, replace(batch, rows=rows, labels=labels, places=None)
+
+
+def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Let learners with rules that are spelled learn, those of one kind together."""
+    groups: dict[tuple[bool, str, bool], list[_Run]] = {}
+    for run in runs:
+        rule = run.learner.rule
+        uses_norm = isinstance(rule, Rule) and rule.uses_norm
+        groups.setdefault((uses_norm, run.model.covariance.name, run.learner.intercept), []).append(run)
+    for (uses_norm, covariance, _), group in groups.items():
+        size = group[0].model.size
+        at_once = max(1, _AT_ONCE // (8 * max(1, COVARIANCES[covariance].entries(size))))
+        pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_A_FEATURE * size
+        learn = _interleaved if covariance != "full" and not uses_norm and pays else _one_by_one
+        if learn is _one_by_one:
+            at_once = max(at_once, allowed_threads())
+        for first in range(0, len(group), at_once):
+            learn(group[first : first + at_once], batch, keep)
+
+
+def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
+    models = [learner if learner.gaussian is None else learner.gaussian for learner in learners]
+    if len(set(map(id, models))) < len(models):
+        raise ValueError("two of the learners are one, or share their memory; each must have its own")
+    priors: dict[tuple[Covariance, int, float], Gaussian] = {}
+    runs, needed = [], 0
+    for learner in learners:
+        learner._rows(rows)
+        model = None if learner.gaussian is None else learner.gaussian.writable()
+        if model is None:
+            covariance = COVARIANCES[learner._covariance_for(rows.width, named=False)]
+            key = (covariance, learner.intercept, learner.initial_variance)
+            model = priors[key] if key in priors else priors.setdefault(key, learner._prior_for(rows))
+        runs.append(_Run(learner, model, learner._tally.copy(), copy(learner.running_scale)))
+        needed += 8 * model.covariance.entries(model.size)
+    what, instead = f"{len(runs)} models with {rows.width} features", "let fewer learn at a time"
+    with memory_for(needed if keep else 0, what=what, instead=instead):
+        return runs
+
+
+def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Models that keep little, side by side in registers."""
+    threads = allowed_threads()
+    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
+    intercept, start = runs[0].learner.intercept, runs[0].model
+    work = np.empty(Together.work_entries(start.covariance.name, start.size, len(runs)))
+    together = Together(rules, [run.native() for run in runs], intercept, threads, work)
+    per_row = len(runs) * start.covariance.work(start.size, batch.rows.stored / max(1, len(batch.rows)))
+    for block, labels in batch.blocks(threads * WORK_OF_A_BLOCK / per_row):
+        together.learn(block.values, block.indices, block.offsets, block.width, labels)
+        batch.report(block.count * len(runs))
+    if keep:
+        for run in runs:
+            run.model = _unfilled(run.model)
+        together.write([run.native() for run in runs])
+
+
+def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Each model by its own loop, as many at a time as there are threads."""
+    threads = allowed_threads()
+    # Few models leave some threads over, which a large one can use.
+    inside = max(1, threads // len(runs)) if runs[0].model.covariance.shares_work(runs[0].model.size) else 1
+    models = [run.model.copy() for run in runs]
+    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
+    natives = [model.native(run.tally, run.learner.variance_floor) for model, run in zip(models, runs, strict=True)]
+    covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.intercept
+    stored = batch.rows.stored / max(1, len(batch.rows))
+    per_row = covariance.work(size, stored)
+    at_once = min(covariance.block(size, stored), len(batch.rows) or 1)
+    # The blocks of a learner that is alone: with a full covariance the last bits depend on them.
+    for block, labels in batch.blocks(WORK_OF_A_BLOCK / per_row):
+        share = max(threads, int(threads * WORK_OF_A_BLOCK / (per_row * max(1, block.count))))
+        for first in range(0, len(runs), share):
+            part = slice(first, first + share)
+            rows = (block.values, block.indices, block.offsets, block.width, intercept, labels)
+            learn_each(rules[part], natives[part], *rows, at_once, threads, inside)
+            batch.report(block.count * len(natives[part]))
+    if keep:
+        for run, model in zip(runs, models, strict=True):
+            run.model = model
+
+
+def _called(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Rules that stay in Python: the interpreter runs one at a time."""
+    for run in runs:
+        trial = copy(run.learner)
+        trial.learn(batch.rows, batch.labels, order=batch.places)
+        run.tally, run.scale = trial._tally, trial.running_scale
+        if keep and trial.gaussian is not None:
+            run.model = trial.gaussian
+        batch.report(len(batch.rows))
+
+
+def _unfilled(model: Gaussian) -> Gaussian:
+    """Memory for a model of the same shape."""
+    return replace(model, memory=zeros(*model.memory.shape), scalars=np.empty_like(model.scalars))

@@ -1,0 +1,120 @@
+"""Streams of dicts in which names and classes keep coming, and all that a stream classifier knows of them."""
+
+import numpy as np
+
+from scwlearn import StreamClassifier
+from scwlearn.learning.explain import CONSTANT
+
+# In the order in which they come, which is not that of their names.
+LABELS = ("pear", "apple", "quince", "fig", "plum")
+
+
+SETTINGS = {
+    "default": {},
+    "scale": {"scale": True},
+    "drop": {"max_features": 16},
+    "hash": {"max_features": 16, "overflow": "hash"},
+    "scale-drop": {"scale": True, "max_features": 16},
+    "scale-hash": {"scale": True, "max_features": 16, "overflow": "hash"},
+    "full": {"covariance": "full"},
+    "full-ovr-scale": {"covariance": "full", "multi_class": "ovr", "scale": True},
+    "ovr": {"multi_class": "ovr"},
+    "shared": {"shared_covariance": True},
+    "shared-full": {"shared_covariance": True, "covariance": "full", "max_features": 16},
+    "by-class": {"class_weight": {"pear": 0.5, "quince": 3.0}},
+    "without-figs": {"class_weight": {"fig": 0, "apple": 2}},
+    "balanced": {"class_weight": "balanced"},
+    "balanced-scale-ovr": {"class_weight": "balanced", "scale": True, "multi_class": "ovr"},
+    "floor": {"variance_floor": 0.1},
+    "no-constant": {"intercept": False},
+    "drop-rule": {"covariance": "diagonal-drop"},
+    "named": {"classes": LABELS},
+    "two-named": {"classes": ["fig", "pear"], "class_weight": "balanced"},
+}
+
+# A small one, of names that the stream does not have.
+X = {"a": 1.0, "b": 2.0}
+
+
+def draw_stream(rows=60, seed=0, features=12, labels=LABELS):
+    """Examples with numbers, words and bags of words; the classes are 1, then 2, 3 and all of them."""
+    rng = np.random.default_rng(seed)
+    directions = rng.normal(size=(len(labels), features))
+    examples, told = [], []
+    for i in range(rows):
+        known = (1, 2, 3, len(labels))[min(3, 4 * i // rows)]
+        x = rng.normal(size=features) * (rng.random(features) < 0.4) * 10.0 ** (np.arange(features) % 3)
+        number = int((directions[:known] @ x).argmax()) if rng.random() < 0.8 else int(rng.integers(known))
+        # All of them come at once.
+        number = known - 1 if 4 * i % rows < 4 else number
+        example = {f"feature {j}": x[j] for j in rng.permutation(np.flatnonzero(x))}
+        examples.append(example | {"words": [f"word {i // 4}", "and", "and"], "place": f"{i // 10}"})
+        told.append(labels[number])
+    return examples, told
+
+
+EXAMPLES, TOLD = draw_stream()
+
+
+def new(rule, settings):
+    return StreamClassifier(rule, **SETTINGS[settings])
+
+
+def taught(rule="arow", count=None, **settings):
+    model = StreamClassifier(rule, **settings)
+    model.learn_many(EXAMPLES[:count], TOLD[:count])
+    return model
+
+
+def numbers_of(example):
+    """A dict of numbers alone."""
+    numbers = {}
+    for key, value in example.items():
+        for word in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
+            numbers[f"{key}={word}"] = numbers.get(f"{key}={word}", 0.0) + 1.0
+        if isinstance(value, float):
+            numbers[key] = value
+    return numbers | {CONSTANT: 1.0}
+
+
+def weights_of(count):
+    return np.resize([1.0, 0.5, 2.0, 0.0, 1.5], count)
+
+
+def one_by_one(model, examples, labels, weights=None):
+    for example in zip(examples, labels, *([] if weights is None else [weights]), strict=True):
+        model.learn_one(*example)
+    return model
+
+
+def knows(model):
+    """All that a stream classifier, or River's face of one, knows, bit for bit."""
+    told = getattr(model, "_model", model)._learner
+    classes = told.classes
+    return (
+        what_a_learner_knows(told.learner),
+        told.calibration.state.tobytes(),
+        # A class of which nothing has been seen is the same as none.
+        np.trim_zeros(told.class_weights.seen, "b").tolist(),
+        list(map(repr, classes.values)),
+        classes.kind,
+        told.is_binary,
+    )
+
+
+def what_a_learner_knows(learner):
+    """The same of a learner for two classes or for several."""
+    model, scale, names = learner.model, learner.running_scale, learner.vocabulary
+    return (
+        type(learner).__name__,
+        None if model is None else (model.size, model.memory.tobytes(), model.scalars.tobytes()),
+        getattr(learner, "n_classes", 2),
+        None if scale is None or scale.state is None else scale.state.tobytes(),
+        None if names is None else spelled(names.__getstate__()),
+        learner.counts,
+    )
+
+
+def spelled(vocabulary):
+    most, hashed, key_type, names, slots = vocabulary
+    return most, hashed, key_type, list(names.items()), repr(slots)

@@ -1,0 +1,34 @@
+"""What the fuzzers began with and found worth keeping: all of it is read, or refused with a message."""
+
+import io
+
+import pytest
+from test_pages import ROOT
+
+from scwlearn.data.examples import Schema
+from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.tables import read_csv_examples
+from scwlearn.data.vw import read_vw_examples
+
+READERS = {"libsvm": read_libsvm_examples, "vw": read_vw_examples, "csv": read_csv_examples}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("chunk_bytes", [32, 2**16])
+@pytest.mark.parametrize("target", READERS)
+def test_what_the_fuzzers_know_is_read_or_refused(target, chunk_bytes):
+    inputs = sorted((ROOT / "fuzz" / "corpus" / target).iterdir())
+    assert len(inputs) >= 8
+    seen = refused = 0
+    for path in inputs:
+        how = HowToRead(labels="optional", on_error="skip", read_ahead=False, chunk_bytes=chunk_bytes)
+        try:
+            for examples in READERS[target](io.BytesIO(path.read_bytes()), Schema(target), how):
+                seen += len(examples)
+                assert (examples.lines > 0).all()
+        except ValueError:
+            refused += 1
+        refused += how.faults.count
+    assert seen
+    assert refused

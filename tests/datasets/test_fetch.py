@@ -1,0 +1,332 @@
+"""Fetching: whatever a server does, a file is there with the declared content, or not at all."""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import socket
+import threading
+
+import numpy as np
+import pytest
+from conftest import DATA
+
+from file_server import serving
+from scwlearn.data.libsvm import load_libsvm
+from scwlearn.datasets import find_set
+from scwlearn.datasets.content import content_sha256, read_examples
+from scwlearn.datasets.declare import NamedSet, Part
+from scwlearn.datasets.fetch import FetchError, _loading, fetch
+from scwlearn.datasets.load import state_of
+from scwlearn.datasets.sources import IdxPair, Source, libsvm_text, table, two_digits
+
+# Long enough for several chunks, and no two lines are alike, so that pieces in the wrong place are seen.
+TEXT = b"".join(b"%d 1:%d 3:0.%d\n" % ((-1) ** i, i, i + 1) for i in range(20_000))
+SHA256 = content_sha256(*load_libsvm(io.BytesIO(TEXT)))
+LIMIT = 2**20
+
+
+class Told:
+    """A report that remembers."""
+
+    def __init__(self):
+        self.done = self.before = 0.0
+        self.notes = []
+
+    def advance(self, amount, note=""):
+        assert amount > 0
+        self.done += amount
+
+    def done_before(self, amount):
+        self.before += amount
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+@pytest.fixture
+def files():
+    with serving() as files:
+        files.content["tiny"] = TEXT
+        yield files
+
+
+def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
+    """A set of one file, with sources of one address each."""
+    sources = tuple(Source((url,), read or libsvm_text(), limit) for url in urls)
+    return NamedSet(
+        name="tiny",
+        title="Tiny",
+        group="extra",
+        rows=20_000,
+        features=3,
+        positives=10_000,
+        parts=(Part("tiny/tiny.libsvm.xz", sha256, sources, by_hand),),
+        form="as written",
+        licence="none",
+        cite="nobody",
+    )
+
+
+def fetched(named, cache):
+    """Fetch it, see that it is good and that nothing else is there; what was reported."""
+    told = Told()
+    assert fetch(named, cache, told, timeout=5) == [cache / named.parts[0].path]
+    assert state_of(named.parts[0], cache) == "good"
+    assert left(cache) == ["tiny.libsvm.xz"]
+    assert told.done + told.before == pytest.approx(1)
+    return told
+
+
+def left(cache):
+    return sorted(path.name for path in (cache / "tiny").iterdir())
+
+
+def fails(named, cache, match):
+    with pytest.raises(FetchError, match=match) as caught:
+        fetch(named, cache, Told(), timeout=5)
+    assert not (cache / named.parts[0].path).exists()
+    return str(caught.value)
+
+
+def begun(url, cache, data):
+    """What an earlier run has left."""
+    (cache / "tiny").mkdir()
+    _loading(url, cache / "tiny").write_bytes(data)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_a_file_is_had_however_it_is_packed(files, tmp_path, pack):
+    files.content["tiny"] = pack(TEXT)
+    fetched(tiny(f"{files.address}/tiny"), tmp_path)
+    assert files.asked == [("tiny", None)]
+
+
+def test_what_is_there_and_good_is_not_fetched_again(files, tmp_path):
+    named = tiny(f"{files.address}/tiny")
+    fetched(named, tmp_path)
+    assert fetched(named, tmp_path).before == 1
+    assert len(files.asked) == 1
+
+
+def test_what_is_there_and_different_is_fetched_again(files, tmp_path):
+    named = tiny(f"{files.address}/tiny")
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / named.parts[0].path).write_bytes(lzma.compress(b"1 1:1\n"))
+    fetched(named, tmp_path)
+
+
+def test_a_cut_connection_goes_on_where_it_stopped(files, tmp_path):
+    files.cuts = [100_000, 50_000]
+    fetched(tiny(f"{files.address}/tiny"), tmp_path)
+    assert files.asked == [("tiny", None), ("tiny", "bytes=100000-"), ("tiny", "bytes=150000-")]
+
+
+def test_a_server_that_knows_no_ranges_is_asked_anew(files, tmp_path):
+    files.ranges = False
+    files.cuts = [100_000]
+    fetched(tiny(f"{files.address}/tiny"), tmp_path)
+    assert len(files.asked) == 2
+
+
+def test_a_connection_that_is_cut_again_and_again_is_given_up_and_what_came_is_used_next_time(files, tmp_path):
+    named = tiny(f"{files.address}/tiny")
+    files.cuts = [1000, 1000, 1000]
+    fails(named, tmp_path, r"broke 3 times .*; 3000 bytes are kept")
+    files.asked.clear()
+    told = fetched(named, tmp_path)
+    assert files.asked == [("tiny", "bytes=3000-")]
+    assert 0 < told.before < 0.1
+
+
+def test_what_a_killed_run_has_left_is_used(files, tmp_path):
+    url = f"{files.address}/tiny"
+    begun(url, tmp_path, TEXT[:200_000])
+    assert fetched(tiny(url), tmp_path).before > 0.3
+    assert files.asked == [("tiny", "bytes=200000-")]
+
+
+def test_a_run_killed_after_the_last_byte_downloads_nothing_again(files, tmp_path):
+    url = f"{files.address}/tiny"
+    begun(url, tmp_path, TEXT)
+    assert fetched(tiny(url), tmp_path).before == pytest.approx(0.9)
+    assert files.asked == [("tiny", f"bytes={len(TEXT)}-")]
+
+
+@pytest.mark.parametrize("old", [b"another file", b"2" * (len(TEXT) + 1)], ids=["shorter", "longer"])
+def test_what_is_left_of_another_file_is_given_up(files, tmp_path, old):
+    url = f"{files.address}/tiny"
+    begun(url, tmp_path, old)
+    fetched(tiny(url), tmp_path)
+    assert files.asked[-1] == ("tiny", None)
+
+
+def test_an_answer_without_a_length_is_taken_as_it_ends(files, tmp_path):
+    files.lengths = False
+    fetched(tiny(f"{files.address}/tiny"), tmp_path)
+
+
+def test_the_next_source_is_tried(files, tmp_path):
+    files.content["other"] = TEXT[:-200]
+    urls = [f"{files.address}/{name}" for name in ("missing", "other", "tiny")]
+    fetched(tiny(*urls), tmp_path)
+    assert [name for name, _ in files.asked] == ["missing", "other", "tiny"]
+
+
+def test_an_error_of_the_server_says_what_was_tried_and_what_to_do(files, tmp_path):
+    message = fails(tiny(f"{files.address}/one", f"{files.address}/two"), tmp_path, "404 Not Found")
+    assert message.splitlines()[1:3] == [
+        f"  {files.address}/{name}: the server answered 404 Not Found" for name in ("one", "two")
+    ]
+    assert "put the file into a directory as tiny/tiny.libsvm.xz" in message
+    assert "--data-dir or SCWLEARN_DATA" in message
+
+
+def test_without_a_connection_it_says_so(tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    fails(tiny(f"http://127.0.0.1:{port}/tiny"), tmp_path, r"no connection \(.*refused.*\)")
+
+
+def test_a_server_that_does_not_speak_is_given_up(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        named = tiny(f"http://127.0.0.1:{silent.getsockname()[1]}/tiny")
+        with pytest.raises(FetchError, match=r"broke 3 times \(timed out\)"):
+            fetch(named, tmp_path, Told(), timeout=0.05)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT.replace(b"1:77 ", b"1:78 "),
+        b"<html>not what you want</html>",
+        b"",
+        gzip.compress(TEXT)[:-20],
+        bz2.compress(TEXT)[:-20],
+        lzma.compress(TEXT)[:-20],
+        b"\x1f\x8b nonsense",
+    ],
+)
+def test_wrong_content_leaves_nothing_behind(files, tmp_path, content):
+    files.content["tiny"] = content
+    fails(tiny(f"{files.address}/tiny"), tmp_path, r"/tiny: .*; nothing of it is kept")
+    assert left(tmp_path) == []
+    assert len(files.asked) == 1
+
+
+@pytest.mark.parametrize("lengths", [True, False])
+def test_an_answer_that_is_too_long_is_refused(files, tmp_path, lengths):
+    files.lengths = lengths
+    named = tiny(f"{files.address}/tiny", limit=len(TEXT) - 1)
+    fails(named, tmp_path, rf"longer than the {len(TEXT) - 1} bytes")
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_small_file_that_is_too_long_unpacked_is_refused(files, tmp_path, pack):
+    files.content["tiny"] = pack(TEXT)
+    fails(tiny(f"{files.address}/tiny", limit=len(TEXT) - 1), tmp_path, rf"longer than the {len(TEXT) - 1} bytes")
+    assert left(tmp_path) == []
+
+
+def test_a_set_without_a_source_says_where_it_is_from_and_where_to_put_it(tmp_path):
+    fails(tiny(by_hand="from a drawer"), tmp_path, r"cannot be fetched.*tiny\.libsvm\.xz is missing.*from a drawer")
+
+
+def test_a_set_without_files_needs_nothing(tmp_path):
+    assert fetch(find_set("synthetic"), tmp_path / "cache", Told()) == []
+    assert not (tmp_path / "cache").exists()
+
+
+def test_two_at_once_do_not_spoil_each_other(files, tmp_path):
+    named = tiny(f"{files.address}/tiny")
+    runs = [threading.Thread(target=fetch, args=(named, tmp_path, Told())) for _ in range(4)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    fetched(named, tmp_path)
+    assert len(files.asked) == 1
+
+
+def test_tables_are_read_with_their_label_heading_and_decimals(files, tmp_path):
+    files.content["table"] = b"a,b,up\n0.5,0.07385599999999999,1\n0,2e-3,0\n"
+    sha256 = content_sha256(*load_libsvm(io.BytesIO(b"1 1:0.5 2:0.073856\n-1 2:0.002\n")))
+    read = table(label_column=-1, heading=True, decimals=6, relabel=lambda up: 2 * up - 1)
+    fetched(tiny(f"{files.address}/table", sha256=sha256, read=read), tmp_path)
+    files.content["blanks"] = b"6.0000 -1.0000  0.6310\n-5.0000 0 1 \n"
+    sha256 = content_sha256(*load_libsvm(io.BytesIO(b"6 1:-1 2:0.631\n-5 2:1\n")))
+    fetched(tiny(f"{files.address}/blanks", sha256=sha256, read=table(label_column=0, delimiter=None)), tmp_path)
+
+
+def idx(array):
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.astype(np.uint8).tobytes()
+
+
+def test_images_of_two_digits_are_taken_from_all_their_files(files, tmp_path):
+    images = np.arange(24).reshape(6, 2, 2) * 10
+    raw = {
+        "images": idx(images[:4]),
+        "labels": idx(np.array([1, 7, 2, 1])),
+        "more-images": idx(images[4:]),
+        "more-labels": idx(np.array([0, 2])),
+    }
+    pairs = []
+    for prefix in ("", "more-"):
+        both = (f"{prefix}images", f"{prefix}labels")
+        pairs.append(IdxPair(*(word for name in both for word in (name, hashlib.sha256(raw[name]).hexdigest()))))
+    files.content.update({name: gzip.compress(data) for name, data in raw.items()})
+    expected = content_sha256(images[[0, 2, 3, 5]].reshape(4, 4), np.array([1, -1, 1, -1]))
+    source = Source(tuple(f"{files.address}/{name}" for name in raw), two_digits(1, 2, pairs), LIMIT)
+    named = NamedSet(**{**vars(tiny()), "parts": (Part("tiny/tiny.libsvm.xz", expected, (source,)),)})
+    fetched(named, tmp_path)
+
+    files.content["more-labels"] = gzip.compress(idx(np.array([0, 1])))
+    fails(named, tmp_path / "elsewhere", r"more-labels is not MNIST's")
+
+
+def as_published(path, examples):
+    """The file as its first public source spells it, from what we have."""
+    x, labels = examples
+    if path.startswith("usps"):
+        lines = io.BytesIO()
+        for row, label in zip(x.toarray(), labels, strict=True):
+            words = " ".join(f"{i}:{value:.6f}" for i, value in enumerate(row.tolist(), 1))
+            lines.write(f"{label + 1:.0f} {words} \n".encode())
+        return gzip.compress(lines.getvalue(), 1)
+    rows = np.column_stack([labels, x.toarray()] if path.startswith("svmguide3") else [x.toarray(), labels])
+    if path.startswith("elec2"):
+        rows[:, -1] = rows[:, -1] > 0
+    heading = "" if path.startswith("covtype") else ",".join(map(str, range(rows.shape[1]))) + "\n"
+    return (heading + "".join(",".join(f"{v:.17g}" for v in row) + "\n" for row in rows.tolist())).encode()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["svmguide3", "usps1vsall", "elec2"])
+def test_a_set_is_made_from_what_its_source_publishes(name, files, tmp_path):
+    named = find_set(name)
+    (part,) = named.parts
+    if not (DATA / part.path).exists():
+        pytest.skip(f"{name} is not in the data directory")
+    files.content["published"] = as_published(part.path, read_examples(DATA / part.path))
+    first = part.sources[0]
+    here = Part(part.path, part.sha256, (Source((f"{files.address}/published",), first.read, first.limit),))
+    fetch(NamedSet(**{**vars(named), "parts": (here,)}), tmp_path, Told())
+    assert state_of(part, tmp_path) == "good"
+
+
+@pytest.mark.data
+def test_mnist_1_against_2_is_made_from_the_original_files(files, tmp_path):
+    (part,) = find_set("mnist1vs2").parts
+    packed = {
+        url: DATA / "mnist" / (url.rpartition("/")[2].removesuffix(".gz") + ".xz") for url in part.sources[0].urls
+    }
+    if not all(path.exists() for path in packed.values()):
+        pytest.skip("MNIST is not in the data directory")
+    files.content = {path.name: path.read_bytes() for path in packed.values()}
+    urls = tuple(f"{files.address}/{path.name}" for path in packed.values())
+    here = Part(part.path, part.sha256, (Source(urls, part.sources[0].read, part.sources[0].limit),))
+    fetch(NamedSet(**{**vars(find_set("mnist1vs2")), "parts": (here,)}), tmp_path, Told())
+    assert state_of(part, tmp_path) == "good"

@@ -1,0 +1,224 @@
+"""A study: each run is made once, whatever stops it, and by any number of workers with the same result."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scwlearn import Learner
+from scwlearn.datasets import DataSet
+from scwlearn.datasets.synthetic import make_synthetic
+from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, order_of
+from scwlearn.experiments.results import Results
+from scwlearn.experiments.study import CHECKPOINTS, Settings, cost_of_set, run_set
+from scwlearn.experiments.table3 import long_table
+from scwlearn.experiments.tables import as_csv
+from scwlearn.rules import HOLD, Parameter, Step, find_rule, rule
+
+DATA = DataSet("small", "small", *make_synthetic(400, label_noise=0.1))
+RULES = [find_rule(name) for name in ("perceptron", "arow", "scw1", "narow_libol")]
+SMALL = Settings(permutations=3, values=2)
+
+
+class Told:
+    """A report that remembers, and may interrupt after so many runs."""
+
+    def __init__(self, stop_after=None):
+        self.now, self.before, self.runs, self.stop_after = 0.0, 0.0, 0, stop_after
+
+    def advance(self, amount, note=""):
+        self.now += amount
+        self.runs += 1
+        if self.runs == self.stop_after:
+            raise KeyboardInterrupt
+
+    def done_before(self, amount):
+        self.before += amount
+
+
+def study(path, *, data=DATA, rules=RULES, settings=SMALL, workers=2, told=None):
+    told = told or Told()
+    with Results(path) as results:
+        return run_set(data, rules, settings, results, workers=workers, report=told), told
+
+
+def table(runs):
+    return as_csv(long_table([runs]))
+
+
+def test_the_runs_are_those_of_a_learner_tuned_on_one_permutation(tmp_path):
+    runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=Settings(permutations=2))
+    (arow,) = runs
+    tuning = order_of(DATA, 0, TUNING_ORDER, 400)
+    mistakes = {
+        r: Learner("arow", covariance="full", r=r).learn(DATA.x[tuning], DATA.y[tuning]).mistakes
+        for r in find_rule("arow").parameters[0].grid
+    }
+    assert mistakes[arow.parameters["r"]] == min(mistakes.values())
+    # Of equal points the larger.
+    assert arow.parameters["r"] == max(r for r, m in mistakes.items() if m == min(mistakes.values()))
+    assert {cell.parameters["r"]: round(400 * cell.mistake_rate) for cell in arow.cells} == mistakes
+    for number in (1, 2):
+        order = order_of(DATA, 0, number, 400)
+        counts = Learner("arow", covariance="full", **arow.parameters).learn(DATA.x[order], DATA.y[order])
+        assert arow.final_rates[number - 1] == counts.mistakes / 400
+        assert arow.final_updates[number - 1] == counts.updates
+    assert arow.mistake_rate.shape == (2, CHECKPOINTS)
+
+
+def test_any_number_of_workers_gives_the_same_table(tmp_path):
+    tables = {table(study(tmp_path / f"{n}.jsonl", workers=n)[0]) for n in (1, 2, 5)}
+    assert len(tables) == 1
+
+
+@pytest.mark.parametrize("stop_after", [1, 7, 14])
+def test_what_was_done_before_an_interruption_is_not_done_again(tmp_path, stop_after):
+    whole, told = study(tmp_path / "whole.jsonl")
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        study(path, told=Told(stop_after))
+    kept = len(path.read_text().splitlines()) - 1
+    assert stop_after <= kept < told.runs
+    resumed, again = study(path)
+    assert table(resumed) == table(whole)
+    assert again.runs == told.runs - kept
+    _, nothing = study(path)
+    assert nothing.runs == 0
+    assert nothing.before == pytest.approx(told.now)
+
+
+def test_an_error_in_a_rule_stops_the_study_and_keeps_what_was_done(tmp_path, registry):
+    @rule(title="Bad", estimator="Bad", order=1, large_margin=False, non_separable=True, cite="Nobody 2026")
+    def bad(m, v, t):
+        if t == 300:
+            raise RuntimeError("no more")
+        return Step(alpha=1.0) if m <= 0 else HOLD
+
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(RuntimeError, match="no more"):
+        study(path, rules=[*RULES, bad])
+    kept = len(path.read_text().splitlines()) - 1
+    assert study(tmp_path / "whole.jsonl")[1].runs == kept + study(path)[1].runs
+
+
+def test_a_line_that_was_cut_short_is_run_again(tmp_path):
+    path = tmp_path / "r.jsonl"
+    whole, _ = study(path)
+    text = path.read_bytes()
+    path.write_bytes(text[: len(text) - 20])
+    again, told = study(path)
+    assert told.runs == 1
+    assert table(again) == table(whole)
+
+
+@pytest.mark.parametrize("text", ["something else\n", '{"format":1}\n', "\x00\xff\n"])
+def test_a_file_of_another_kind_is_left_alone(tmp_path, text):
+    path = tmp_path / "r.jsonl"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"r\.jsonl, line 1: this is no result of a run"):
+        Results(path)
+    assert path.read_text() == text
+
+
+def test_a_line_that_is_no_result_is_named(tmp_path):
+    path = tmp_path / "r.jsonl"
+    study(path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], json.dumps({"data": "small"}), *lines[3:], ""]))
+    with pytest.raises(ValueError, match="line 4: this is no result"):
+        Results(path)
+
+
+def test_other_data_and_another_seed_are_other_runs(tmp_path):
+    path = tmp_path / "r.jsonl"
+    _, first = study(path)
+    other = replace(DATA, x=DATA.x * 2)
+    assert study(path, data=other)[1].runs == first.runs
+    assert study(path, settings=replace(SMALL, seed=1))[1].runs == first.runs
+    assert study(path)[1].runs == 0
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with Results(path), pytest.raises(ValueError, match=r"r\.jsonl: another run is writing to it"):
+        Results(path)
+    with Results(path) as again:
+        assert len(again) == 0
+
+
+def test_a_larger_study_goes_on_from_a_smaller_one(tmp_path):
+    path = tmp_path / "r.jsonl"
+    _, small = study(path, rules=RULES[:1])
+    _, larger = study(path, rules=RULES[:1], settings=replace(SMALL, permutations=5))
+    assert (small.runs, larger.runs) == (4, 2)
+
+
+def test_cross_validation_judges_each_row_once_on_what_was_not_learned_from_it(tmp_path):
+    runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=replace(SMALL, tuning="cv"))
+    order = order_of(DATA, 0, TUNING_ORDER, 400)
+    for cell in runs[0].cells:
+        wrong = 0
+        for part in np.array_split(order, FOLDS):
+            rest = order[~np.isin(order, part)]
+            learner = Learner("arow", covariance="full", **cell.parameters)
+            learner.learn(DATA.x[rest], DATA.y[rest])
+            wrong += np.sum((learner.scores(DATA.x[part]) >= 0) != (DATA.y[part] > 0))
+        assert cell.mistake_rate == wrong / 400
+
+
+def test_a_stream_that_drifts_keeps_its_order_and_is_run_once(tmp_path):
+    stream = replace(DATA, shuffle=False)
+    runs, _ = study(tmp_path / "r.jsonl", data=stream)
+    assert all(len(run.mistake_rate) == 1 for run in runs)
+    counts = Learner("perceptron", covariance="identity").learn(stream.x, stream.y)
+    assert runs[0].final_rates[0] == counts.mistakes / 400
+
+
+def test_rows_without_features_are_counted(tmp_path):
+    x = DATA.x.copy()
+    x[::40] = 0
+    runs, _ = study(tmp_path / "r.jsonl", data=replace(DATA, x=x), rules=RULES[:1])
+    assert runs[0].empty_rows == 10
+
+
+def test_the_cost_is_that_of_all_runs(tmp_path):
+    _, told = study(tmp_path / "r.jsonl")
+    assert told.now == pytest.approx(cost_of_set(DATA, RULES, SMALL))
+
+
+def test_a_small_grid_is_spread_over_the_large_one():
+    points = Settings(values=3).cells(find_rule("scw1"))
+    assert len(points) == 9
+    assert sorted({dict(p)["C"] for p in points}) == [0.125, 1.0, 8.0]
+    assert len(Settings().cells(find_rule("scw1"))) == 81
+    assert Settings(values=3).cells(find_rule("pa")) == [()]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"permutations": 0}, "permutations must be at least 1"),
+        ({"tuning": "best"}, "tuning must be one of libol, cv, got 'best'"),
+        ({"covariance": "kernel"}, "covariance must be one of full, diagonal"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**wrong)
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_rule_whose_source_has_changed_is_run_again(tmp_path):
+    def declare(step):
+        source = f"def own(m, v, share):\n    return Step(alpha={step}) if m <= 0 else HOLD\n"
+        names = {"Step": Step, "HOLD": HOLD, "__name__": "__main__"}
+        exec(source, names)
+        parameters = (Parameter("share", 1.0, "Nothing."),)
+        how = {"order": 1, "large_margin": False, "non_separable": True, "cite": "Nobody 2026"}
+        return rule(title="Own", estimator="Own", parameters=parameters, **how)(names["own"])
+
+    path = tmp_path / "r.jsonl"
+    assert study(path, rules=[declare("1.0")])[1].runs == 4
+    assert study(path, rules=[declare("1.0")])[1].runs == 0
+    assert study(path, rules=[declare("0.5")])[1].runs == 4

@@ -1,0 +1,212 @@
+"""What cannot be saved, and what a file keeps besides the model."""
+
+import datetime
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import scwlearn
+from saved_examples import everything, rows_of, saved
+from scwlearn.data.labels import Classes
+from scwlearn.files import read, stored_estimator, stored_of, write
+from scwlearn.kernels import KernelLearner
+from scwlearn.rules import HOLD, Parameter, Step, declare, rule
+
+X, NUMBERS = rows_of(2)
+
+
+def half_way(m, v):
+    return 0.5, 0.0
+
+
+def linear(x, z):
+    return x @ z.T
+
+
+class OwnEstimator(type(scwlearn.SCW1())):
+    pass
+
+
+def stream_of(examples, labels, **how):
+    model = scwlearn.StreamClassifier("arow", **how)
+    model.learn_many(examples, labels)
+    return model
+
+
+def learner_of(labels):
+    model = scwlearn.SCW1().partial_fit([[1.0]], [1])
+    model._learner.now = model._learner.now._replace(classes=Classes().add(np.array(labels)))
+    return model
+
+
+NO_CODE = "which a model file cannot hold: it holds no code"
+REFUSED = {
+    "RandomState": (
+        lambda: scwlearn.SCW1(random_state=np.random.RandomState(0)),
+        "random_state is RandomState(MT19937) at 0x",
+    ),
+    "kernel": (lambda: scwlearn.KernelSCW1(kernel=linear), f"kernel is a function of your own, {NO_CODE}"),
+    "fitted kernel": (
+        lambda: scwlearn.KernelSCW1(kernel=linear).fit(X, NUMBERS),
+        f"the kernel is a function of your own, {NO_CODE}",
+    ),
+    "kernel of a learner": (
+        lambda: KernelLearner("scw1", kernel=linear),
+        f"the kernel is a function of your own, {NO_CODE}; kernels with a name can be saved",
+    ),
+    "rule": (
+        lambda: scwlearn.Learner(half_way),
+        f"the rule is a function of your own, {NO_CODE}; declare it by scwlearn.rules.rule, and it is saved by its",
+    ),
+    "tuples as names": (
+        lambda: stream_of([{(1, 2): 1.0}], ["a"]),
+        "the features have keys of type tuple, which cannot be saved; strings and whole numbers can",
+    ),
+    "labels of another kind": (
+        lambda: learner_of([np.datetime64("2026-01-01")]),
+        "labels of type date cannot be saved; strings, numbers and bools can",
+    ),
+    "weights of such labels": (
+        lambda: scwlearn.SCW1(class_weight={datetime.date(2026, 1, 1): 2.0}),
+        "class_weight is {datetime.date(2026, 1, 1): 2.0}, which cannot be saved",
+    ),
+    "array": (lambda: scwlearn.SCW1(C=np.ones(3)), "C is array([1., 1., 1.]), which cannot be saved; numbers, strings"),
+    "subclass": (
+        OwnEstimator,
+        f"a {__name__}.OwnEstimator cannot be saved; scwlearn's estimators, streams and learners can, and "
+        "classes for River, but no classes derived from them",
+    ),
+    "something else": (lambda: {"a": 1}, "a builtins.dict cannot be saved; scwlearn's estimators"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_saved_says_so(what, tmp_path):
+    make, told = REFUSED[what]
+    model = make()
+    with pytest.raises(TypeError) as error:
+        scwlearn.save(model, tmp_path / "none.model")
+    assert str(error.value).startswith(told)
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_and_text_that_no_file_can_hold(tmp_path):
+    path = tmp_path / "none.model"
+    with pytest.raises(ValueError, match="this model cannot be saved: Out of range float values"):
+        scwlearn.save(scwlearn.SCW1(C=np.inf), path)
+    with pytest.raises(ValueError, match="this model cannot be saved: a string holds two halves of a character"):
+        scwlearn.save(stream_of([{"a": 1}], ["\ud83d\ude00"]), path)
+    with pytest.raises(TypeError, match="this model cannot be saved: Object of type set is not JSON serializable"):
+        scwlearn.save(scwlearn.SCW1(), path, notes={"a": {1}})
+    assert not list(tmp_path.iterdir())
+
+
+def declare_own(grid=(0.5,)):
+    @rule(
+        title="Half PA, to be saved",
+        estimator="HalfPASaved",
+        order=1,
+        parameters=(Parameter("share", 0.5, "How much of the step to take.", high=2.0, grid=grid),),
+        large_margin=True,
+        non_separable=False,
+        cite="Nobody 2026. An example",
+    )
+    def half_pa_saved(m, v, share):
+        return Step(alpha=share * (1 - m) / v) if m < 1 else HOLD
+
+    return half_pa_saved
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_rule_of_ones_own_is_found_by_its_name(tmp_path):
+    own = declare_own()
+    models = [
+        scwlearn.Learner(own, share=0.75),
+        scwlearn.HalfPASaved(share=0.25).fit(X, NUMBERS),
+        scwlearn.KernelHalfPASaved().fit(X, NUMBERS),
+        scwlearn.StreamClassifier(own),
+    ]
+    for i, model in enumerate(models):
+        assert everything(saved(model, tmp_path)) == everything(model)
+        scwlearn.save(model, tmp_path / f"{i}.model")
+    del declare._declared[own.name]
+    for i in range(len(models)):
+        with pytest.raises(ValueError, match="learns by the rule 'half_pa_saved', which is not declared here") as error:
+            scwlearn.load(tmp_path / f"{i}.model")
+        assert "a rule of your own must be declared before a model that learns by it is loaded" in str(error.value)
+    with pytest.raises(ValueError, match="the rule 'half_pa_saved' is not the one that is declared under its name now"):
+        scwlearn.save(models[0], tmp_path / "again.model")
+    declare_own()
+    assert scwlearn.load(tmp_path / "1.model").share == 0.25
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_estimator_that_is_not_fitted_needs_its_rule_too(tmp_path):
+    own = declare_own()
+    scwlearn.save(scwlearn.HalfPASaved(), tmp_path / "own.model")
+    del declare._declared[own.name]
+    with pytest.raises(
+        ValueError, match="the model is a 'HalfPASaved', which there is not; a rule of your own must be"
+    ):
+        scwlearn.load(tmp_path / "own.model")
+
+
+def test_notes_are_kept_with_the_model(tmp_path):
+    path = tmp_path / "noted.model"
+    notes = {"schema": {"format": "csv", "ignore": ["a"]}, "text": "ä\n\ud800", "numbers": [1, 2.5, 10**30, None, True]}
+    scwlearn.save(scwlearn.StreamClassifier("arow"), path, notes=notes)
+    stored = read(path)
+    assert stored.notes == notes
+    assert stored.library == scwlearn.__version__
+    write(stored, path)
+    assert read(path).notes == notes
+
+
+def test_each_kind_of_model_can_save_itself(tmp_path):
+    from scwlearn.river import AROW
+
+    for model in (scwlearn.SCW1(), scwlearn.KernelSCW1(), scwlearn.StreamClassifier("arow"), AROW(r=2.0)):
+        model.save(str(tmp_path / "some.model"))
+        again = scwlearn.load(str(tmp_path / "some.model"))
+        assert type(again) is type(model)
+        assert everything(again) == everything(model)
+
+
+@pytest.mark.parametrize("model", [scwlearn.SCW1(scale=True, class_weight="balanced"), scwlearn.PA1(multi_class="ovr")])
+def test_a_learner_is_stored_as_the_estimator_that_it_would_be(model, tmp_path):
+    model.set_params(n_epochs=2, shuffle=True, random_state=4).fit(X, NUMBERS)
+    of_fit = {"n_epochs": 2, "shuffle": True, "random_state": 4}
+    write(stored_estimator(model._learner, X.shape[1], **of_fit), tmp_path / "learner.model")
+    scwlearn.save(model, tmp_path / "estimator.model")
+    assert (tmp_path / "learner.model").read_bytes() == (tmp_path / "estimator.model").read_bytes()
+    assert stored_of(model).class_name == type(model).__name__
+
+
+def test_a_disk_that_is_full_leaves_the_old_model(tmp_path):
+    path = tmp_path / "some.model"
+    scwlearn.save(stream_of([{"a": 1}], ["x"]), path)
+    before = path.read_bytes()
+    code = f"""
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
+import scwlearn
+model = scwlearn.load({str(path)!r})
+model.learn_many([{{f"f{{i}}": 1.0}} for i in range(1000)], ["y"] * 1000)
+setrlimit(RLIMIT_FSIZE, (10_000, getrlimit(RLIMIT_FSIZE)[1]))
+try:
+    model.save({str(path)!r})
+except OSError as error:
+    print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == f"[Errno 27] File too large: {str(path)!r}\n"
+    assert os.listdir(tmp_path) == [path.name]
+    assert path.read_bytes() == before
+
+
+def test_models_of_the_same_state_are_the_same_file(tmp_path):
+    for name in ("one", "two"):
+        scwlearn.AROW().fit(X, NUMBERS).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

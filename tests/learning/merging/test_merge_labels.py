@@ -1,0 +1,313 @@
+"""Merging estimators, and learners for labels of any kind: classes are united, and everything finds its place."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import scwlearn
+from merge_examples import every_rule
+from multi_examples import FORMS, every_form
+from scwlearn import AROW, PA1, SCW1, KernelSCW1, Learner, MultiLearner, Perceptron, merge
+from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn.rules import all_rules, find_rule
+
+FEATURES = 6
+
+
+def examples(labels, rows=240, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, FEATURES))
+    numbers = (x @ rng.normal(size=(FEATURES, len(labels))) + 0.7 * rng.normal(size=(rows, len(labels)))).argmax(axis=1)
+    return x, np.asarray(labels)[numbers]
+
+
+def parts_of(x, y, count):
+    return [(x[k::count], y[k::count]) for k in range(count)]
+
+
+def fitted(make, *batches):
+    """An estimator that meets the classes in the order in which they come."""
+    model = make()
+    for x, y in batches:
+        model.partial_fit(x, y)
+    return model
+
+
+def told(model, classes):
+    """A model that has heard of classes, and has learned nothing by that."""
+    return model.partial_fit(np.ones((1, FEATURES)), classes[:1], classes=classes, sample_weight=[0.0])
+
+
+def known(model):
+    """All that an estimator or a class learner knows, bit for bit."""
+    learner = getattr(model, "_learner", model)
+    inner = learner.learner
+    models = inner.gaussian if learner.is_binary else inner.gaussians
+    mean = () if models is None else (models.memory.tobytes(), models.scalars.tobytes())
+    weights = learner.class_weights.seen.tolist()
+    return learner.classes.labels.tolist(), mean, inner.counts, learner.calibration.state.tobytes(), weights
+
+
+def assert_alike(one, other, x, rtol=1e-9):
+    assert one.classes_.tolist() == other.classes_.tolist()
+    assert (one.n_seen_, one.n_updates_) == (other.n_seen_, other.n_updates_)
+    for method in ("decision_function", "margin_variance", "predict_proba"):
+        a, b = getattr(one, method)(x), getattr(other, method)(x)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.abs(b).max(), err_msg=method)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [3, 7, 5], [False, True], [0.0, 2.0, 5.0, 9.0]])
+@every_form
+def test_estimators_are_merged_as_their_learners_are(labels, form):
+    x, y = examples(labels)
+    shards = [AROW(covariance="full", **FORMS[form]).fit(*part) for part in parts_of(x, y, 3)]
+    merged = merge(shards)
+    assert type(merged) is AROW
+    assert merged.classes_.tolist() == sorted(labels)
+    assert merged.n_seen_ == len(y)
+    expected = merge([shard._learner.learner for shard in shards])
+    gaussians = expected.gaussian if len(labels) == 2 else expected.gaussians
+    np.testing.assert_array_equal(merged.coef_, gaussians.weights().reshape(-1, FEATURES + 1)[:, :FEATURES])
+    assert merged.score(x, y) > 0.6
+    np.testing.assert_allclose(merged.predict_proba(x).sum(axis=1), 1.0)
+    merged.partial_fit(x, y)
+    assert merged.n_seen_ == 2 * len(y)
+    assert [shard.n_seen_ for shard in shards] == [80, 80, 80]
+
+
+@pytest.mark.parametrize("name", [rule.estimator for rule in all_rules()])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_estimators_of_every_rule_can_be_merged(name, classes):
+    x, y = examples(list("abc")[:classes])
+    shards = [getattr(scwlearn, name)().fit(*part) for part in parts_of(x, y, 2)]
+    merged = merge(shards, weights=[1, 2])
+    assert merged.score(x, y) > 0.5
+    assert pickle.loads(pickle.dumps(merged)).predict(x).tolist() == merged.predict(x).tolist()
+
+
+@every_rule
+def test_two_classes_that_came_in_the_other_order_are_turned_round(how):
+    x, y = examples(["a", "b"])
+    first = np.argsort(y[:120], kind="stable")
+    one = fitted(lambda: AROW(class_weight="balanced"), (x[first], y[first]))
+    rest = 120 + np.argsort(y[120:], kind="stable")[::-1]
+    other = fitted(lambda: AROW(class_weight="balanced"), (x[rest], y[rest]))
+    assert one._learner.classes.labels.tolist() == other._learner.classes.labels.tolist()[::-1] == ["a", "b"]
+    # The same rows, by a model that was told the order.
+    same = told(AROW(class_weight="balanced"), ["a", "b"]).partial_fit(x[rest], y[rest])
+    np.testing.assert_allclose(same.decision_function(x), other.decision_function(x), rtol=1e-12)
+    merged = merge([one, other], how)
+    assert merged._learner.classes.labels.tolist() == ["a", "b"]
+    assert_alike(merged, merge([one, same], how), x)
+    assert merged._learner.class_weights.seen.tolist() == [(y == "a").sum(), (y == "b").sum()]
+    # Also the other way, and without anything but the order of the two.
+    backwards = merge([other, one], how)
+    assert backwards._learner.classes.labels.tolist() == ["b", "a"]
+    assert_alike(backwards, merged, x)
+
+
+@every_rule
+@every_form
+def test_classes_are_united_in_the_order_in_which_they_come_up(how, form):
+    x, y = examples(list("abcd"))
+    groups = [np.isin(y, list(some)) for some in ("ca", "dbc", "da")]
+    shards = [fitted(lambda: AROW(**FORMS[form]), (x[rows], y[rows])) for rows in groups]
+    before = [known(shard) for shard in shards]
+    merged = merge(shards, how)
+    came = [label for shard in shards for label in shard._learner.classes.labels.tolist()]
+    assert merged._learner.classes.labels.tolist() == list(dict.fromkeys(came))
+    assert merged.classes_.tolist() == list("abcd")
+    assert merged.n_seen_ == sum(rows.sum() for rows in groups)
+    assert merged.predict_proba(x).shape == (240, 4)
+    if how != "kl":
+        assert merged.score(x, y) > 0.6
+    assert [known(shard) for shard in shards] == before
+    # In any order, to rounding.
+    for order in ((2, 0, 1), (1, 2, 0)):
+        assert_alike(merge([shards[i] for i in order], how), merged, x, rtol=1e-7)
+
+
+@every_form
+def test_a_class_has_what_was_learned_of_it_wherever_it_stands(form):
+    x, y = examples(list("abc"))
+    one = fitted(lambda: AROW(covariance="diagonal", **FORMS[form]), (x, y))
+    # It knows all three, and names two more: nothing is learned of them, but they move the places of the others.
+    names = told(AROW(covariance="diagonal", **FORMS[form]), ["0", "1", "a", "b", "c"])
+    merged = merge([names, one])
+    assert merged.classes_.tolist() == ["0", "1", "a", "b", "c"]
+    np.testing.assert_array_equal(merged.coef_[2:], one.coef_)
+    np.testing.assert_array_equal(merged.variance_[2:], one.variance_)
+    assert not merged.coef_[:2].any()
+    np.testing.assert_array_equal(merged.decision_function(x)[:, 2:], one.decision_function(x))
+    merged.partial_fit(x, y)
+    assert merged.score(x, y) > 0.6
+
+
+@every_form
+def test_two_classes_become_two_of_several(form):
+    x, y = examples(list("abc"))
+    two = y != "c"
+    binary = fitted(lambda: AROW(**FORMS[form]), (x[two], y[two]))
+    # What the stream does when it hears of a third class.
+    heard = told(copy.copy(binary), ["c"])
+    third = fitted(lambda: AROW(**FORMS[form]), (x[~two], y[~two]))
+    alone = merge([binary, told(AROW(**FORMS[form]), ["a", "b", "c"])])
+    assert_alike(alone, heard, x, rtol=1e-12)
+    merged = merge([binary, third])
+    assert merged.classes_.tolist() == ["a", "b", "c"]
+    assert merged.n_seen_ == len(y)
+    assert merged.predict_proba(x).shape == (240, 3)
+
+
+def test_models_that_know_one_class_each_make_two():
+    x, y = examples(["a", "b"])
+    shards = [fitted(lambda: AROW(), (x[y == label], y[y == label])) for label in "ab"]
+    merged, backwards = merge(shards), merge(shards[::-1])
+    assert merged.classes_.tolist() == ["a", "b"]
+    assert merged.score(x, y) > 0.6
+    assert_alike(backwards, merged, x)
+
+
+def test_models_that_know_one_class_each_make_three():
+    x, y = examples(list("abc"))
+    for form in FORMS.values():
+        shards = [fitted(lambda form=form: AROW(**form), (x[y == label], y[y == label])) for label in "abc"]
+        merged = merge(shards)
+        assert merged.classes_.tolist() == list("abc")
+        assert merged.score(x, y) > 0.5
+        np.testing.assert_allclose(merged.predict_proba(x).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("labels", ["ab", "abcd"])
+def test_merging_with_an_untouched_model_changes_nothing(labels):
+    x, y = examples(list(labels))
+    model = fitted(lambda: AROW(class_weight="balanced"), (x, y))
+    idle = told(AROW(class_weight="balanced"), [y[0]])
+    for models in ([model, idle], [idle, model], [model]):
+        merged = merge(models)
+        assert known(merged) == known(model)
+        assert_alike(merged, model, x, rtol=0)
+        before = known(model)
+        merged.partial_fit(x, y)
+        assert known(model) == before
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+def test_the_same_order_gives_the_same_bits(labels):
+    x, y = examples(list(labels))
+    shards = [fitted(lambda: SCW1(), part) for part in parts_of(x, y, 3)]
+    again = pickle.loads(pickle.dumps(shards))
+    assert known(merge(shards)) == known(merge(again))
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+def test_models_that_are_merged_again_and_again_count_their_past_once(labels):
+    x, y = examples(list(labels), rows=900)
+    together = AROW(class_weight="balanced").partial_fit(x[:100], y[:100])
+    for first in range(100, 900, 100):
+        rows = slice(first, first + 100)
+        parts = parts_of(x[rows], y[rows], 4)
+        models = [copy.copy(together).partial_fit(*part) for part in parts]
+        together = merge(models, prior=together)
+    assert together.n_seen_ == 900
+    assert together._learner.calibration.rows > 880
+    by_class = dict(zip(together._learner.classes.labels.tolist(), together._learner.class_weights.seen, strict=True))
+    assert by_class == {label: (y == label).sum() for label in labels}
+    single = AROW(class_weight="balanced").partial_fit(x, y)
+    assert together.score(x, y) > single.score(x, y) - 0.05
+    np.testing.assert_allclose(together.predict_proba(x), single.predict_proba(x), atol=0.35)
+
+
+def test_the_probabilities_of_shards_are_those_of_a_single_stream_about():
+    for labels in ("ab", "abc"):
+        x, y = examples(list(labels), rows=4000)
+        single = AROW().partial_fit(x, y)
+        merged = merge([AROW().partial_fit(*part) for part in parts_of(x, y, 4)])
+        assert np.abs(merged.predict_proba(x) - single.predict_proba(x)).mean() < 0.05
+
+
+def test_class_learners_are_merged_without_estimators():
+    x, y = examples(["yes", "no", "perhaps"])
+    how = {"covariance": "diagonal", "intercept": True}
+    recipe = Recipe(Learner, MultiLearner, find_rule("arow"), {"r": 1.0}, how, {"multi_class": "ovr"})
+    shards = [ClassLearner(recipe) for _ in range(2)]
+    for shard, part in zip(shards, parts_of(x, y, 2), strict=True):
+        shard.learn(*part)
+    merged = merge(shards)
+    assert merged.counts.seen == len(y)
+    assert (merged.predict(x) == y).mean() > 0.6
+
+
+# What is refused.
+
+
+def refusal(models, prior=None):
+    before = [known(model) for model in models if hasattr(model, "_learner")]
+    with pytest.raises((ValueError, TypeError)) as caught:
+        merge(models, prior=prior)
+    assert [known(model) for model in models if hasattr(model, "_learner")] == before
+    return str(caught.value)
+
+
+X, Y = examples(list("abc"))
+ALIKE = "; models can be merged that differ in nothing but what they have learned"
+DIFFERENT = {
+    "a parameter": (lambda: SCW1(C=2.0).fit(X, Y), "C: 0.5 and 2.0"),
+    "the form": (lambda: SCW1(multi_class="ovr").fit(X, Y), "multi_class: joint and ovr"),
+    "the covariance": (lambda: SCW1(covariance="diagonal").fit(X, Y), "covariance: auto and diagonal"),
+    "the intercept": (lambda: SCW1(fit_intercept=False).fit(X, Y), "fit_intercept: True and False"),
+    "weights of classes": (lambda: SCW1(class_weight="balanced").fit(X, Y), "class_weight: None and balanced"),
+    "the algorithm": (lambda: AROW().fit(X, Y), "kind: SCW1 and AROW"),
+    "the width": (lambda: SCW1().fit(X[:, :4], Y), "n_features_in_: 6 and 4"),
+    "labels": (lambda: SCW1().fit(X, Y == "a"), "kind of labels: str and number"),
+    "names": (lambda: SCW1().fit(frame("pqrstu"), Y), "kind of features: without names and with names"),
+    "parameters since": (lambda: SCW1(C=2.0).fit(X, Y).set_params(C=0.5), "parameters: {C5} and {C2}"),
+}
+
+
+def frame(names):
+    return pd.DataFrame(X, columns=list(names))
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_estimators_that_differ_are_refused_and_stay_as_they_are(what):
+    make, message = DIFFERENT[what]
+    for short, long in (("{C5}", "{'C': 0.5, 'eta': 0.75}"), ("{C2}", "{'C': 2.0, 'eta': 0.75}")):
+        message = message.replace(short, long)
+    model, other = SCW1().fit(X, Y), make()
+    assert refusal([model, other]) == f"models[0] and models[1] differ in {message}{ALIKE}"
+    assert refusal([model], prior=other) == f"models[0] and prior differ in {message}{ALIKE}"
+
+
+def test_names_of_features_are_compared():
+    one, same, other = (SCW1().fit(frame(names), Y) for names in ("pqrstu", "pqrstu", "pqrzyu"))
+    assert merge([one, same]).feature_names_in_.tolist() == list("pqrstu")
+    assert refusal([one, other]) == f"models[0] and models[1] differ in feature_names_in_[3]: s and z{ALIKE}"
+
+
+def test_the_seeds_of_shuffles_may_differ():
+    shards = [SCW1(shuffle=True, random_state=seed).fit(X[seed::2], Y[seed::2]) for seed in range(2)]
+    assert merge(shards).random_state == 0
+
+
+def test_rivals_of_the_perceptron_are_compared():
+    one, other = Perceptron().fit(X, Y), Perceptron(rivals="uniform").fit(X, Y)
+    assert "differ in rivals: max and uniform" in refusal([one, other])
+
+
+def test_an_estimator_that_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError, match=r"models\[1\] is a PA1 that is not fitted yet; fitted ones can be merged"):
+        merge([PA1().fit(X, Y), PA1()])
+
+
+def test_estimators_with_kernels_are_refused():
+    two = Y != "c"
+    model = KernelSCW1().fit(X[two], Y[two])
+    with pytest.raises(TypeError, match="KernelSCW1, which cannot be merged; learners, estimators and streams"):
+        merge([model, model])
+    with pytest.raises(TypeError, match="KernelLearner, which cannot be merged"):
+        merge([model._learner])

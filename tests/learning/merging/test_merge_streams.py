@@ -1,0 +1,264 @@
+"""Merging streams: names, classes and scales are united, whatever each of the models has met."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from merge_examples import reference
+from scwlearn import Learner, MultiLearner, StreamClassifier, merge
+from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn.model.scale import RunningScale
+from stream_examples import LABELS, draw_stream, knows, numbers_of
+from stream_examples import what_a_learner_knows as learned
+
+pytestmark = pytest.mark.native
+
+SETTINGS = {
+    "default": {},
+    "scale": {"scale": True},
+    "ovr": {"multi_class": "ovr", "scale": True},
+    "shared": {"shared_covariance": True, "scale": True},
+    "full": {"covariance": "full", "scale": True},
+    "drop": {"max_features": 24, "scale": True},
+    "hash": {"max_features": 24, "overflow": "hash", "scale": True},
+    "balanced": {"class_weight": "balanced"},
+    "no constant": {"intercept": False, "scale": True},
+}
+every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+
+EXAMPLES, TOLD = draw_stream(120, seed=3)
+# The first have met two classes, the second all, and the third one that they do not know.
+PARTS = [range(45), range(20, 120), range(110, 120)]
+LABELS_OF_PARTS = [TOLD, TOLD, ["zucchini"] * len(TOLD)]
+
+
+def taught(rule, part, **settings):
+    model = StreamClassifier(rule, **settings)
+    model.learn_many([EXAMPLES[i] for i in PARTS[part]], [LABELS_OF_PARTS[part][i] for i in PARTS[part]])
+    return model
+
+
+def shards(rule="arow", parts=(0, 1, 2), **settings):
+    return [taught(rule, part, **settings) for part in parts]
+
+
+def names_of(model):
+    return list(model._learner.learner.names)
+
+
+@every_setting
+@pytest.mark.parametrize("rule", ["arow", "scw1"])
+@pytest.mark.parametrize("parts", [(0, 1, 2), (2, 1), (1, 0), (0, 2), (2, 2)], ids=str)
+def test_names_and_classes_are_united(settings, rule, parts):
+    models = shards(rule, parts, **settings)
+    before = [knows(model) for model in models]
+    together = merge(models)
+    assert together.classes == sorted({label for model in models for label in model.classes})
+    assert together.counts.seen == sum(model.counts.seen for model in models)
+    if "max_features" not in settings:
+        united = list(dict.fromkeys(name for model in models for name in names_of(model)))
+        assert names_of(together) == united
+    else:
+        assert together.n_features <= settings["max_features"]
+    chances = together.predict_proba_many(EXAMPLES)
+    assert chances.shape == (len(EXAMPLES), len(together.classes))
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    twin = pickle.loads(pickle.dumps(together))
+    for model in (together, twin):
+        model.learn_one({"a new name": 1.0, "feature 1": 1e6}, "rhubarb")
+        model.learn_many(EXAMPLES[::5], TOLD[::5])
+        assert "rhubarb" in model.classes
+    assert knows(together) == knows(twin)
+    assert [knows(model) for model in models] == before
+
+
+@pytest.mark.parametrize("settings", [{}, {"scale": True}, {"multi_class": "ovr", "scale": True}], ids=str)
+@pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
+@pytest.mark.parametrize("rule", ["arow", "pa1"])
+def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
+    if rule == "pa1" and how != "ev":
+        how = "auto"
+    models = shards(rule, (0, 1), **settings)
+    together = merge(models, how)
+    names = {name: i for i, name in enumerate(names_of(together))}
+    x = np.array([[numbers_of(example).get(name, 0.0) for name in names] for example in EXAMPLES])
+    many = {"multi_class": "joint", "shared_covariance": False, "rivals": "max"}
+    own = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": False} | settings
+    several = many | {name: own.pop(name) for name in many if name in own}
+    rows = []
+    for part in PARTS[:2]:
+        rows.append(ClassLearner(Recipe(Learner, MultiLearner, together.rule, {}, own, several)))
+        rows[-1].learn(x[[*part]], np.array(TOLD)[[*part]])
+    expected = merge(rows, how)
+    known = [*range(len(names)), -1]
+    for one, other in (
+        (together._learner.weights()[:, known], expected.weights()),
+        (together._learner.variances()[:, known], expected.variances()),
+        (together.predict_proba_many(EXAMPLES), expected.probabilities(x)),
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-10)
+    if settings:
+        scales = together._learner.learner.running_scale.state
+        np.testing.assert_allclose(scales[: len(names)], expected.learner.running_scale.state, rtol=1e-12)
+
+
+@every_setting
+def test_one_alone_and_one_with_an_untouched_model_say_the_same(settings):
+    for part in (0, 1, 2):
+        model = taught("scw1", part, **settings)
+        for together in (merge([model]), merge([model, StreamClassifier("scw1", **settings)])):
+            assert together.classes == model.classes
+            assert together.counts == model.counts
+            assert names_of(together) == names_of(model)
+            np.testing.assert_allclose(
+                together.predict_proba_many(EXAMPLES), model.predict_proba_many(EXAMPLES), rtol=1e-9, atol=1e-12
+            )
+            before = knows(model)
+            together.learn_many(EXAMPLES, TOLD)
+            assert knows(model) == before
+
+
+def test_models_that_have_learned_nothing_stay_apart():
+    for settings in ({}, {"scale": True}, {"class_weight": "balanced", "scale": True, "classes": LABELS}):
+        models = [StreamClassifier("arow", **settings) for _ in range(2)]
+        together, before = merge(models), knows(models[0])
+        assert knows(together) == before
+        together.learn_many(EXAMPLES, TOLD)
+        assert [knows(model) for model in models] == [before, before]
+    for make, labels in ((Learner, [1, -1]), (MultiLearner, [0, 1])):
+        learners = [make("arow", scale=True) for _ in range(2)]
+        before = learned(learners[0])
+        merge(learners).learn([[1.0, 2.0], [3.0, -1.0]], labels)
+        assert [learned(learner) for learner in learners] == [before, before]
+
+
+# Scales
+
+
+def scaled(x, y, **settings):
+    learner = Learner("arow", covariance="diagonal", scale=True, **settings)
+    learner.learn(x, y)
+    return learner
+
+
+@pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
+def test_weights_are_merged_for_the_scale_of_all_rows(how):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 4)) * [1.0, 10.0, 100.0, 1e-3], rng.choice([-1, 1], 90)
+    # The units grow on the way, so that the scales of the parts differ a lot.
+    x *= np.linspace(1.0, 30.0, 90)[:, np.newaxis]
+    parts = [scaled(x[:40], y[:40]), scaled(x[40:60], y[40:60]), scaled(x[60:], y[60:])]
+    together = merge(parts, how, weights=[1.0, 2.0, 3.0])
+    scale = RunningScale()
+    scale.learn(x)
+    np.testing.assert_allclose(together.running_scale.state, scale.state, rtol=1e-12)
+    known = [
+        (part.gaussian.weights() * scale.scales / part.running_scale.scales, np.diag(part.gaussian.variances()))
+        for part in parts
+    ]
+    mean, sigma = reference(known, how, [1.0, 2.0, 3.0], (np.zeros(4), np.eye(4)))
+    np.testing.assert_allclose(together.gaussian.weights(), mean, rtol=1e-9)
+    np.testing.assert_allclose(together.gaussian.variances(), np.diag(sigma), rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
+@pytest.mark.parametrize("make", [Learner, MultiLearner])
+def test_units_of_the_parts_do_not_matter(how, make):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60, 5)), rng.choice([-1, 1] if make is Learner else [0, 1, 2], 60)
+    y[:3] = y[30:33] = [1, -1, 1] if make is Learner else [0, 1, 2]
+    unit = 2.0 ** np.array([-20, -3, 0, 7, 30])
+    models = {}
+    for name, factor in (("plain", 1.0), ("other", unit)):
+        parts = [make("scw1", scale=True, covariance="diagonal") for _ in range(2)]
+        for part, rows in zip(parts, (slice(0, 30), slice(30, 60)), strict=True):
+            part.learn(factor * x[rows], y[rows])
+        models[name] = merge(parts, how)
+    np.testing.assert_allclose(models["other"].scores(unit * x), models["plain"].scores(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{"scale": True}, {"scale": True, "covariance": "full"}], ids=str)
+def test_what_was_merged_before_counts_once(settings):
+    start = taught("arow", 0, **settings)
+    went_on = []
+    for part in (range(45, 80), range(80, 120)):
+        model = copy.copy(start)
+        model.learn_many([EXAMPLES[i] for i in part], [TOLD[i] for i in part])
+        went_on.append(model)
+    together = merge(went_on, prior=start)
+    assert together.counts.seen == len(EXAMPLES)
+    # Those that went on from the same have that in common: they count as one on the average.
+    names, counts = together._learner.learner.names, []
+    for model in went_on:
+        own = model._learner.learner
+        counts.append([own.running_scale.state[own.names[name], 1] if name in own.names else 0 for name in names])
+    np.testing.assert_allclose(
+        together._learner.learner.running_scale.state[: len(names), 1], np.mean(counts, axis=0), rtol=1e-12
+    )
+    same = merge([copy.copy(start), copy.copy(start)], prior=start)
+    scores, expected = (model._learner.learner.score_many(EXAMPLES) for model in (same, start))
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+    assert same.counts == start.counts
+
+
+# Bounds
+
+
+def test_the_features_that_are_known_least_are_dropped():
+    models = [StreamClassifier("arow", max_features=6, scale=True) for _ in range(2)]
+    for k, model in enumerate(models):
+        for i in range(30):
+            model.learn_one({"common": 1.0, f"often {k}": (-1.0) ** i}, "abc"[i % 3])
+        model.learn_many([{f"once {k}{j}": 1.0} for j in range(3)], list("abc"))
+    together = merge(models)
+    assert together.n_features <= 6
+    assert {"common", "often 0", "often 1"} <= set(names_of(together))
+    scale = together._learner.learner.running_scale
+    assert together._learner.learner.names.keys() <= {name for model in models for name in names_of(model)}
+    # Each has the scale of its own feature still.
+    for name, feature in together._learner.learner.names.items():
+        assert scale.scales[feature] == 1.0
+        assert scale.state[feature, 1] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)
+
+
+def test_names_that_are_hashed_meet_in_their_slots():
+    models = shards("arow", (0, 1), max_features=24, overflow="hash", scale=True)
+    together = merge(models)
+    assert max(model.n_features for model in models) <= together.n_features <= 24
+    counts = [model._learner.learner.running_scale.state[:, 1] for model in models]
+    assert together._learner.learner.running_scale.state[:, 1].tolist() == np.sum(counts, axis=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "what"),
+    [
+        ({}, {"scale": True}, "scale"),
+        ({}, {"class_weight": "balanced"}, "class_weight"),
+        ({}, {"max_features": 30}, "max_features"),
+        ({"max_features": 30}, {"max_features": 30, "overflow": "hash"}, "overflow"),
+        ({}, {"multi_class": "ovr"}, "multi_class"),
+        ({}, {"r": 2.0}, "parameters"),
+        ({}, {"intercept": False}, "intercept"),
+        ({}, {"variance_floor": 0.1}, "variance_floor"),
+    ],
+    ids=str,
+)
+def test_streams_that_differ_are_refused_and_stay_as_they_are(one, other, what):
+    models = [taught("arow", 1, **one), taught("arow", 1, **other)]
+    before = [knows(model) for model in models]
+    with pytest.raises(ValueError, match=what):
+        merge(models)
+    assert [knows(model) for model in models] == before
+
+
+def test_labels_and_keys_of_another_kind_are_refused():
+    named, numbered, other_keys = (StreamClassifier("arow") for _ in range(3))
+    named.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
+    numbered.learn_many([{"a": 1.0}, {"b": 1.0}], [1, 2])
+    other_keys.learn_many([{1: 1.0}, {2: 1.0}], ["x", "y"])
+    with pytest.raises(ValueError, match="kind of labels"):
+        merge([named, numbered])
+    with pytest.raises(ValueError, match="type of keys"):
+        merge([named, other_keys])

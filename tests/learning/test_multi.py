@@ -1,0 +1,231 @@
+"""Several classes: every rule in every form equals the textbook, on every kind of row, with every instruction set."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from multi_examples import (
+    CLASSES,
+    COVARIANCES,
+    FORMS,
+    ROWS,
+    assert_close,
+    every_covariance,
+    every_form,
+    every_rule,
+    examples,
+    how_of,
+    state,
+)
+from multi_reference import run
+from reference import defaults_of
+from scwlearn import Learner, _native
+from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn.rules import all_rules, find_rule
+
+pytestmark = pytest.mark.native
+
+
+ROW_KINDS = {
+    "float64": lambda x: x.astype(np.float64),
+    "float32": lambda x: x,
+    "Fortran order": lambda x: np.asfortranarray(x, dtype=np.float64),
+    "csr, int32": lambda x: csr(x, np.float64, np.int32),
+    "csr, int64": lambda x: csr(x, np.float64, np.int64),
+    "csr, float32, int32": lambda x: csr(x, np.float32, np.int32),
+    "csr, float32, int64": lambda x: csr(x, np.float32, np.int64),
+    "csr with zeros": lambda x: with_zeros(x),
+    "lists": lambda x: x.tolist(),
+}
+
+
+def csr(x, values, indices):
+    matrix = sparse.csr_matrix(x, dtype=values)
+    matrix.indices, matrix.indptr = matrix.indices.astype(indices), matrix.indptr.astype(indices)
+    return matrix
+
+
+def with_zeros(x):
+    """A sparse matrix that stores zeros, too."""
+    rows, columns = x.shape
+    offsets = np.arange(0, x.size + 1, columns)
+    return sparse.csr_array((x.astype(np.float64).ravel(), np.tile(np.arange(columns), rows), offsets), shape=x.shape)
+
+
+@functools.cache
+def textbook(name, covariance, form, intercept, initial_variance, classes=CLASSES):
+    x, y = examples(classes, empty_rows=not intercept)
+    how = how_of(form) | defaults_of(name)
+    return run(name, x.astype(float), y, covariance, initial_variance=initial_variance, intercept=intercept, **how)
+
+
+@every_rule
+@every_covariance
+@every_form
+@pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
+@pytest.mark.parametrize("initial_variance", [1.0, 0.5])
+def test_a_learner_does_what_the_textbook_does(name, covariance, form, intercept, initial_variance):
+    x, y = examples(empty_rows=not intercept)
+    weights, variances, mistakes, updates = textbook(name, covariance, form, intercept, initial_variance)
+    assert updates > 30
+    states = set()
+    for kind, make in ROW_KINDS.items():
+        how = {"intercept": intercept, "initial_variance": initial_variance, **FORMS[form], **defaults_of(name)}
+        learner = MultiLearner(name, covariance=covariance, **how)
+        counts = learner.learn(make(x), y)
+        assert (counts.seen, counts.mistakes, counts.updates) == (ROWS, mistakes, updates), kind
+        assert learner.n_classes == CLASSES
+        assert_close(learner.gaussians.weights(), weights)
+        assert_close(learner.gaussians.variances(), variances)
+        states.add(state(learner))
+    # Whatever the rows are, they are the same numbers, added up in the same order.
+    assert len(states) == 1
+
+
+@every_form
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("name", ["scw1", "arow", "romma", "iellip"])
+@pytest.mark.parametrize("classes", [1, 2, 3, 4, 5, 8, 17, 36, 67])
+def test_any_number_of_classes(name, classes, form):
+    x, y = examples(classes)
+    for covariance in COVARIANCES:
+        weights, variances, mistakes, updates = textbook(name, covariance, form, False, 1.0, classes)
+        learner = MultiLearner(name, covariance=covariance, **FORMS[form], **defaults_of(name))
+        counts = learner.learn(sparse.csr_array(x), y)
+        assert (counts.mistakes, counts.updates) == (mistakes, updates)
+        assert_close(learner.gaussians.weights(), weights)
+        assert_close(learner.gaussians.variances(), variances)
+        used = state(learner)
+        _native.use_instruction_set("portable")
+        portable = MultiLearner(name, covariance=covariance, **FORMS[form], **defaults_of(name))
+        portable.learn(x, y)
+        assert state(portable) == used
+
+
+@pytest.mark.parametrize("rivals", ["uniform", "proportional"])
+@every_covariance
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, covariance, shared):
+    x, y = examples()
+    weights, _, mistakes, updates = run("perceptron", x.astype(float), y, covariance, rivals=rivals, shared=shared)
+    learner = MultiLearner("perceptron", rivals=rivals, covariance=covariance, shared_covariance=shared)
+    counts = learner.learn(x, y)
+    assert (counts.mistakes, counts.updates) == (mistakes, updates)
+    assert_close(learner.gaussians.weights(), weights)
+    best = MultiLearner("perceptron", covariance=covariance)
+    best.learn(x, y)
+    assert not np.allclose(best.gaussians.weights(), weights)
+
+
+def test_rivals_that_score_the_same_share_alike():
+    learner = MultiLearner("perceptron", rivals="proportional", n_classes=4)
+    learner.learn([[1.0, 2.0]], [1])
+    assert_close(learner.gaussians.weights(), np.outer([-1 / 3, 1, -1 / 3, -1 / 3], [1.0, 2.0]))
+
+
+@every_rule
+@every_form
+def test_classes_known_in_advance_take_part_from_the_start(name, form):
+    x, y = examples()
+    how = how_of(form) | defaults_of(name)
+    weights, variances, mistakes, updates = run(name, x.astype(float), y, "diagonal", n_classes=CLASSES + 1, **how)
+    learner = MultiLearner(name, n_classes=CLASSES, covariance="diagonal", **FORMS[form], **defaults_of(name))
+    learner.add_classes(1)
+    assert learner.n_classes == CLASSES + 1
+    counts = learner.learn(x, y)
+    assert (counts.mistakes, counts.updates) == (mistakes, updates)
+    assert_close(learner.gaussians.weights(), weights)
+    assert_close(learner.gaussians.variances(), variances)
+
+
+@every_rule
+def test_parameters_reach_the_rule(name):
+    values = {"C": 0.3, "eta": 0.6, "r": 4.0, "b": 0.8, "c": 0.4}
+    given = {p.name: values[p.name] for p in find_rule(name).parameters}
+    x, y = examples()
+    weights, _, mistakes, updates = run(name, x.astype(float), y, "diagonal", **given)
+    learner = MultiLearner(name, covariance="diagonal", **given)
+    counts = learner.learn(x, y)
+    assert (counts.mistakes, counts.updates) == (mistakes, updates)
+    assert_close(learner.gaussians.weights(), weights)
+
+
+@pytest.mark.parametrize("name", [r.name for r in all_rules()])
+@every_covariance
+@every_form
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_scores_and_variances_are_those_of_the_gaussians(name, covariance, form, as_rows):
+    x, y = examples()
+    learner = MultiLearner(name, covariance=covariance, intercept=True, initial_variance=0.5, **FORMS[form])
+    learner.learn(x, y)
+    wide = np.hstack([x.astype(np.float64), np.ones((ROWS, 1))])
+    assert_close(learner.scores(as_rows(x)), wide @ learner.gaussians.weights().T)
+    assert_close(learner.margin_variances(as_rows(x)), wide**2 @ learner.gaussians.variances().T)
+
+
+@every_rule
+@every_form
+def test_the_two_classes_of_one_versus_rest_are_the_binary_learner(name, form):
+    x, y = examples(2)
+    binary = Learner(name, covariance="diagonal", intercept=True, **defaults_of(name))
+    counts = binary.learn(x, 2 * y - 1)
+    ovr = MultiLearner(name, n_classes=2, multi_class="ovr", covariance="diagonal", intercept=True, **defaults_of(name))
+    assert ovr.learn(x, y).updates == counts.updates
+    assert_close(ovr.gaussians.weights(), np.outer([-1, 1], binary.gaussian.weights()))
+    assert_close(ovr.gaussians.variances(), np.tile(binary.gaussian.variances(), (2, 1)))
+
+
+# One example at a time.
+
+
+@pytest.mark.parametrize("name", [r.name for r in all_rules()])
+@every_form
+def test_one_example_is_a_batch_of_one(name, form):
+    x, y = examples()
+    x = x.astype(np.float64)
+    batches, vectors = (MultiLearner(name, covariance="diagonal", intercept=True, **FORMS[form]) for _ in range(2))
+    for i in range(60):
+        scores = np.empty((1, max(batches.n_classes, y[i] + 1)))
+        batches.learn(x[i : i + 1], y[i : i + 1], scores_out=scores)
+        if i:
+            np.testing.assert_array_equal(vectors.score_one(x[i]), scores[0, : vectors.n_classes])
+        weigh_nothing = vectors.learn_one(x[i], y[i], 0.0)
+        np.testing.assert_array_equal(weigh_nothing, scores[0, : vectors.n_classes])
+        np.testing.assert_array_equal(vectors.learn_one(x[i], y[i]), scores[0])
+        assert state(vectors) == state(batches)
+
+
+def test_one_example_at_a_time_makes_room_for_any_number_of_classes():
+    learner, batch = MultiLearner("arow", covariance="diagonal"), MultiLearner("arow", covariance="diagonal")
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    for i, row in enumerate(x):
+        learner.learn_one(row, i)
+    batch.learn(x, np.arange(40))
+    assert learner.n_classes == 40
+    assert state(learner) == state(batch)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "w", "error"),
+    [
+        ([1.0, 2.0], 0, 1.0, ValueError),
+        ([1.0, 2.0, np.nan], 0, 1.0, ValueError),
+        ([1.0, 2.0, 1e200], 0, 1.0, ValueError),
+        ([[1.0, 2.0, 3.0]], 0, 1.0, ValueError),
+        ([1.0, 2.0, 3.0], 5, 1.0, ValueError),
+        ([1.0, 2.0, 3.0], -1, 1.0, ValueError),
+        ([1.0, 2.0, 3.0], 0.5, 1.0, ValueError),
+        ([1.0, 2.0, 3.0], "a", 1.0, TypeError),
+        ([1.0, 2.0, 3.0], 0, -1.0, ValueError),
+        ([1.0, 2.0, 3.0], 0, np.nan, ValueError),
+    ],
+)
+def test_a_bad_example_changes_nothing(x, y, w, error):
+    learner = MultiLearner("arow", covariance="diagonal")
+    learner.learn(np.eye(3), [0, 1, 2])
+    before = state(learner)
+    with pytest.raises(error):
+        learner.learn_one(x, y, w)
+    assert state(learner) == before

@@ -1,0 +1,56 @@
+"""What covariance="auto" becomes with several classes."""
+
+import numpy as np
+import pytest
+
+from multi_full_examples import assert_close, examples
+from scwlearn import SCW1
+from scwlearn.learning.blocks import AUTO_FULL_ENTRIES
+from scwlearn.learning.multi_learner import MultiLearner
+
+pytestmark = pytest.mark.native
+
+
+#: Classes of 500 features that do not, and that do, have too many numbers together.
+FEW, MANY = 33, 34
+
+
+@pytest.mark.parametrize(
+    ("classes", "how", "expected"),
+    [
+        (FEW, {}, "full"),
+        (MANY, {}, "diagonal"),
+        (MANY, {"rule": "cw"}, "diagonal-drop"),
+        (FEW, {"multi_class": "ovr"}, "full"),
+        (MANY, {"multi_class": "ovr"}, "diagonal"),
+        (MANY, {"shared_covariance": True}, "full"),
+        (FEW, {"rule": "perceptron"}, "identity"),
+    ],
+)
+def test_auto_keeps_a_full_covariance_while_those_of_all_classes_are_small_enough(classes, how, expected):
+    assert FEW * 500**2 <= AUTO_FULL_ENTRIES < MANY * 500**2
+    learner = MultiLearner(n_classes=classes, **how)
+    learner.learn(np.eye(1, 500), [0])
+    assert learner.gaussians.covariance.name == expected
+
+
+def test_auto_does_not_depend_on_the_classes_that_a_batch_brings(monkeypatch):
+    monkeypatch.setattr("scwlearn.learning.blocks.AUTO_FULL_ENTRIES", 3 * 21**2)
+    x, y = examples(21, 1.0)
+    batch, rows = MultiLearner(), MultiLearner()
+    batch.learn(x, y)
+    for row, label in zip(x, y, strict=True):
+        rows.learn_one(row, label)
+    assert batch.n_classes > 3
+    assert batch.gaussians.covariance.name == rows.gaussians.covariance.name == "full"
+    assert_close(batch.gaussians.weights(), rows.gaussians.weights())
+
+
+def test_auto_stays_what_it_was_with_two_classes(monkeypatch):
+    monkeypatch.setattr("scwlearn.learning.blocks.AUTO_FULL_ENTRIES", 2 * 21**2)
+    x, y = examples(21, 1.0)
+    model = SCW1().partial_fit(x[y < 2], y[y < 2])
+    assert model.partial_fit(x, y).covariance_kind_ == "full"
+    assert SCW1().fit(x, y).covariance_kind_ == "diagonal"
+    assert SCW1().partial_fit(x[:1], y[:1], classes=np.unique(y)).covariance_kind_ == "diagonal"
+    assert SCW1(shared_covariance=True).fit(x, y).covariance_kind_ == "full"

@@ -1,0 +1,265 @@
+"""Several classes on hostile input: broken arrays, rows out of order, Ctrl-C, calls from within, wrong shapes."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from multi_examples import memory as state
+from scwlearn import _native
+from scwlearn.learning import multi_learner as module
+from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn.model.gaussian import ROUNDS
+from scwlearn.rules import find_rule
+from scwlearn.rules.native import native_rule
+
+pytestmark = pytest.mark.native
+
+FEATURES, CLASSES = 3000, 5
+
+
+def hashed(rows, seed):
+    rng = np.random.default_rng(seed)
+    x = sparse.random_array((rows, FEATURES), density=0.01, format="csr", rng=rng)
+    return x, np.arange(rows) % CLASSES
+
+
+def begun(rule="arow", **how):
+    learner = MultiLearner(rule, covariance="diagonal", **how)
+    learner.learn(*hashed(CLASSES, 1))
+    return learner
+
+
+@pytest.mark.parametrize("as_rows", [sparse.csr_array, lambda x: x.toarray()], ids=["sparse", "dense"])
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_a_bad_row_late_in_a_batch_changes_nothing(as_rows, multi_class, monkeypatch):
+    # The rows are looked through in several blocks.
+    monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
+    learner = begun(multi_class=multi_class)
+    x, y = hashed(60, 2)
+    x.data[-1] = np.nan
+    # A new class in an early block is forgotten with it.
+    y[10] = CLASSES
+    before = state(learner)
+    with pytest.raises(ValueError, match="NaN"):
+        learner.learn(as_rows(x), y)
+    assert state(learner) == before
+
+
+def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
+    monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
+    x, y = hashed(60, 2)
+    unsorted = x.copy()
+    last = slice(unsorted.indptr[-2], unsorted.indptr[-1])
+    unsorted.indices[last], unsorted.data[last] = unsorted.indices[last][::-1].copy(), unsorted.data[last][::-1].copy()
+    learners = [begun(), begun()]
+    for learner, rows in zip(learners, (x, unsorted), strict=True):
+        learner.learn(rows, y)
+    assert state(learners[0]) == state(learners[1])
+    np.testing.assert_array_equal(learners[0].scores(unsorted.copy()), learners[0].scores(x))
+
+
+@pytest.mark.parametrize("rows", [3, 60])
+def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch):
+    learner = begun()
+
+    def interrupted(*arguments):
+        _native.learn_classes(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "learn_classes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(*hashed(rows, 2))
+    assert learner.counts.seen == learner.gaussians.scalars[0, ROUNDS] in (CLASSES, CLASSES + rows)
+
+
+def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
+    x, y = hashed(60, 2)
+    plain, blocks = begun(), begun()
+    plain.learn(x, y)
+    calls = []
+
+    def counted(*arguments):
+        calls.append(1)
+        _native.learn_classes(*arguments)
+
+    monkeypatch.setattr("scwlearn.learning.blocks.WORK_OF_A_BLOCK", 5000.0)
+    monkeypatch.setattr(module, "learn_classes", counted)
+    blocks.learn(x, y)
+    assert len(calls) > 3
+    assert state(blocks) == state(plain)
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
+    x = np.random.default_rng(0).normal(size=(30, 4))
+    y = np.arange(30) % 3
+    learner = None
+    refused = 0
+
+    def nosy(m, v):
+        nonlocal refused
+        if learner is not None:
+            learner.score_one(x[0])
+            try:
+                learner.learn_one(x[1], 0)
+            except RuntimeError:
+                refused += 1
+        return max(0.0, 1 - m) / (v + 1), 1 / (v + 1)
+
+    plain = MultiLearner(nosy, covariance="diagonal", multi_class=multi_class)
+    for row, label in zip(x, y, strict=True):
+        plain.learn_one(row, label)
+    assert refused == 0
+    begun = MultiLearner(nosy, covariance="diagonal", multi_class=multi_class)
+    begun.learn(x[:1], y[:1])
+    learner = begun
+    for row, label in zip(x[1:], y[1:], strict=True):
+        learner.learn_one(row, label)
+    assert refused > 10
+    assert state(learner) == state(plain)
+
+
+def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
+    learner = MultiLearner(lambda m, v: (kept["it"] and 0.1, 0.0), covariance="diagonal")
+    kept = {"it": learner}
+    learner.learn(np.eye(3), [0, 1, 2])
+    learner.learn_one(np.ones(3), 0)
+    gone = weakref.ref(learner)
+    kept["it"] = learner = None
+    gc.collect()
+    assert gone() is None
+
+
+def call(**changed):
+    """learn_classes with arguments that fit each other but for what is changed."""
+    learner = begun()
+    gaussians = learner.gaussians
+    lanes = gaussians.lanes
+    given = {
+        "covariance": "diagonal",
+        "joint": True,
+        "shared": False,
+        "size": 3,
+        "lanes": lanes,
+        "entries": np.ones((3, 2 * lanes)),
+        "scalars": gaussians.scalars.copy(),
+        "known": np.array([3]),
+        "tally": np.zeros(3, dtype=np.int64),
+        "values": np.eye(3),
+        "labels": np.array([0, 1, 2], dtype=np.int32),
+        "weights": None,
+        "rivals": "max",
+        "work": np.empty(_native.multi_work_entries(3, lanes)),
+        "scores": None,
+        "variances": None,
+        "block": 1,
+        "threads": 1,
+    } | changed
+    names = ("covariance", "joint", "shared", "size", "lanes", "entries", "scalars", "known", "tally")
+    classes = _native.Classes(*(given[name] for name in names), 1.0)
+    rest = ("labels", "weights", "rivals", "work", "scores", "variances", "block", "threads")
+    rule = native_rule(find_rule("arow"), {"r": 1.0})
+    _native.learn_classes(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
+    return given
+
+
+def test_the_native_module_learns_where_all_fits():
+    assert call()["tally"][0] == 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"entries": np.ones((3, 15))},
+        {"entries": np.ones((2, 16))},
+        {"entries": np.ones((3, 16), dtype=np.float32)},
+        {"scalars": np.ones(5)},
+        {"known": np.array([9])},
+        {"known": np.array([-1])},
+        {"known": np.array([1, 2])},
+        {"tally": np.zeros(2, dtype=np.int64)},
+        {"variances": np.zeros(2)},
+        {"lanes": 7},
+        {"lanes": 0},
+        {"size": -1},
+        {"size": 2**60},
+        {"joint": False},
+        {"joint": False, "shared": True},
+        {"covariance": "round"},
+        {"labels": np.array([0, 1], dtype=np.int32)},
+        {"labels": np.array([[0, 1, 2]], dtype=np.int32)},
+        {"weights": np.ones(2)},
+        {"rivals": "min"},
+        {"work": np.empty(3)},
+        {"scores": np.empty((2, 3))},
+        {"scores": np.empty(9)},
+        {"block": 0},
+        {"threads": 0},
+    ],
+)
+def test_the_native_module_refuses_what_does_not_fit(changed):
+    with pytest.raises((ValueError, TypeError)):
+        call(**changed)
+
+
+def test_labels_that_somebody_has_changed_since_they_were_checked_are_left_out():
+    given = call(labels=np.array([0, 70, -5], dtype=np.int32))
+    assert given["known"][0] == 3
+    assert np.isfinite(given["entries"]).all()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"lanes": 4},
+        {"classes": 9},
+        {"classes": -1},
+        {"scores": np.empty((3, 4))},
+        {"work": np.empty(2)},
+        {"scalars": np.ones((2, 6))},
+    ],
+)
+def test_scoring_refuses_what_does_not_fit(changed):
+    given = {
+        "lanes": 8,
+        "classes": 5,
+        "entries": np.ones((3, 16)),
+        "scalars": np.ones((1, 6)),
+        "work": np.empty(_native.multi_work_entries(3, 8)),
+        "scores": np.empty((3, 5)),
+    }
+
+    def score(lanes, classes, entries, scalars, work, scores):
+        rows = (np.eye(3), None, None, 3, False)
+        _native.score_classes("diagonal", False, lanes, classes, entries, scalars, *rows, work, scores)
+
+    score(**given)
+    with pytest.raises((ValueError, TypeError)):
+        score(**given | changed)
+
+
+def test_broken_sparse_arrays_are_refused_or_harmless():
+    learner = begun()
+    before = state(learner)
+    for spoil in (
+        lambda x: x.indices.__setitem__(3, FEATURES),
+        lambda x: x.indices.__setitem__(3, -1),
+        lambda x: x.indptr.__setitem__(3, 10**6),
+    ):
+        x, y = hashed(20, 3)
+        spoil(x)
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
+            learner.learn(x, y)
+        assert state(learner) == before
+    # The loops check again: somebody may write to the arrays in the meantime.
+    x, y = hashed(20, 3)
+    models, work = learner.gaussians.native(learner._tally), np.empty(_native.multi_work_entries(FEATURES, 8))
+    rule = native_rule(find_rule("arow"), {"r": 1.0})
+    indices, offsets = x.indices.copy(), x.indptr.copy()
+    indices[::7], indices[1::7], offsets[5], offsets[9] = 10**9, -(10**9), -4, 10**9
+    rows = (x.data, indices, offsets, FEATURES, False)
+    _native.learn_classes(rule, models, *rows, y.astype(np.int32), None, "max", work, None, None, 1, 1)
+    assert np.isfinite(learner.gaussians.memory).all()

@@ -1,0 +1,217 @@
+"""Rows with names of their own: what is learned from them is what the same dicts teach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scwlearn import Learner, MultiLearner, StreamClassifier
+from scwlearn.data.examples import NamedRows
+from scwlearn.data.rows import Rows
+from scwlearn.learning.teaching import Look
+
+WORDS = [f"w{i}" for i in range(40)]
+
+
+def examples(count: int, seed: int = 0) -> list[dict[str, float]]:
+    random = np.random.default_rng(seed)
+    return [
+        {WORDS[j]: float(random.normal()) for j in random.choice(len(WORDS), random.integers(1, 8), replace=False)}
+        for _ in range(count)
+    ]
+
+
+def named(dicts: list[dict[Any, float]]) -> NamedRows:
+    """With the names of this batch, the last first."""
+    names = sorted({name for x in dicts for name in x}, reverse=True)
+    matrix = np.array([[x.get(name, 0.0) for name in names] for x in dicts]).reshape(len(dicts), len(names))
+    return NamedRows(Rows(matrix), names)
+
+
+def scores(learner: Any, dicts: list[dict[str, float]]) -> np.ndarray:
+    return np.array([learner.score_one(x) for x in dicts])
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", [{}, {"scale": True}, {"max_features": 16, "overflow": "hash"}, {"covariance": "full"}])
+@pytest.mark.parametrize("rule", ["scw1", "arow", "pa1"])
+def test_rows_with_names_teach_what_the_same_dicts_teach(rule: str, how: dict[str, Any]) -> None:
+    if rule == "pa1" and "covariance" in how:
+        pytest.skip("a first-order rule has no covariance")
+    dicts, labels = examples(120), np.where(np.random.default_rng(1).random(120) < 0.5, -1, 1)
+    by_dicts, by_rows = Learner(rule, intercept=True, **how), Learner(rule, intercept=True, **how)
+    by_dicts.learn_many(dicts, labels)
+    for start in range(0, 120, 30):
+        by_rows.learn(named(dicts[start : start + 30]), labels[start : start + 30])
+    assert by_rows.counts == by_dicts.counts
+    if "overflow" not in how:  # who holds a slot depends on when it was met
+        assert set(by_rows.names or ()) == set(by_dicts.names or ())
+    new = examples(50, seed=2)
+    np.testing.assert_allclose(scores(by_rows, new), scores(by_dicts, new), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(by_rows.scores(named(new)), scores(by_rows, new), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.native
+def test_several_classes_learn_from_rows_with_names() -> None:
+    dicts, labels = examples(90), np.arange(90) % 3
+    by_dicts, by_rows = MultiLearner("arow", n_classes=3), MultiLearner("arow", n_classes=3)
+    by_dicts.learn_many(dicts, labels)
+    by_rows.learn(named(dicts[:50]), labels[:50])
+    by_rows.learn(named(dicts[50:]), labels[50:])
+    assert by_rows.counts == by_dicts.counts
+    new = examples(20, seed=3)
+    np.testing.assert_allclose(by_rows.scores(named(new)), by_dicts.score_many(new), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", [{}, {"max_features": 12, "overflow": "drop"}, {"class_weight": "balanced"}])
+def test_a_classifier_is_told_what_rows_looked_like(how: dict[str, Any]) -> None:
+    dicts, labels = examples(90), np.array(["a", "b", "a", "c", "b"] * 18)
+    by_dicts, by_rows = StreamClassifier("scw1", **how), StreamClassifier("scw1", **how)
+    looks: list[Look] = []
+    by_dicts.learn_many(dicts, labels)
+    for start in (0, 30, 60):
+        part = slice(start, start + 30)
+        by_rows._learner.learn(named(dicts[part]), labels[part], watch=looks.append)
+    assert by_rows.counts == by_dicts.counts
+    np.testing.assert_allclose(by_rows.predict_proba_many(dicts), by_dicts.predict_proba_many(dicts), rtol=1e-8)
+    assert sum(len(look.numbers) for look in looks) == 90
+    # The first three are of two classes: their scores are one number each.
+    assert [look.scores.ndim for look in looks] == [1, 2, 2, 2]
+    assert looks[0].known.classes.values == ["a", "b"]
+    wrong = sum(int((look.known.numbers(look.scores) != look.numbers).sum()) for look in looks)
+    assert wrong == by_rows.counts.mistakes
+
+
+@pytest.mark.native
+def test_names_never_seen_say_nothing() -> None:
+    learner = Learner("arow")
+    learner.learn(named([{"a": 1.0}, {"b": 1.0}]), [1, -1])
+    one, other = learner.scores(named([{"a": 1.0}, {"a": 1.0, "never": 5.0}]))
+    assert one == other
+    assert learner.names is not None
+    assert "never" not in learner.names
+
+
+@pytest.mark.native
+def test_what_cannot_be_learned_from_leaves_no_names() -> None:
+    learner = Learner("arow")
+    with pytest.raises(ValueError, match="a learner's labels are -1 and"):
+        learner.learn(named([{"a": 1.0}]), [7])
+    assert learner.model is None
+    assert learner.vocabulary is None
+    learner.learn(named([{"a": 1.0}]), [1])
+    before = learner.model
+    with pytest.raises(ValueError, match="a learner's labels are -1 and"):
+        learner.learn(named([dict.fromkeys(WORDS, 1.0)]), [7])
+    assert learner.model is before
+    assert learner.names == {"a": 0}
+
+
+@pytest.mark.native
+def test_rows_with_and_without_names_do_not_mix() -> None:
+    learner = Learner("arow")
+    learner.learn([[1.0, 2.0]], [1])
+    for use in (lambda x: learner.learn(x, [1]), learner.scores):
+        with pytest.raises(ValueError, match="has learned from features without names"):
+            use(named([{"a": 1.0}]))
+    by_name = Learner("arow")
+    by_name.learn(named([{"a": 1.0}]), [1])
+    with pytest.raises(ValueError, match="has learned from features with names"):
+        by_name.learn([[1.0]], [1])
+    with pytest.raises(TypeError, match="got the name 3; names are strings, or whole numbers, and all of one type"):
+        by_name.learn(named([{3: 1.0}]), [1])
+
+
+@pytest.mark.native
+def test_dropped_features_are_learned_from_dicts() -> None:
+    with pytest.raises(ValueError, match="learn_many takes them"):
+        Learner("arow", max_features=3).learn(named([{"a": 1.0}]), [1])
+
+
+def test_rows_with_names_as_dicts() -> None:
+    dicts = examples(10)
+    assert [*named(dicts).dicts()] == [dict(sorted(x.items(), reverse=True)) for x in dicts]
+    assert [*named(dicts).part(2, 5).dicts()] == [*named(dicts).dicts()][2:5]
+
+
+@pytest.mark.native
+def test_a_name_that_stands_twice_is_one_feature() -> None:
+    learner = Learner("arow")
+    learner.learn(NamedRows(Rows(np.eye(3)), ["a", "a", "b"]), [1, 1, -1])
+    expected = Learner("arow")
+    expected.learn_many([{"a": 1.0}, {"a": 1.0}, {"b": 1.0}], [1, 1, -1])
+    assert learner.names == expected.names == {"a": 0, "b": 1}
+    assert scores(learner, [{"a": 1.0}, {"b": 1.0}]).tolist() == scores(expected, [{"a": 1.0}, {"b": 1.0}]).tolist()
+
+
+def test_each_column_has_a_name() -> None:
+    for names in (["a"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match=f"^names must hold 2 names, one for each column, got {len(names)}$"):
+            NamedRows(Rows(np.eye(2)), names)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", [{}, {"max_features": 64, "overflow": "hash"}])
+def test_what_says_nothing_or_weighs_nothing_brings_no_name(how: dict[str, Any]) -> None:
+    dicts, weights = [{"a": 1.0}, {"b": 2.0, "zero": 0.0}, {"left out": 3.0, "a": 1.0}], [1.0, 2.0, 0.0]
+    by_dicts, by_rows = Learner("arow", **how), Learner("arow", **how)
+    by_dicts.learn_many(dicts, [1, -1, 1], weights)
+    by_rows.learn(named(dicts), [1, -1, 1], weights=weights)
+    assert set(by_rows.names or ()) == set(by_dicts.names or ()) == {"a", "b"}
+    # Zeros may also be stored.
+    stored = Rows.from_checked(np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2]), 2)
+    by_rows.learn(NamedRows(stored, ["a", "zero"]), [1])
+    assert set(by_rows.names or ()) == {"a", "b"}
+
+
+@pytest.mark.native
+def test_a_part_of_a_batch_brings_no_names_of_the_rest() -> None:
+    batch, learner = named([{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]), Learner("arow")
+    known = []
+    for i in range(3):
+        learner.learn(batch.part(i, i + 1), [1])
+        known.append([*(learner.names or ())])
+    assert known == [["a"], ["a", "b"], ["a", "b", "c"]]
+
+
+@pytest.mark.native
+def test_the_third_class_does_not_let_names_vote_twice() -> None:
+    dicts, labels = examples(30), np.array(["a", "b", "a", "c", "b"] * 6)
+    by_dicts, by_rows = (StreamClassifier("scw1", max_features=4096, overflow="hash") for _ in range(2))
+    by_dicts.learn_many(dicts, labels)
+    by_rows._learner.learn(named(dicts), labels)
+    votes = [model._learner.learner.vocabulary.__getstate__()[4] for model in (by_rows, by_dicts)]
+    assert votes[0] == votes[1]
+
+
+@pytest.mark.native
+def test_bounded_names_are_learned_in_the_order_that_is_asked_for() -> None:
+    dicts, labels, weights = examples(40), np.array(["a", "b", "c", "a"] * 10), np.arange(40) % 3 / 2
+    order = np.random.default_rng(5).permutation(40)
+    one, other = (StreamClassifier("arow", max_features=12) for _ in range(2))
+    one._learner.learn(named(dicts), labels, order=order, weights=weights)
+    other.learn_many([dicts[i] for i in order], labels[order], weights[order])
+    assert one.counts == other.counts
+    np.testing.assert_allclose(one.predict_proba_many(dicts), other.predict_proba_many(dicts), rtol=1e-9)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", [{}, {"intercept": True}, {"scale": True, "intercept": True}], ids=str)
+@pytest.mark.parametrize("make", [Learner, MultiLearner])
+def test_rows_are_scored_by_one_model_while_another_thread_learns_names(make: Any, how: dict[str, Any]) -> None:
+    learner = make("arow", **how)
+    learner.learn(named([{"a": 1.0}, {"b": 2.0}]), [1, -1] if make is Learner else [0, 1])
+
+    class Meanwhile(NamedRows):
+        def in_columns(self, *args: Any) -> Rows:
+            rows = super().in_columns(*args)
+            learner.learn(named([{f"n{learner.n_features}, {i}": 1.0 for i in range(50)}]), [1])
+            return rows
+
+    asked = named([{"a": 1.0, "b": 1.0}, {"b": 3.0}])
+    for ask in (learner.scores, learner.margin_variances, lambda x: learner.looks(x)[0]):
+        before = ask(asked)
+        assert ask(Meanwhile(asked.rows, asked.names)).tolist() == before.tolist()

@@ -1,0 +1,385 @@
+"""One example at a time: dicts and vectors, and what the user's own code may do while one of them is learned from."""
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from laws import draw_examples, everything, state
+from scwlearn import Learner
+from scwlearn.model import COVARIANCES
+
+pytestmark = pytest.mark.native
+
+KINDS = {"dict": {"a": 1.0, "b": -2.0}, "vector": np.array([1.0, -2.0])}
+every_kind = pytest.mark.parametrize("x", KINDS.values(), ids=KINDS)
+every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
+CALLS = (lambda learner, x: learner.score_one(x), lambda learner, x: learner.learn_one(x, 1))
+TOO_SOON = "learn_one was called while this learner learns .* only score_one may be called"
+
+
+def arow(m, v):
+    return (max(0.0, 1 - m) / (v + 1), 1 / (v + 1)) if m < 1 else (0.0, 0.0)
+
+
+def with_rule(x, meanwhile, covariance="diagonal"):
+    """A learner that knows x, and whose rule from now on first does something else."""
+
+    def rule(m, v):
+        for action in todo:
+            action(m)
+        return arow(m, v)
+
+    todo = []
+    learner = Learner(rule, covariance=covariance)
+    learner.learn_one(x, 1)
+    todo.append(lambda m: meanwhile(learner, m))
+    return learner
+
+
+@every_kind
+@every_covariance
+def test_a_rule_that_learns_from_another_example_is_refused_and_nothing_changes(x, covariance):
+    learner = with_rule(x, lambda learner, m: learner.learn_one(x, -1), covariance)
+    before = everything(learner)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=TOO_SOON):
+            learner.learn_one(x, 1)
+        assert everything(learner) == before
+
+
+@every_kind
+@every_covariance
+def test_a_rule_may_score(x, covariance):
+    seen = []
+    learner = with_rule(x, lambda learner, m: seen.append((m, learner.score_one(x))), covariance)
+    plain = with_rule(x, lambda learner, m: None, covariance)
+    score = learner.learn_one(x, 1)
+    assert seen == [(pytest.approx(score), pytest.approx(score))]
+    assert score == plain.learn_one(x, 1)
+    assert state(learner) == state(plain)
+
+
+@every_kind
+def test_another_thread_may_score_but_not_learn_while_a_rule_runs(x):
+    happened = []
+
+    def elsewhere(learner, m):
+        def use():
+            happened.append(learner.score_one(x))
+            try:
+                learner.learn_one(x, 1)
+            except RuntimeError as error:
+                happened.append(str(error))
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+
+    learner = with_rule(x, elsewhere)
+    score = learner.learn_one(x, 1)
+    assert happened[0] == pytest.approx(score)
+    assert happened[1].startswith("learn_one was called while")
+    assert learner.counts.seen == 2
+
+
+class Number:
+    """A number that does something when it is asked for its value."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def __float__(self):
+        self.action()
+        return 2.0
+
+
+class Name:
+    """A name that does something when it is compared."""
+
+    def __init__(self, text, action=None):
+        self.text, self.action = text, action
+
+    def __hash__(self):
+        return hash(self.text)
+
+    def __eq__(self, other):
+        for name in (self, other):
+            if name.action is not None and other is not self:
+                name.action()
+        return self.text == other.text
+
+
+def large(name=str):
+    """More features than any scratch memory made for a few has room for."""
+    return {name(f"n{i}"): 1.0 for i in range(5000)}
+
+
+# What a key is, and a dict in which something acts.
+ACTORS = {
+    "number": (str, lambda action: {"a": 1.0, "b": Number(action), "c": 1.0}),
+    "name": (Name, lambda action: {Name("a"): 1.0, Name("b", action): 1.0, Name("c"): 1.0}),
+}
+every_actor = pytest.mark.parametrize(("name", "make"), ACTORS.values(), ids=ACTORS)
+
+
+@every_actor
+@pytest.mark.parametrize("fresh", [True, False], ids=["first", "later"])
+def test_a_name_or_number_that_learns_is_refused_and_nothing_changes(name, make, fresh):
+    learner = Learner("arow")
+    if not fresh:
+        learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
+    elif name is Name:
+        pytest.skip("nothing to compare it with")
+    before = everything(learner)
+    with pytest.raises(RuntimeError, match=TOO_SOON):
+        learner.learn_one(make(lambda: learner.learn_one(large(name), 1)), 1)
+    assert everything(learner) == before
+    learner.learn_one({name("a"): 1.0, name("c"): 1.0}, 1)
+
+
+@every_actor
+def test_a_name_or_number_may_score(name, make):
+    one, other = Learner("arow"), Learner("arow")
+    for learner in (one, other):
+        learner.learn_one({name("a"): 1.0, name("b"): 1.0} | large(name), 1)
+    acting, idle = make(lambda: one.score_one(large(name))), make(lambda: None)
+    assert one.score_one(acting) == other.score_one(idle)
+    assert one.learn_one(acting, -1) == other.learn_one(idle, -1)
+    assert state(one) == state(other)
+
+
+@every_actor
+def test_an_example_that_is_scored_may_learn(name, make):
+    learner = Learner("arow")
+    learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
+    learner.score_one(make(lambda: learner.learn_one(large(name), 1)))
+    assert learner.counts.seen > 1
+    assert list(learner.names) == [name("a"), name("b"), *large(name)]
+
+
+@every_actor
+def test_a_dict_that_changes_while_it_is_read_is_refused(name, make):
+    learner = Learner("arow")
+    learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
+    before = everything(learner)
+    for call in CALLS:
+        x = {}
+        x.update(make(x.clear))
+        with pytest.raises(ValueError, match="x changed while it was read"):
+            call(learner, x)
+        assert everything(learner) == before
+
+
+def test_names_of_an_example_that_failed_are_forgotten():
+    def fail(learner, m):
+        learner.score_one({"new": 1.0})
+        raise ZeroDivisionError
+
+    learner = with_rule(KINDS["dict"], fail)
+    before = everything(learner)
+    with pytest.raises(ZeroDivisionError):
+        learner.learn_one({"new": 1.0, "other": 1.0}, 1)
+    assert everything(learner) == before
+    assert learner.score_one({"new": 1.0}) == 0.0
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_a_name_that_cannot_be_added_changes_nothing(asked):
+    class Fickle(Name):
+        """Has a hash only so many times."""
+
+        left = 100
+
+        def __hash__(self):
+            self.left -= 1
+            if self.left < 0:
+                raise ZeroDivisionError
+            return super().__hash__()
+
+    learner = Learner("arow")
+    learner.learn_one({Fickle("a"): 1.0}, 1)
+    before = everything(learner)
+    x = {Fickle("new"): 1.0, Fickle("other"): 1.0}
+    list(x)[1].left = asked - 1
+    with pytest.raises(ZeroDivisionError):
+        learner.learn_one(x, 1)
+    assert everything(learner) == before
+    learner.learn_one({Fickle("new"): 1.0}, 1)
+
+
+@every_covariance
+def test_the_order_of_a_dict_changes_nothing_but_rounding(covariance):
+    x, y = draw_examples(7, 60, 12, 0.6)
+    one, other = Learner("scw1", covariance=covariance), Learner("scw1", covariance=covariance)
+    names = {str(i): 1.0 for i in range(12)}
+    for learner in (one, other):
+        learner.learn_one(names, 1)
+    for row, label in zip(x, y, strict=True):
+        example = {str(i): value for i, value in enumerate(row)}
+        backwards = dict(reversed(example.items()))
+        assert one.learn_one(example, label) == pytest.approx(other.learn_one(backwards, label), rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(one.gaussian.weights(), other.gaussian.weights(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.gaussian.variances(), other.gaussian.variances(), rtol=0, atol=1e-9)
+
+
+def test_names_beyond_what_is_kept_at_hand_are_found_and_told_apart():
+    rng = np.random.default_rng(3)
+    count, stored = 30_000, 100
+    places = np.array([rng.choice(count, stored, replace=False) for _ in range(600)])
+    values, y = rng.normal(size=places.shape), rng.choice([-1, 1], len(places))
+    # Of every width that Python keeps strings in, with their like in the others.
+    letters = "a\xe9\u20ac\U0001d4d0"
+    names = [f"{letters[i % 4]}{i // 4}" for i in range(count)]
+    named, rows = Learner("arow"), Learner("arow", covariance="diagonal")
+    known = {}
+    for at, row in zip(places, values, strict=True):
+        for i in at:
+            known.setdefault(i, len(known))
+        named.learn_one({names[i]: v for i, v in zip(at, row, strict=True)}, y[named.counts.seen])
+    indices = np.vectorize(known.get)(places)
+    csr = sparse.csr_array(
+        (values.ravel(), indices.ravel(), np.arange(0, values.size + 1, stored)), (len(y), len(known))
+    )
+    rows.learn(csr, y)
+    assert named.names == {names[i]: place for i, place in known.items()}
+    np.testing.assert_allclose(named.gaussian.weights()[: len(known)], rows.gaussian.weights(), rtol=0, atol=1e-9)
+    expected = csr @ rows.gaussian.weights()
+    for i in range(0, len(y), 7):
+        example = {names[j]: v for j, v in zip(places[i], values[i], strict=True)} | {"never seen": 1.0}
+        assert named.score_one(example) == pytest.approx(expected[i], rel=1e-9, abs=1e-9)
+
+
+@every_kind
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
+def test_a_copy_learns_for_itself(x, duplicate):
+    learner = Learner("arow")
+    learner.learn_one(x, 1)
+    learner.score_one(x)
+    before = everything(learner)
+    twin = duplicate(learner)
+    twin.learn_one(x, -1)
+    assert everything(learner) == before
+    learner.learn_one(x, -1)
+    assert everything(learner) == everything(twin)
+
+
+@every_kind
+def test_a_model_that_is_put_in_is_the_one_that_learns(x):
+    learner = Learner("arow")
+    learner.learn_one(x, 1)
+    learner.score_one(x)
+    kept = learner.gaussian
+    before = kept.weights()
+    learner.gaussian = kept.copy()
+    learner.learn_one(x, -1)
+    assert np.array_equal(kept.weights(), before)
+    assert not np.array_equal(learner.gaussian.weights(), before)
+
+
+def test_examples_of_the_other_kind_are_refused():
+    named, plain = Learner("arow"), Learner("arow")
+    named.learn_one(KINDS["dict"], 1)
+    plain.learn_one(KINDS["vector"], 1)
+    for learner, x, kind in ((named, KINDS["vector"], "with names"), (plain, KINDS["dict"], "without names")):
+        before = everything(learner)
+        for call in CALLS:
+            with pytest.raises(ValueError, match=f"features {kind}; go on with examples of the same kind"):
+                call(learner, x)
+        assert everything(learner) == before
+
+
+@every_kind
+def test_a_learner_whose_rule_knows_it_goes_away_with_it(x):
+    learner = with_rule(x, lambda learner, m: None)
+    learner.learn_one(x, 1)
+    gone = weakref.ref(learner)
+    del learner
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_learner_whose_name_knows_it_goes_away_with_it():
+    name, learner = Name("a"), Learner("arow")
+    learner.learn_one({name: 1.0}, 1)
+    name.learner = learner
+    gone = weakref.ref(learner), weakref.ref(name)
+    del learner, name
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+
+
+def test_a_learner_whose_class_of_names_knows_it_goes_away_with_it():
+    class Own(Name):
+        pass
+
+    learner = Learner("arow")
+    learner.learn_one({Own("a"): 0.0}, 1)
+    Own.learner = learner
+    gone = weakref.ref(learner), weakref.ref(Own)
+    del learner, Own
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+
+
+@every_kind
+def test_a_learner_that_has_seen_nothing_has_no_scores(x):
+    with pytest.raises(ValueError, match="not learned from any row yet"):
+        Learner("arow").score_one(x)
+
+
+@every_kind
+@pytest.mark.parametrize("y", [0, 2, 0.5, float("nan")])
+def test_a_label_that_is_none_is_refused(x, y):
+    learner = Learner("arow")
+    for _ in range(2):
+        before = everything(learner)
+        with pytest.raises(ValueError, match=r"labels are -1 and \+1"):
+            learner.learn_one(x, y)
+        assert everything(learner) == before
+        learner.learn_one(x, 1)
+
+
+def test_a_vector_may_lie_anywhere_in_memory():
+    x, y = draw_examples(1, 20, 5, density=1.0)
+    plain, other = Learner("scw1"), Learner("scw1")
+    askew = np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(np.float64).reshape(x.shape)
+    for rows in (np.asfortranarray(x), x.astype(np.float32), askew):
+        for i, label in enumerate(y.tolist()):
+            assert plain.learn_one(np.array(rows[i], dtype=np.float64), label) == other.learn_one(rows[i], label)
+            assert plain.score_one(np.array(rows[i], dtype=np.float64)) == other.score_one(rows[i])
+
+
+def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):
+    learner = Learner("scw1")
+    learner.learn_one({"a": 1.0}, 1)
+    single = Learner._single
+
+    class Interrupted:
+        def __init__(self, one):
+            self.one, self.vocabulary = one, one.vocabulary
+
+        def learn_named(self, x, y, w):
+            if self.one.learn_named(x, y, w) is not None:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "_single", lambda *arguments: Interrupted(single(*arguments)))
+        with pytest.raises(KeyboardInterrupt):
+            learner.learn_one({f"name {i}": 1.0 for i in range(100)}, -1)
+    learner._named = None
+    assert len(learner.names) == 101 <= learner.n_features
+    assert learner.counts.seen == 2
+    learner.learn_one({"name 99": 1.0}, 1)
+
+
+def test_a_learner_from_dicts_does_not_share_its_memory():
+    learner = Learner("arow")
+    learner.learn_one({"a": 1.0}, 1)
+    with pytest.raises(ValueError, match="copy it instead"):
+        learner.with_parameters({"r": 2.0})

@@ -1,0 +1,355 @@
+"""Features scaled inside a learner: the same as a running scale before it, and it goes back where the learner does."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from scaled_examples import FEATURES, NUMBERS, SIGNS, WEIGHTS, X, every_format
+from scwlearn import Learner, MultiLearner
+from scwlearn.data.rows import as_rows
+from scwlearn.learning.grid import count_grid, learn_grid, learn_together
+from scwlearn.model.scale import RunningScale
+from stream_examples import what_a_learner_knows as knows
+
+pytestmark = pytest.mark.native
+
+ORDER = np.random.default_rng(0).permutation(len(X))
+
+KINDS = {
+    "two": (Learner, SIGNS, {}),
+    "two-constant": (Learner, SIGNS, {"intercept": True}),
+    "several": (MultiLearner, NUMBERS, {"n_classes": 4}),
+    "several-constant": (MultiLearner, NUMBERS, {"n_classes": 4, "intercept": True}),
+    "ovr": (MultiLearner, NUMBERS, {"n_classes": 4, "multi_class": "ovr"}),
+    "shared": (MultiLearner, NUMBERS, {"n_classes": 4, "shared_covariance": True}),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_covariance = pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
+
+
+def arow(m, v):
+    return (max(0.0, 1 - m) / (v + 1), 1 / (v + 1)) if m < 1 else (0.0, 0.0)
+
+
+def pair(kind, covariance="diagonal", rule=None, scale=True):
+    make, labels, settings = KINDS[kind]
+    rule = rule or ("pa1" if covariance == "identity" else "scw1")
+    return make(rule, covariance=covariance, scale=scale, **settings), labels
+
+
+def scaled_outside(kind, covariance, x, weights=None, order=None):
+    """A learner without a scale, behind one."""
+    learner, labels = pair(kind, covariance, scale=False)
+    scale = RunningScale()
+    if order is not None:
+        x, labels, weights = x[order], labels[order], None if weights is None else weights[order]
+    weighs = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+    learner.learn(scale.learn(x[weighs]), labels[weighs], weights=None if weights is None else weights[weighs])
+    return learner, scale
+
+
+def same(inside, outside, scale):
+    assert inside.model.memory.tobytes() == outside.model.memory.tobytes()
+    assert inside.model.scalars.tobytes() == outside.model.scalars.tobytes()
+    assert inside.counts == outside.counts
+    assert inside.running_scale.state.tobytes() == scale.state.tobytes()
+
+
+@every_kind
+@every_covariance
+@every_format
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
+@pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
+def test_it_is_a_scale_before_the_learner(kind, covariance, as_format, weights, order):
+    x = as_format(X)
+    inside, labels = pair(kind, covariance)
+    inside.learn(x, labels, weights=weights, order=order)
+    outside, scale = scaled_outside(kind, covariance, x, weights, order)
+    same(inside, outside, scale)
+    before = knows(inside)
+    assert np.array_equal(inside.scores(x), outside.scores(scale.apply(x)))
+    assert np.array_equal(inside.margin_variances(x), outside.margin_variances(scale.apply(x)))
+    assert knows(inside) == before
+
+
+@every_kind
+@every_covariance
+def test_one_vector_is_a_batch_of_one(kind, covariance):
+    each, batches = pair(kind, covariance)[0], pair(kind, covariance)[0]
+    labels = KINDS[kind][1]
+    for i, (x, label, weight) in enumerate(zip(X, labels, WEIGHTS, strict=True)):
+        batches.learn(x[np.newaxis], [label], weights=[weight])
+        each.learn_one(x, int(label), weight)
+        assert knows(each) == knows(batches)
+        np.testing.assert_allclose(each.score_one(x), batches.scores(X[i : i + 1])[0], rtol=1e-9, atol=1e-12)
+
+
+@every_kind
+def test_batches_and_vectors_take_turns(kind):
+    mixed, labels = pair(kind)
+    whole = pair(kind)[0]
+    whole.learn(X, labels)
+    for part in np.array_split(np.arange(len(X)), 9):
+        mixed.learn(X[part[:5]], labels[part[:5]])
+        for i in part[5:]:
+            mixed.learn_one(X[i], int(labels[i]))
+    assert knows(mixed) == knows(whole)
+
+
+@every_kind
+@every_format
+def test_rows_that_are_only_scored_are_not_taken_in(kind, as_format):
+    learner, labels = pair(kind)
+    learner.learn(as_format(X[:40]), labels[:40])
+    before = knows(learner)
+    learner.scores(as_format(X * 100))
+    learner.margin_variances(as_format(X * 100))
+    learner.score_one(X[0] * 100)
+    assert knows(learner) == before
+
+
+def test_what_is_traced_is_what_is_learned():
+    inside = Learner("scw1", covariance="diagonal", scale=True)
+    outside, scale = Learner("scw1", covariance="diagonal"), RunningScale()
+    trace = inside.trace(X, SIGNS, order=ORDER)
+    other = outside.trace(scale.learn(X[ORDER]), SIGNS[ORDER])
+    assert all(np.array_equal(one, two) for one, two in zip(trace, other, strict=True))
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_scores_before_stand_at_their_rows(multi_class):
+    learners = [MultiLearner("scw1", covariance="diagonal", scale=True, multi_class=multi_class) for _ in range(2)]
+    out = [np.empty((len(X), 4)) for _ in range(2)]
+    variances = [np.empty(len(X)) for _ in range(2)]
+    order = np.r_[np.arange(10), 10 + np.random.default_rng(1).permutation(len(X) - 10)]
+    learners[0].learn(X, NUMBERS, order=order, weights=WEIGHTS, scores_out=out[0], variances_out=variances[0])
+    learners[1].learn(X[order], NUMBERS[order], weights=WEIGHTS[order], scores_out=out[1], variances_out=variances[1])
+    np.testing.assert_array_equal(out[0][order], out[1])
+    np.testing.assert_array_equal(variances[0][order], variances[1])
+    assert knows(learners[0]) == knows(learners[1])
+
+
+# The way back
+
+
+@every_kind
+@pytest.mark.parametrize("raised", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_rule_that_raises_leaves_the_scale_as_it_was(kind, raised, begun):
+    asked, limit = [0], [10**9]
+
+    def rule(m, v):
+        asked[0] += 1
+        if asked[0] > limit[0]:
+            raise raised
+        return arow(m, v)
+
+    learner, labels = pair(kind, rule=rule)
+    twin = pair(kind, rule=rule)[0]
+    if begun:
+        learner.learn(X[:30], labels[:30])
+        learner.score_one(X[0])
+    before = knows(learner)
+    limit[0] = asked[0] + 5
+    with pytest.raises(raised):
+        learner.learn(7 * X[30:], labels[30:])
+    assert knows(learner) == before
+    if begun:
+        with pytest.raises(raised):
+            learner.learn_one(7 * X[30], int(labels[30]))
+        assert knows(learner) == before
+    limit[0] = 10**9
+    for part in (slice(0, 30), slice(30, None)) if not begun else (slice(30, None),):
+        learner.learn(X[part], labels[part])
+    twin.learn(X, labels)
+    assert knows(learner) == knows(twin)
+
+
+def test_a_rule_that_scores_and_raises_leaves_the_scale_as_it_was():
+    todo = []
+
+    def rule(m, v):
+        for action in todo:
+            action()
+        return arow(m, v)
+
+    def score_and_raise():
+        learner.score_one(X[0])
+        raise RuntimeError
+
+    learner = Learner(rule, covariance="diagonal", scale=True)
+    learner.learn(X, SIGNS)
+    before = learner.score_one(X[0])
+    todo.append(score_and_raise)
+    with pytest.raises(RuntimeError):
+        learner.learn(100 * X[::-1], SIGNS)
+    todo.clear()
+    assert learner.score_one(X[0]) == before
+    assert learner.scores(X[:1])[0] == pytest.approx(before, rel=1e-12)
+
+
+BAD = [(np.nan, None), (np.inf, None), (1e200, None), (None, 3)]
+
+
+@every_kind
+@every_format
+@pytest.mark.parametrize(("value", "label"), BAD)
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun):
+    learner, labels = pair(kind)
+    if begun:
+        learner.learn(as_format(X), labels)
+    before, x, wrong = knows(learner), X.copy(), labels.copy()
+    x[-1, -1] = x[-1, -1] if value is None else value
+    wrong[-1] = wrong[-1] if label is None else 17
+    with pytest.raises(ValueError, match=r"finite|label|y\[|large|X"):
+        learner.learn(as_format(x), wrong)
+    assert knows(learner) == before
+    if begun:
+        with pytest.raises(ValueError, match="X has 5 features"):
+            learner.learn(as_format(X[:, :-1]), labels)
+        assert knows(learner) == before
+
+
+@pytest.mark.parametrize("make", [Learner, MultiLearner])
+def test_a_model_for_which_there_is_no_memory_leaves_no_scale(make):
+    learner = make("arow", covariance="full", scale=True)
+    wide = sparse.csr_array(([1.0], [3], [0, 1]), shape=(1, 10**7))
+    with pytest.raises((ValueError, MemoryError), match="memory"):
+        learner.learn(wide, [0 if make is MultiLearner else 1])
+    assert learner.running_scale.state is None
+    learner.learn(X[:1], [0 if make is MultiLearner else 1])
+
+
+@every_kind
+def test_rows_of_weight_zero_are_as_if_they_had_not_come(kind):
+    learner, labels = pair(kind)
+    other = pair(kind)[0]
+    x = X.copy()
+    x[WEIGHTS == 0] *= 1e6
+    learner.learn(x, labels, weights=WEIGHTS)
+    other.learn(X[WEIGHTS > 0], labels[WEIGHTS > 0], weights=WEIGHTS[WEIGHTS > 0])
+    assert knows(learner) == knows(other)
+    before = knows(learner)
+    learner.learn(1e6 * X, labels, weights=np.zeros(len(X)))
+    learner.learn_one(1e6 * X[0], int(labels[0]), 0.0)
+    assert knows(learner) == before
+
+
+# Copies, and more features
+
+
+@every_kind
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
+def test_a_copy_has_a_scale_of_its_own(kind, duplicate):
+    for count in (0, 40):
+        learner, labels = pair(kind)
+        if count:
+            learner.learn(X[:count], labels[:count])
+        before, twin = knows(learner), duplicate(learner)
+        twin.learn(X[count:], labels[count:])
+        assert knows(learner) == before
+        learner.learn(X[count:], labels[count:])
+        assert knows(learner) == knows(twin)
+
+
+@every_kind
+@every_covariance
+def test_widening_is_as_if_the_features_had_always_been_there(kind, covariance):
+    early = X.copy()
+    early[:40, -2:] = 0.0
+    (grown, labels), known = pair(kind, covariance), pair(kind, covariance)[0]
+    grown.learn(early[:40, :-2], labels[:40])
+    grown.score_one(early[0, :-2])
+    grown.widen(FEATURES)
+    known.learn(early[:40], labels[:40])
+    for learner in (grown, known):
+        learner.learn(early[40:], labels[40:])
+    np.testing.assert_array_equal(grown.running_scale.state, known.running_scale.state)
+    np.testing.assert_allclose(grown.scores(X), known.scores(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(grown.score_one(X[0]), grown.scores(X[:1])[0], rtol=1e-9, atol=1e-9)
+
+
+def test_batches_that_grow_are_scaled():
+    batches = [(as_rows(sparse.csr_array(X[:40, :3])), SIGNS[:40]), (as_rows(sparse.csr_array(X[40:])), SIGNS[40:])]
+    grown, known = (Learner("arow", covariance="diagonal", scale=True) for _ in range(2))
+    grown.learn_batches(batches)
+    x = X.copy()
+    x[:40, 3:] = 0.0
+    known.learn(sparse.csr_array(x), SIGNS)
+    np.testing.assert_array_equal(grown.running_scale.state, known.running_scale.state)
+    np.testing.assert_allclose(grown.gaussian.weights(), known.gaussian.weights(), rtol=1e-12)
+
+
+def test_learners_on_the_same_model_share_the_scale():
+    learner = Learner("arow", covariance="diagonal", scale=True)
+    learner.learn(X[:40], SIGNS[:40])
+    other = learner.with_parameters({"r": 1.0})
+    other.learn(X[40:], SIGNS[40:])
+    whole = Learner("arow", covariance="diagonal", scale=True, r=1.0)
+    whole.learn(X[:40], SIGNS[:40])
+    whole.learn(X[40:], SIGNS[40:])
+    assert np.array_equal(learner.scores(X), whole.scores(X))
+    assert knows(other) == knows(whole)
+
+
+def mixed():
+    """Learners of all kinds, with a scale and without, some of which have learned before."""
+    kinds = [("scw1", "diagonal"), ("arow", "full"), ("pa1", "identity"), (arow, "diagonal"), ("romma", "identity")]
+    learners = [
+        Learner(rule, covariance=covariance, scale=scale, intercept=scale)
+        for rule, covariance in kinds
+        for scale in (True, False)
+    ]
+    learners += [Learner("scw1", covariance="diagonal", scale=True, C=2.0**k) for k in range(5)]
+    for learner in learners[::3]:
+        learner.learn(100 * X[:7], SIGNS[:7])
+    return learners
+
+
+@pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
+def test_learners_that_learn_together_have_their_scales(order):
+    together, alone = mixed(), mixed()
+    for _ in range(2):
+        counts = learn_together(together, X, SIGNS, order=order)
+        assert counts == [learner.learn(X, SIGNS, order=order) for learner in alone]
+        assert list(map(knows, together)) == list(map(knows, alone))
+    together[0].learn(X, SIGNS)
+    assert list(map(knows, together[1:])) == list(map(knows, alone[1:]))
+
+
+def test_an_error_leaves_the_scales_of_all_learners_as_they_were():
+    def failing(m, v):
+        raise RuntimeError
+
+    def stop(done, total):
+        if done > total // 2:
+            raise RuntimeError
+
+    learners = mixed()
+    before = list(map(knows, learners))
+    with pytest.raises(RuntimeError):
+        learn_together([*learners, Learner(failing, scale=True)], X, SIGNS)
+    with pytest.raises(RuntimeError):
+        learn_together(learners, X, SIGNS, progress=stop)
+    assert list(map(knows, learners)) == before
+
+
+def test_tuning_is_for_features_as_they_are_scaled():
+    cells = [{"C": C} for C in (0.01, 0.1, 1.0, 10.0)]
+    alone = [Learner("scw1", covariance="diagonal", scale=True, **cell) for cell in cells]
+    counts = [learner.learn(X, SIGNS) for learner in alone]
+    assert count_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=True) == counts
+    learners = learn_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=True)
+    assert list(map(knows, learners)) == list(map(knows, alone))
+
+
+@pytest.mark.parametrize("scale", ["yes", 1, None])
+def test_scale_is_true_or_false(scale):
+    for make in (Learner, MultiLearner):
+        with pytest.raises((TypeError, ValueError), match="scale"):
+            make("arow", scale=scale)

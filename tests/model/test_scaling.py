@@ -1,0 +1,431 @@
+"""A running scale: what it promises, and that it is what plain NumPy computes."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import scwlearn.model.scale
+from scwlearn import Learner, _native
+from scwlearn.data.rows import Rows
+from scwlearn.model.scale import RunningScale
+
+pytestmark = pytest.mark.native
+
+ROWS, FEATURES = 60, 21
+
+
+@pytest.fixture(params=_native.instruction_sets(), autouse=True)
+def instruction_set(request):
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(_native.instruction_sets()[0])
+
+
+def examples(seed=0, rows=ROWS, features=FEATURES):
+    """Rows of all scales with zeros among them, and labels with noise; the last feature is never seen."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, features)) * (rng.random((rows, features)) < 0.6)
+    y = np.where(x @ rng.normal(size=features) + 0.5 * rng.normal(size=rows) >= 0, 1, -1)
+    x *= 10 ** rng.uniform(-3, 3, features)
+    x[:, -1] = 0
+    return x.astype(np.float32).astype(np.float64), y
+
+
+def dense(rows):
+    """The values of some rows, as a matrix."""
+    parts = [block.matrix() for block in rows.blocks(7)]
+    return np.vstack([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+def state(scale):
+    return None if scale.state is None else (scale.state.shape, scale.state.tobytes())
+
+
+FORMS = {
+    "dense": np.asarray,
+    "float32": lambda x: x.astype(np.float32),
+    "Fortran order": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "csr, float32": lambda x: sparse.csr_array(x, dtype=np.float32),
+    "csr, int64": lambda x: _with_wide_indices(sparse.csr_array(x)),
+    "csc": sparse.csc_array,
+    "out of order": lambda x: _out_of_order(sparse.csr_array(x)),
+}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def _with_wide_indices(x):
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    return x
+
+
+def _out_of_order(x):
+    for begin, end in zip(x.indptr[:-1], x.indptr[1:], strict=True):
+        x.indices[begin:end], x.data[begin:end] = x.indices[begin:end][::-1].copy(), x.data[begin:end][::-1].copy()
+    x.has_sorted_indices = False
+    return x
+
+
+def reference(x):
+    """Each value over the root of the mean square of those of its feature up to it, zeros left out."""
+    counts = np.cumsum(x != 0, axis=0)
+    scales = np.sqrt(np.cumsum(x**2, axis=0) / np.maximum(counts, 1))
+    return x / np.where(counts > 0, scales, 1.0), np.where(counts > 0, scales, 1.0)[-1]
+
+
+@every_form
+def test_it_is_what_numpy_computes(form):
+    x, _ = examples()
+    scale = RunningScale()
+    scaled = scale.learn(form(x))
+    expected, scales = reference(x)
+    np.testing.assert_allclose(dense(scaled), expected, rtol=1e-13)
+    np.testing.assert_allclose(scale.scales, scales, rtol=1e-13)
+    np.testing.assert_allclose(dense(scale.apply(form(x))), x / scales, rtol=1e-13)
+
+
+@every_form
+def test_every_form_of_rows_gives_the_same_bits(form, instruction_set):
+    x, _ = examples()
+    one, other = RunningScale(), RunningScale()
+    _native.use_instruction_set("portable")
+    expected = dense(one.learn(x))
+    _native.use_instruction_set(instruction_set)
+    assert np.array_equal(dense(other.learn(form(x))), expected)
+    assert state(one) == state(other)
+    assert np.array_equal(dense(other.apply(form(x))), dense(one.apply(x)))
+
+
+@every_form
+def test_many_at_once_are_one_by_one(form, monkeypatch):
+    x, _ = examples()
+    one, many, blocks = RunningScale(), RunningScale(), RunningScale()
+    one_by_one = np.vstack([dense(one.learn(form(x[i : i + 1]))) for i in range(len(x))])
+    assert np.array_equal(dense(many.learn(form(x))), one_by_one)
+    assert state(many) == state(one)
+    monkeypatch.setattr(scwlearn.model.scale, "_VALUES_AT_ONCE", 100)
+    assert np.array_equal(dense(blocks.learn(form(x))), one_by_one)
+    assert state(blocks) == state(one)
+
+
+def test_zeros_stay_zero_and_sparse_rows_sparse():
+    x, _ = examples()
+    scale = RunningScale()
+    assert scale.learn(sparse.csr_array(x)).stored == np.count_nonzero(x)
+    assert np.array_equal(dense(scale.learn(x)) == 0, x == 0)
+
+
+def test_features_that_are_zero_or_one_stay_as_they_are():
+    x = (examples()[0] > 0).astype(float)
+    scale = RunningScale()
+    assert np.array_equal(dense(scale.learn(x)), x)
+    assert np.array_equal(dense(scale.apply(x)), x)
+
+
+def test_the_first_value_of_a_feature_becomes_one_in_size():
+    x, _ = examples()
+    scaled = dense(RunningScale().learn(x))[:, :-1]
+    first = np.argmax(x[:, :-1] != 0, axis=0)
+    values = scaled[first, np.arange(FEATURES - 1)]
+    assert np.array_equal(values, np.sign(x[first, np.arange(FEATURES - 1)]))
+
+
+def learned(x, y, rule="scw1", covariance="diagonal"):
+    scale, learner = RunningScale(), Learner(rule, covariance=covariance, intercept=True)
+    learner.learn(scale.learn(x), y)
+    return learner
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
+def test_powers_of_two_change_not_a_bit_of_what_is_learned(covariance):
+    x, y = examples()
+    factors = 2.0 ** np.random.default_rng(1).integers(-300, 300, FEATURES)
+    one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
+    assert one.gaussian.memory.tobytes() == other.gaussian.memory.tobytes()
+    assert one.counts == other.counts
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
+def test_other_factors_change_nothing_but_rounding(covariance):
+    x, y = examples()
+    factors = 10 ** np.random.default_rng(1).uniform(-50, 50, FEATURES)
+    one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
+    np.testing.assert_allclose(one.gaussian.weights(), other.gaussian.weights(), rtol=1e-9, atol=1e-12)
+    assert one.counts == other.counts
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "identity"])
+def test_a_learner_behind_a_scale_learns_from_batches_as_one_by_one(covariance):
+    x, y = examples()
+    together, alone = (Learner("scw1", covariance=covariance, intercept=True) for _ in range(2))
+    scale, scale_alone = RunningScale(), RunningScale()
+    for part in (slice(0, 11), slice(11, 12), slice(12, ROWS)):
+        together.learn(scale.learn(x[part]), y[part])
+    for row, label in zip(x, y, strict=True):
+        alone.learn(scale_alone.learn(row[None]), [label])
+    assert together.gaussian.memory.tobytes() == alone.gaussian.memory.tobytes()
+    assert together.counts == alone.counts
+    assert state(scale) == state(scale_alone)
+
+
+def test_the_constant_feature_of_an_intercept_is_not_scaled():
+    x, y = examples()
+    learner = Learner("perceptron", intercept=True)
+    learner.learn(RunningScale().learn(x), y)
+    # The Perceptron's weight of a constant 1 is a sum of labels.
+    assert learner.gaussian.weights()[-1].is_integer()
+    assert learner.n_features == FEATURES
+
+
+@every_form
+def test_predicting_changes_nothing(form):
+    x, _ = examples()
+    scale = RunningScale()
+    assert np.array_equal(dense(scale.apply(form(x))), x)
+    assert scale.state is None
+    scale.learn(form(x))
+    before = state(scale)
+    scale.apply(form(7 * x))
+    assert state(scale) == before
+
+
+def test_a_feature_never_seen_is_left_as_it_is():
+    x, _ = examples()
+    scale = RunningScale()
+    scale.learn(x)
+    row = np.zeros((1, FEATURES))
+    row[0, -1] = 123.0
+    assert np.array_equal(dense(scale.apply(row)), row)
+    assert scale.scales[-1] == 1.0
+
+
+@every_form
+def test_a_row_of_weight_zero_is_as_if_it_had_not_come(form):
+    x, _ = examples()
+    weights = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 30.0], ROWS)
+    kept = weights > 0
+    one, other, third = RunningScale(), RunningScale(), RunningScale()
+    scaled = dense(one.learn(form(x), weights))
+    assert np.array_equal(scaled[kept], dense(other.learn(form(x[kept]))))
+    assert state(one) == state(other)
+    for row, weight, expected in zip(x, weights, scaled, strict=True):
+        # It is scaled all the same, by what was seen before it.
+        got = third.apply(form(row[None])) if weight == 0 else third.learn(form(row[None]))
+        assert np.array_equal(dense(got)[0], expected)
+
+
+@every_form
+def test_rows_in_another_order_are_those_rows(form):
+    x, _ = examples()
+    rng = np.random.default_rng(4)
+    order, weights = rng.permutation(ROWS), rng.choice([0.0, 1.0], ROWS)
+    one, other = RunningScale(), RunningScale()
+    scaled = dense(one.learn(form(x), weights, order=order))
+    assert np.array_equal(scaled, dense(other.learn(form(x[order]), weights[order])))
+    assert state(one) == state(other)
+    for wrong in (order[1:], order + 1, order * 0.5):
+        with pytest.raises(ValueError, match="order must"):
+            one.learn(form(x), order=wrong)
+    assert state(one) == state(other)
+
+
+@every_form
+def test_the_users_arrays_are_left_alone(form):
+    x, _ = examples()
+    given = form(x.copy())
+    scale = RunningScale()
+    scale.learn(given)
+    scale.apply(given)
+    assert np.array_equal(given.toarray() if sparse.issparse(given) else given, x)
+
+
+def bad_batches():
+    x, _ = examples()
+    for value in (np.nan, np.inf, 1e200):
+        wrong = x.copy()
+        wrong[-1, 3] = value
+        yield wrong, None
+        yield sparse.csr_array(wrong), None
+    yield x[:, :-1], None
+    yield x[0], None
+    yield x.astype(str), None
+    for weights in (np.ones(ROWS - 1), [1.0] * (ROWS - 1) + [-1.0], [1.0] * (ROWS - 1) + [np.nan], ["a"] * ROWS):
+        yield x, weights
+
+
+@pytest.mark.parametrize("number", range(len(list(bad_batches()))))
+def test_bad_input_raises_before_anything_changes(number):
+    x, _ = examples(1)
+    wrong, weights = list(bad_batches())[number]
+    scale, new = RunningScale(), RunningScale()
+    scale.learn(x)
+    before = state(scale)
+    with pytest.raises((ValueError, TypeError)):
+        scale.learn(wrong, weights)
+    if weights is None:
+        with pytest.raises((ValueError, TypeError)):
+            scale.apply(wrong)
+    assert state(scale) == before
+    if np.shape(wrong) == x.shape:
+        with pytest.raises((ValueError, TypeError)):
+            new.learn(wrong, weights)
+        assert new.state is None
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_what_is_interrupted_leaves_the_state_alone(monkeypatch, new):
+    x, _ = examples()
+    scale = RunningScale()
+    if not new:
+        scale.learn(x)
+    before, calls = state(scale), []
+
+    def interrupted(*arguments):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(_native.learn_scales(*arguments))
+
+    monkeypatch.setattr(scwlearn.model.scale, "_VALUES_AT_ONCE", 100)
+    monkeypatch.setattr(scwlearn.model.scale, "learn_scales", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scale.learn(x)
+    assert state(scale) == before
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("seed", range(3))
+def test_extreme_values_stay_finite(form, seed):
+    rng = np.random.default_rng(seed)
+    sizes = [0.0, 5e-324, 1e-310, 1e-300, 1e-150, 1.0, 1e150]
+    x = rng.choice(sizes, (200, FEATURES)) * rng.choice([-1, 1], (200, FEATURES))
+    scale = RunningScale()
+    for i in range(0, 200, 50):
+        scaled = dense(scale.learn(form(x[i : i + 50])))
+        assert np.abs(scaled).max() <= np.sqrt(200)
+        assert np.isfinite(scale.state).all()
+        assert (scale.scales > 0).all()
+    for tiny in (5e-324, 1e-300, 1e-150):
+        small = RunningScale()
+        small.learn(form(np.full((3, FEATURES), tiny)))
+        assert np.array_equal(small.scales, np.full(FEATURES, tiny))
+        applied = dense(small.apply(form(x)))
+        assert np.abs(applied).max() <= _native.LARGEST_VALUE
+        assert np.array_equal(np.sign(applied), np.sign(x) * (applied != 0))
+        # Rows that no learner refuses.
+        Rows(applied)
+
+
+def test_no_rows_and_no_features_change_nothing():
+    x, _ = examples()
+    scale = RunningScale()
+    scale.learn(x)
+    before = state(scale)
+    assert len(scale.learn(x[:0])) == len(scale.learn(sparse.csr_array(x[:0]))) == len(scale.apply(x[:0])) == 0
+    assert state(scale) == before
+    assert dense(RunningScale().learn(np.zeros((3, 0)))).shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [RunningScale.copy, copy.copy, copy.deepcopy, lambda scale: pickle.loads(pickle.dumps(scale))],
+    ids=["method", "copy", "deepcopy", "pickle"],
+)
+def test_a_copy_goes_on_as_if_never_stopped(duplicate):
+    x, _ = examples()
+    original, never_stopped = RunningScale(), RunningScale()
+    original.learn(x[:20])
+    never_stopped.learn(x)
+    before = state(original)
+    other = duplicate(original)
+    other.learn(x[20:])
+    assert state(other) == state(never_stopped)
+    assert state(original) == before
+    assert state(duplicate(RunningScale())) is None
+
+
+def test_a_state_in_read_only_memory_is_read_and_not_written_to():
+    x, _ = examples()
+    scale, writable = RunningScale(), RunningScale()
+    scale.learn(x[:20])
+    writable.learn(x)
+    kept, before = scale.state, state(scale)
+    kept.flags.writeable = False
+    scale.apply(x)
+    scale.learn(x[20:])
+    assert state(scale) == state(writable)
+    assert (kept.shape, kept.tobytes()) == before
+
+
+def test_widening_is_as_if_the_features_had_always_been_there():
+    x, _ = examples()
+    narrow, wide = RunningScale(), RunningScale()
+    narrow.learn(x[:20, :5])
+    narrow.widen(FEATURES)
+    x[:20, 5:] = 0
+    wide.learn(x)
+    narrow.learn(x[20:])
+    assert state(narrow) == state(wide)
+    with pytest.raises(ValueError, match="n_features must be at least 21"):
+        narrow.widen(20)
+    new = RunningScale()
+    new.widen(3)
+    assert np.array_equal(new.scales, np.ones(3))
+
+
+def test_scales_of_shards_merge_to_that_of_all_rows():
+    x, _ = examples()
+    x[:, 3] *= 1e120
+    x[:, 4] *= 1e-200
+    whole, shards = RunningScale(), [RunningScale() for _ in range(3)]
+    whole.learn(x)
+    for k, shard in enumerate(shards):
+        shard.learn(x[k::3])
+    merged = shards[0].merged(shards[1:])
+    np.testing.assert_allclose(merged.state, whole.state, rtol=1e-13)
+    np.testing.assert_allclose(shards[2].merged(shards[:2]).state, merged.state, rtol=1e-14)
+    assert state(shards[0].merged(shards[1:])) == state(merged)
+
+
+def test_merging_with_a_scale_that_has_seen_nothing_changes_not_a_bit():
+    x, _ = examples()
+    scale, wider = RunningScale(), RunningScale()
+    scale.learn(x)
+    wider.learn(np.zeros((2, FEATURES + 2)))
+    assert state(scale.merged([RunningScale()])) == state(RunningScale().merged([scale])) == state(scale)
+    assert np.array_equal(scale.merged([wider]).state[:FEATURES], scale.state)
+    assert RunningScale().merged([RunningScale()]).state is None
+
+
+def test_scales_are_not_there_before_the_first_row():
+    assert RunningScale().width is None
+    with pytest.raises(ValueError, match="has not seen any row"):
+        _ = RunningScale().scales
+
+
+def test_the_native_functions_refuse_what_does_not_fit():
+    x = np.ones((4, 3))
+    fits = {
+        "states": np.zeros((3, 2)),
+        "values": x,
+        "indices": None,
+        "offsets": None,
+        "width": 3,
+        "scaled": np.zeros(12),
+    }
+    _native.learn_scales(**fits, weights=None)
+    _native.apply_scales(**fits)
+    wrong = {
+        "a scale and a count for each feature": {"states": np.zeros((3, 1))},
+        "one scaled value for each value": {"scaled": np.zeros(11)},
+        "a matrix of that width": {"width": 4},
+    }
+    for message, change in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            _native.learn_scales(**(fits | change), weights=None)
+        with pytest.raises(ValueError, match=message):
+            _native.apply_scales(**(fits | change))
+    with pytest.raises(ValueError, match="one weight for each row"):
+        _native.learn_scales(**fits, weights=np.ones(3))

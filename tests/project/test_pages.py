@@ -1,0 +1,34 @@
+"""The pages for people: every example on them runs and shows what the page says."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if ">>> " in page.read_text()]
+
+
+def code(page):
+    """The page with everything but its Python blocks blanked, so that line numbers stay."""
+    lines, inside = [], False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fence = line.strip().startswith("```")
+        lines.append(line if inside and not fence else "")
+        inside = line.strip() == "```python" if fence else inside
+    return "\n".join(lines) + "\n"
+
+
+def test_the_pages_with_examples_are_found():
+    found = {page.name for page in PAGES}
+    assert {"README.md", "quickstart.md", "own_rule.md", "paper.md", "numerics.md", "streams.md"} <= found
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_show_what_it_says(page):
+    test = doctest.DocTestParser().get_doctest(code(page), {"__name__": "page"}, page.name, str(page), 0)
+    report = []
+    failed, tried = doctest.DocTestRunner().run(test, out=report.append)
+    assert tried > 3
+    assert not failed, "".join(report)

@@ -1,18 +1,15 @@
 """What several test files share, above all the data sets that are not part of the project."""
 
 import lzma
-import os
-from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_digits, load_svmlight_file
 
+from places import DATA
 from scwlearn import _native
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.model.class_full import FullClasses
 from scwlearn.rules import declare
-
-DATA = Path(os.environ.get("SCWLEARN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import sys
 
 import click
 import pytest
-from conftest import DATA
 
+from places import DATA
 from scwlearn import cli
 from scwlearn.cli import app, console
 from scwlearn.cli.app import CommandError, Later, run

@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from test_pages import ROOT
 
 from console_pages import commands_of, environment, is_as_expected, said_by
+from places import ROOT
 
 # Pages of docs/, and how many commands they have at least.
 PAGES = {"command_line.md": 20, "converting.md": 8}

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from test_pages import ROOT
 
+from places import ROOT
 from scwlearn.data.examples import Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import read_libsvm_examples

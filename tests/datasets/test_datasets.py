@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from places import DATA
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets import GROUPS, all_sets, data_directory, find_set, is_there, load_set, select_sets
 from scwlearn.datasets.content import content_sha256, read_examples, write_examples

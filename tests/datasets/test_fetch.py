@@ -10,9 +10,9 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import DATA
 
 from file_server import serving
+from places import DATA
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets import find_set
 from scwlearn.datasets.content import content_sha256, read_examples

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernel_examples import RULES, assert_alike, rbf, rings, taught
 from reference import GAUSSIAN_FORM, defaults_of
-from scwlearn import threads
+from scwlearn._util import threads
 from scwlearn._util.threads import allowed_threads
 from scwlearn.kernels import Kernel, KernelLearner
 

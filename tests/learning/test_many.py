@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from scwlearn import Learner, _native, many
+from scwlearn import Learner, _native
+from scwlearn.learning import grid as many
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.learning.tuning import grid, tune
 from scwlearn.model import COVARIANCES

@@ -1,11 +1,11 @@
 """The pages for people: every example on them runs and shows what the page says."""
 
 import doctest
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from places import ROOT
+
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if ">>> " in page.read_text()]
 
 

@@ -13,10 +13,10 @@ import pytest
 from nanobind.stubgen import StubGen
 
 import scwlearn
+from places import ROOT
 from scwlearn import _native
 from scwlearn.rules import all_rules, estimator_names
 
-ROOT = Path(__file__).parents[2]
 MODULES = [m.name for m in pkgutil.walk_packages(scwlearn.__path__, "scwlearn.") if "_native" not in m.name]
 
 

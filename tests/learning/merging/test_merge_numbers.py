@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from test_streams import STREAMS
 
+from collinear_streams import STREAMS
 from laws import taught
 from merge_examples import FEATURES, RULES, every_rule, new, shards
 from scwlearn import merge

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 _EXAMPLES, _WIDTH = 20_000, 2_000
 # From the first save on, in seconds.

@@ -1,11 +1,12 @@
 """The command: what it prints where, how it ends, and what it does not import."""
 
 import errno
-import importlib.util
+import importlib
 import lzma
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from places import DATA
 from scwlearn import cli
 from scwlearn.cli import app, console
-from scwlearn.cli.app import CommandError, Later, run
+from scwlearn.cli.app import CommandError, run
 from scwlearn.datasets import all_sets, is_there
 
 LARGE = {"numpy", "scipy", "sklearn", "matplotlib", "pandas"}
@@ -34,8 +35,8 @@ def raising(monkeypatch):
         def command():
             raise error
 
-        monkeypatch.setattr(sys.modules[__name__], "command", command, raising=False)
-        monkeypatch.setitem(app.COMMANDS, "fail", Later(__name__, "Fails."))
+        monkeypatch.setitem(sys.modules, "scwlearn.cli.commands.fail", SimpleNamespace(command=command))
+        monkeypatch.setitem(app.commands(), "fail", "Fail.")
 
     return make
 
@@ -77,14 +78,18 @@ def test_the_list_of_sets_does_not_import_scikit_learn():
 def test_help_lists_the_commands(capsys):
     assert run(["--help"]) == 0
     printed = capsys.readouterr().out
-    for name, later in app.COMMANDS.items():
-        assert name in printed
-        assert later.help in printed
+    for name, text in app.commands().items():
+        assert f"  {name} " in printed
+        assert text in printed
 
 
-def test_every_command_is_where_it_is_said_to_be():
-    for later in app.COMMANDS.values():
-        assert importlib.util.find_spec(later.module) is not None
+def test_every_file_is_a_command_that_opens_with_its_help():
+    for name, text in app.commands().items():
+        module = importlib.import_module(f"scwlearn.cli.commands.{name}")
+        assert isinstance(module.command, click.Command)
+        assert text == module.__doc__.splitlines()[0]
+        assert text[0].isupper()
+        assert text.endswith(".")
 
 
 def test_the_version_tells_of_the_parts():
@@ -98,7 +103,7 @@ def test_an_unknown_command_is_wrong_usage_and_near_ones_are_named():
     assert done.returncode == 2
     assert done.stdout == ""
     assert "no command 'datset'; did you mean datasets?" in done.stderr
-    assert f"there are {', '.join(app.COMMANDS)}." in started("xyz").stderr
+    assert f"the commands are {', '.join(app.commands())}" in started("xyz").stderr
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from sklearn.datasets import load_svmlight_file
 
 import scwlearn
 from run_examples import libsvm_text
-from scwlearn.cli import app, bar, console
+from scwlearn.cli import app, console, progress_bar
 from scwlearn.cli.app import run
-from scwlearn.cli.wording import counted, in_flags
+from scwlearn.cli.messages import counted, in_flags
 from scwlearn.runs.records import read_records
 from use_examples import CSV, arrays, csv_model, libsvm_model, saved, trained, written
 
@@ -285,9 +285,9 @@ def test_who_reads_from_a_terminal_is_told(monkeypatch, capsys):
 def test_a_bar_takes_one_line_and_goes_when_it_is_full(monkeypatch, width):
     shown = io.StringIO()
     monkeypatch.setattr(
-        bar, "Console", lambda **_: Console(file=shown, force_terminal=True, width=width, color_system=None)
+        progress_bar, "Console", lambda **_: Console(file=shown, force_terminal=True, width=width, color_system=None)
     )
-    with bar.bar("learning", console.Pace(2.0)) as report:
+    with progress_bar.bar("learning", console.Pace(2.0)) as report:
         report.advance(1.0)
         report.note("a line")
         report.advance(1.0)

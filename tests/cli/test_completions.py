@@ -35,7 +35,7 @@ def asked(*words, shell="bash"):
 
 def test_the_names_of_commands_complete_without_an_import_of_any(capsys):
     found, imported = asked("")
-    assert found == [f"plain,{name}" for name in app.COMMANDS]
+    assert found == [f"plain,{name}" for name in app.commands()]
     assert imported == set()
 
 
@@ -67,8 +67,8 @@ def test_names_of_data_sets_complete():
 
 
 def test_zsh_and_fish_get_what_a_command_does_besides():
-    assert asked("tu", shell="zsh")[0] == ["plain", "tune", app.COMMANDS["tune"].help]
-    assert asked("tu", shell="fish")[0] == [f"plain,tune\t{app.COMMANDS['tune'].help}"]
+    assert asked("tu", shell="zsh")[0] == ["plain", "tune", app.commands()["tune"]]
+    assert asked("tu", shell="fish")[0] == [f"plain,tune\t{app.commands()['tune']}"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -10,7 +10,7 @@ import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.runs.evaluating import calibration_error
+from scwlearn.runs.evaluate import calibration_error
 from use_examples import arrays, libsvm_model, libsvm_rows, saved, trained, written
 
 

@@ -12,8 +12,8 @@ import pytest
 import scwlearn
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
-from scwlearn.runs.models import Model
 from scwlearn.runs.record import Record
+from scwlearn.runs.trained_model import Model
 
 HEADER = ["examples", "mistakes", "rate", "since", "last", "updates", "nonzero", "examples/s"]
 

@@ -11,7 +11,7 @@ import killed_while_saving
 import pytest
 
 from run_examples import libsvm_text
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
 

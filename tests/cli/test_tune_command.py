@@ -16,8 +16,8 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
 from scwlearn.runs.grids import Cell, Outcome, best_first, cells_of
-from scwlearn.runs.mixing import Mixing
-from scwlearn.runs.models import Model
+from scwlearn.runs.label_order import Mixing
+from scwlearn.runs.trained_model import Model
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 

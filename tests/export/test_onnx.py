@@ -9,7 +9,7 @@ import scwlearn
 from scwlearn.cli.app import run
 from scwlearn.export.onnx import to_onnx
 from scwlearn.files import stored_of
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 from use_examples import arrays, csv_model, libsvm_model, saved
 
 ESTIMATORS = {

@@ -11,11 +11,11 @@ from scwlearn.data.examples import NamedRows, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
 from scwlearn.rules import find_rule
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.course import Course, step_numbers, tidy_labels, training_labels
-from scwlearn.runs.fitting import by_number
+from scwlearn.runs.align import by_number
+from scwlearn.runs.config import Choices
+from scwlearn.runs.progressive import Course, step_numbers, tidy_labels, training_labels
 from scwlearn.runs.record import Record
-from scwlearn.runs.training import Plan, Told, Training
+from scwlearn.runs.train import Plan, Told, Training
 
 TOLD = Told("scwlearn train", "2026-01-01T00:00:00+00:00", ["data"], Schema("libsvm"))
 

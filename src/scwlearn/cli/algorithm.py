@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from scwlearn.cli.sections import algorithm_option, option, own_options, with_options
-from scwlearn.cli.wording import in_flags
+from scwlearn.cli.messages import in_flags
+from scwlearn.cli.options import algorithm_option, option, own_options, with_options
 from scwlearn.rules import Rule, find_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scwlearn.runs.choices import Choices
+    from scwlearn.runs.config import Choices
 
 _MODEL = "Algorithm"
 
@@ -76,7 +76,7 @@ def rule_of(name: str) -> Rule:
 
 def choices_of(rule: Rule, parameters: Mapping[str, float], given: dict[str, Any]) -> Choices:
     """What is to be learned and how, or a usage error for settings that no model can have."""
-    from scwlearn.runs.choices import Choices
+    from scwlearn.runs.config import Choices
 
     choices = Choices(rule, parameters, settings_of(given))
     try:

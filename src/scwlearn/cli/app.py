@@ -6,12 +6,13 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.wording import in_flags
+from scwlearn.cli.messages import in_flags
 
 #: What --version tells of.
 PARTS = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
@@ -21,67 +22,52 @@ class CommandError(click.ClickException):
     """Something that went wrong and is no bug: told in one message, exit code 1."""
 
 
-class Later(NamedTuple):
-    """A command that is not imported yet: it is `command` in its module."""
-
-    module: str
-    help: str
-
-
-COMMANDS = {
-    "train": Later("scwlearn.cli.train", "Learn from data, and say how well it went on the way."),
-    "predict": Later("scwlearn.cli.predict", "What a model says of data: a line for each line, as they come."),
-    "evaluate": Later("scwlearn.cli.evaluate", "How well a model does on data with labels."),
-    "inspect": Later("scwlearn.cli.inspect", "What a model is: its algorithm, its data, its largest weights."),
-    "merge": Later("scwlearn.cli.merge", "One model out of several that learned apart."),
-    "convert": Later("scwlearn.cli.convert", "Data to other formats; models to weights or ONNX, and back."),
-    "report": Later("scwlearn.cli.report", "A page about one or several runs (HTML)."),
-    "tune": Later("scwlearn.cli.tune", "The best parameters, from a whole grid in one pass."),
-    "compare": Later("scwlearn.cli.compare", "Algorithms on the same data, in several random orders."),
-    "datasets": Later("scwlearn.cli.datasets", "The data sets by name: what is there, fetch, verify, show."),
-    "reproduce": Later("scwlearn.cli.reproduce", "The paper's tables and figures, on its data or what is there."),
-    "completions": Later("scwlearn.cli.completions", "What makes a shell complete names and options."),
-}
+@cache
+def commands() -> dict[str, str]:
+    """Return the one-line help of each command, read from the first line of its file, without importing it."""
+    found = {}
+    for path in sorted((Path(__file__).parent / "commands").glob("[a-z]*.py")):
+        with path.open(encoding="utf-8") as file:
+            found[path.stem] = file.readline().strip().strip('"')
+    return found
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and help, so that it need not import them to list them."""
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return [*COMMANDS]
+        """Return the names of all commands."""
+        return [*commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported."""
-        if cmd_name not in COMMANDS:
+        """Import a command."""
+        if cmd_name not in commands():
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name].module).command
+        command: click.Command = importlib.import_module(f"scwlearn.cli.commands.{cmd_name}").command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with, or an error that names what is near."""
+        """Find the command that the arguments begin with, or fail with similar names."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in commands() and not name.startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(name, COMMANDS)
-            meant = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}."
-            ctx.fail(f"There is no command {name!r}; {meant}")
+            near = difflib.get_close_matches(name, commands())
+            hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(commands())}"
+            ctx.fail(f"no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands whose names begin so, with what they do; options."""
-        commands = [
-            CompletionItem(name, help=later.help) for name, later in COMMANDS.items() if name.startswith(incomplete)
-        ]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+        """Complete names of commands, with their help, and options."""
+        items = [CompletionItem(name, help=text) for name, text in commands().items() if name.startswith(incomplete)]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Their names and what they do, for --help."""
+        """Write the list of commands for --help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, later.help) for name, later in COMMANDS.items()])
+            formatter.write_dl([*commands().items()])
 
 
 def _print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -12,11 +12,11 @@ import click
 
 from scwlearn.cli.algorithm import choices_of, settings_of
 from scwlearn.cli.console import progress
+from scwlearn.cli.input import CommandReading
+from scwlearn.cli.messages import counted
+from scwlearn.cli.options import Data
 from scwlearn.cli.plots import checked_plot
-from scwlearn.cli.reading import CommandReading
-from scwlearn.cli.sections import Data
 from scwlearn.cli.several import number, rules_of, train_command
-from scwlearn.cli.wording import counted
 from scwlearn.data.examples import Examples
 from scwlearn.runs.comparison import Comparison, Standing, gathered, standings
 

@@ -110,7 +110,7 @@ def progress(total: float, quiet: bool, what: str) -> Iterator[Report]:
         return
     pace = Pace(total)
     if has_terminal():
-        from scwlearn.cli.bar import bar
+        from scwlearn.cli.progress_bar import bar
 
         with bar(what, pace) as report:
             yield report

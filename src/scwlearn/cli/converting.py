@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.algorithm import rule_of
+from scwlearn.cli.input import CommandReading
+from scwlearn.cli.messages import counted
+from scwlearn.cli.options import FORMATS, Data, checked_own, own_parameters
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import CommandReading
-from scwlearn.cli.sections import FORMATS, Data, checked_own, own_parameters
-from scwlearn.cli.wording import counted
 from scwlearn.data.sources.opening import STDIN
 from scwlearn.runs.records import is_model
 
@@ -63,7 +63,7 @@ class Conversion:
     def _weights_to_model(self) -> None:
         from scwlearn.export import model_from_weights
         from scwlearn.files import Stored
-        from scwlearn.runs.models import Model
+        from scwlearn.runs.trained_model import Model
 
         path, given = self._only_source("file of weights"), self._given
         source = click.get_current_context().get_parameter_source("algorithm")
@@ -87,7 +87,7 @@ class Conversion:
 
     def _model_out(self, output: Path) -> None:
         from scwlearn.export import MODEL_FORMATS, model_content, write_model
-        from scwlearn.runs.models import Model
+        from scwlearn.runs.trained_model import Model
 
         if self._to is not None and self._to not in MODEL_FORMATS:
             raise click.UsageError(f"models are written as {', '.join(MODEL_FORMATS)}, not as {self._to}")

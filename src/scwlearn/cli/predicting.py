@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from scwlearn._util.atomic import whole_file
-from scwlearn.cli.outputs import check_apart
-from scwlearn.cli.reading import CommandReading
-from scwlearn.cli.sections import Data
+from scwlearn.cli.input import CommandReading
+from scwlearn.cli.options import Data
+from scwlearn.cli.output import check_apart
 from scwlearn.data.sources.faults import Fault, Faults
 from scwlearn.data.sources.opening import STDIN
-from scwlearn.runs.models import Model
-from scwlearn.runs.predicting import Places, Predictor, Wanted
+from scwlearn.runs.predict import Places, Predictor, Wanted
+from scwlearn.runs.trained_model import Model
 
 
 class PredictionRun:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.sections import SectionCommand, option, words
+from scwlearn.cli.options import SectionCommand, option, words
 from scwlearn.rules import Rule, all_rules, find_rule
 
 _ALL = "all"
@@ -67,7 +67,7 @@ def rules_of(text: str) -> list[Rule]:
 
 def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> str:
     """What trains this algorithm on the same data as the command that runs, to be pasted into a shell."""
-    from scwlearn.cli.train import command as train
+    from scwlearn.cli.commands.train import command as train
 
     ctx = click.get_current_context()
     known = {param.name for param in train.params} - {*_NOT_KEPT}

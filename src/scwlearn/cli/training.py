@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.algorithm import choices_of, given_model_options, rule_of
-from scwlearn.cli.outputs import check_apart
+from scwlearn.cli.input import CommandReading
+from scwlearn.cli.messages import IN_LONG_RUNS, counted
+from scwlearn.cli.options import Data, checked_own, own_parameters
+from scwlearn.cli.output import check_apart
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import CommandReading
-from scwlearn.cli.sections import Data, checked_own, own_parameters
 from scwlearn.cli.table import StepTable
-from scwlearn.cli.wording import IN_LONG_RUNS, counted
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.models import Model
+from scwlearn.runs.config import Choices
 from scwlearn.runs.record import Point, Record
-from scwlearn.runs.training import Hooks, Plan, Told, Training
+from scwlearn.runs.train import Hooks, Plan, Told, Training
+from scwlearn.runs.trained_model import Model
 
 if TYPE_CHECKING:
     from scwlearn._util.progress import Report

@@ -12,19 +12,19 @@ import click
 
 from scwlearn.cli.algorithm import choices_of
 from scwlearn.cli.heat_map import heat_map
-from scwlearn.cli.outputs import check_apart
+from scwlearn.cli.input import CommandReading
+from scwlearn.cli.messages import IN_LONG_RUNS, counted
+from scwlearn.cli.options import Data, words
+from scwlearn.cli.output import check_apart
 from scwlearn.cli.plots import checked_plot
 from scwlearn.cli.provenance import made_now
-from scwlearn.cli.reading import CommandReading
-from scwlearn.cli.sections import Data, words
 from scwlearn.cli.several import number, rules_of, train_command
-from scwlearn.cli.wording import IN_LONG_RUNS, counted
-from scwlearn.runs.course import training_labels
 from scwlearn.runs.grids import Outcome, axes_of, best_first, cells_of
-from scwlearn.runs.mixing import Mixing
-from scwlearn.runs.models import Model
+from scwlearn.runs.label_order import Mixing
+from scwlearn.runs.progressive import training_labels
 from scwlearn.runs.side_by_side import SideBySide
-from scwlearn.runs.training import Plan, Told, Training
+from scwlearn.runs.train import Plan, Told, Training
+from scwlearn.runs.trained_model import Model
 
 if TYPE_CHECKING:
     from scwlearn.data.examples import Examples

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scwlearn.data.labels import as_labels
 from scwlearn.export.weights import Array, Weights
-from scwlearn.runs.models import checked_schema
+from scwlearn.runs.trained_model import checked_schema
 
 # No weight or variance is larger: products of them are to be numbers.
 _LARGEST = 1e100

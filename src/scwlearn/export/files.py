@@ -13,7 +13,7 @@ from scwlearn.export.plain import from_csv, from_json, to_csv, to_json
 from scwlearn.export.tensors import from_safetensors, to_safetensors
 from scwlearn.export.weights import Weights
 from scwlearn.rules import Rule
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 #: What a model can be written as; all but the last can be read again.
 MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")

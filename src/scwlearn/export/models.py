@@ -16,8 +16,8 @@ from scwlearn.learning.learner import Learner
 from scwlearn.model import Gaussian
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS
 from scwlearn.rules import Rule, find_rule
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.models import Model
+from scwlearn.runs.config import Choices
+from scwlearn.runs.trained_model import Model
 
 #: How weights go on learning that do not say.
 DEFAULT_ALGORITHM = "scw1"

@@ -10,7 +10,7 @@ import numpy as np
 from scwlearn.export.onnx_curves import chances_of_more, chances_of_two
 from scwlearn.export.onnx_graph import Array, Graph, Node
 from scwlearn.export.weights import Columns, Weights
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 # A message of protobuf has at most 2 GB.
 _MOST_NUMBERS = 2**27

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Schema
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 Array = NDArray[np.float64]
 

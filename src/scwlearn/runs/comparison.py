@@ -17,10 +17,10 @@ from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.parts import Part, join
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import Rule
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.course import training_labels
-from scwlearn.runs.fitting import by_number
+from scwlearn.runs.align import by_number
+from scwlearn.runs.config import Choices
 from scwlearn.runs.grids import Outcome, best_first, cells_of
+from scwlearn.runs.progressive import training_labels
 from scwlearn.runs.side_by_side import SideBySide, in_threads
 
 Array = NDArray[np.float64]

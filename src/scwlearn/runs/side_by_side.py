@@ -21,9 +21,9 @@ from scwlearn.learning.blocks import auto_covariance
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.grid import learn_together
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.course import Course, step_numbers, training_labels
-from scwlearn.runs.training import Plan, Training
+from scwlearn.runs.config import Choices
+from scwlearn.runs.progressive import Course, step_numbers, training_labels
+from scwlearn.runs.train import Plan, Training
 
 Item = TypeVar("Item")
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
 from scwlearn.learning.teaching import Look
-from scwlearn.runs.mixing import Mixing
+from scwlearn.runs.label_order import Mixing
 from scwlearn.runs.record import Bin
 
 #: Up to so many classes confusions are counted: a table of more cannot be read.

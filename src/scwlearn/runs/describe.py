@@ -16,7 +16,7 @@ from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.explain import Weight
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.runs.models import Model
+from scwlearn.runs.trained_model import Model
 
 Facts = dict[str, Any]
 

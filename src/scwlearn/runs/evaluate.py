@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from scwlearn.data.examples import Examples
 from scwlearn.data.labels import Classes
-from scwlearn.runs.course import other_labels, training_labels
-from scwlearn.runs.models import Model
-from scwlearn.runs.predicting import Predictor, Wanted
+from scwlearn.runs.predict import Predictor, Wanted
+from scwlearn.runs.progressive import other_labels, training_labels
+from scwlearn.runs.trained_model import Model
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -216,7 +216,7 @@ def calibration_error(probabilities: Array, truth: Numbers, weights: Array | Non
     Examples
     --------
     >>> import numpy as np
-    >>> from scwlearn.runs.evaluating import calibration_error
+    >>> from scwlearn.runs.evaluate import calibration_error
     >>> said = np.array([[0.1, 0.9]] * 10)
     >>> round(calibration_error(said, np.array([1] * 7 + [0] * 3)), 3)
     0.2

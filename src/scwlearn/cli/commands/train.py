@@ -1,4 +1,4 @@
-"""scwlearn train: from data to a model, and how well it did on the way."""
+"""Train a model in one pass, with progressive validation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from scwlearn.cli.algorithm import algorithm_options
-from scwlearn.cli.outputs import OutputFile
-from scwlearn.cli.sections import Data, FiniteRange, SectionCommand, data_options, option, quiet_option, with_options
+from scwlearn.cli.options import Data, FiniteRange, SectionCommand, data_options, option, quiet_option, with_options
+from scwlearn.cli.output import OutputFile
 
 _RUN, _OUTPUT = "Run", "Output"
 

@@ -1,4 +1,4 @@
-"""scwlearn inspect: what a model is."""
+"""Show what is in a model file: algorithm, data and largest weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.sections import SectionCommand, model_argument, option
+from scwlearn.cli.options import SectionCommand, model_argument, option
 
 # What is shown of a file by itself, in its order: the title, and what it is called among the facts.
 _MODEL = {
@@ -40,8 +40,8 @@ def command(model: Any, top: int, features: tuple[str, ...], as_json: bool) -> N
 
     Weights are for features as the model sees them, which is after scaling; of two classes they are the second's.
     """
-    from scwlearn.runs.describing import describe
-    from scwlearn.runs.predicting import one_line
+    from scwlearn.runs.describe import describe
+    from scwlearn.runs.predict import one_line
 
     facts = describe(model, top, features)
     if as_json:
@@ -88,7 +88,7 @@ def _pairs(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _classes(classes: list[dict[str, Any]], most: int = 20) -> str:
-    from scwlearn.runs.predicting import one_line
+    from scwlearn.runs.predict import one_line
 
     shown = [one_line(one["label"]) + (f" ({one['examples']})" if "examples" in one else "") for one in classes[:most]]
     rest = f", ... and {len(classes) - most} more" if len(classes) > most else ""
@@ -98,7 +98,7 @@ def _classes(classes: list[dict[str, Any]], most: int = 20) -> str:
 def _weights(weights: list[dict[str, Any]]) -> list[str]:
     if not weights:
         return ["  none"]
-    from scwlearn.runs.predicting import one_line
+    from scwlearn.runs.predict import one_line
 
     names = [one_line(one["name"]) for one in weights]
     width = max(map(len, names))

@@ -1,4 +1,4 @@
-"""scwlearn report: a page about one or several runs."""
+"""Write an HTML report on one or more runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from scwlearn.cli.outputs import OutputFile, check_apart
-from scwlearn.cli.sections import SectionCommand, option, quiet_option
+from scwlearn.cli.options import SectionCommand, option, quiet_option
+from scwlearn.cli.output import OutputFile, check_apart
 
 
 @click.command(cls=SectionCommand)

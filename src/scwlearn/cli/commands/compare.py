@@ -1,4 +1,4 @@
-"""scwlearn compare: how algorithms do on the same data, in several orders."""
+"""Compare algorithms on the same data, in several random orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from scwlearn.cli.algorithm import model_options
-from scwlearn.cli.sections import Data, data_options, option, with_options
+from scwlearn.cli.options import Data, data_options, option, with_options
 from scwlearn.cli.several import SeveralCommand, algorithms_option
 
 _RUN, _OUTPUT = "Run", "Output"

@@ -15,8 +15,8 @@ from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.counters import Counts
+from scwlearn.runs.metrics import Watcher
 from scwlearn.runs.record import Point
-from scwlearn.runs.watching import Watcher
 
 #: So many steps, evenly spaced on a scale of logarithms, from an example to twice as many.
 _STEPS_OF_AN_OCTAVE = 8

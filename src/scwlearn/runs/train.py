@@ -11,12 +11,12 @@ import numpy as np
 from scwlearn import __version__
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.learning.classifier import ClassLearner
-from scwlearn.runs.choices import Choices
-from scwlearn.runs.course import Course, training_labels
-from scwlearn.runs.fitting import by_number
-from scwlearn.runs.judging import judged
-from scwlearn.runs.models import Model
+from scwlearn.runs.align import by_number
+from scwlearn.runs.config import Choices
+from scwlearn.runs.holdout import judged
+from scwlearn.runs.progressive import Course, training_labels
 from scwlearn.runs.record import Point, Record
+from scwlearn.runs.trained_model import Model
 
 #: How many weights of each class a record keeps.
 _TOP_WEIGHTS = 20

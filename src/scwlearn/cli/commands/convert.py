@@ -1,4 +1,4 @@
-"""scwlearn convert: data into other formats, and models into forms that others read, and back."""
+"""Convert data to other formats, and models to weights or ONNX and back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.outputs import OutputFile
-from scwlearn.cli.sections import (
+from scwlearn.cli.options import (
     FORMATS,
     Data,
     SectionCommand,
@@ -18,6 +17,7 @@ from scwlearn.cli.sections import (
     quiet_option,
     with_options,
 )
+from scwlearn.cli.output import OutputFile
 
 _OUTPUT, _BACK = "Output", "Weights to a model (-m)"
 _MODELS = ("json", "csv", "safetensors", "onnx")

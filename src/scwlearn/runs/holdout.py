@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scwlearn.data.examples import Examples
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.teaching import Look
-from scwlearn.runs.course import training_labels
-from scwlearn.runs.fitting import fitting
-from scwlearn.runs.watching import Watcher
+from scwlearn.runs.align import fitting
+from scwlearn.runs.metrics import Watcher
+from scwlearn.runs.progressive import training_labels
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""scwlearn predict: what a model says of data, a line for each line."""
+"""Predict a label for each input line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.outputs import OutputFile
-from scwlearn.cli.sections import (
+from scwlearn.cli.options import (
     Data,
     SectionCommand,
     data_options,
@@ -16,6 +15,7 @@ from scwlearn.cli.sections import (
     quiet_option,
     with_options,
 )
+from scwlearn.cli.output import OutputFile
 
 _SAID, _OUTPUT = "What is printed besides the label", "Output"
 

@@ -1,4 +1,4 @@
-"""scwlearn evaluate: how well a model does on data with labels."""
+"""Measure how well a model does on labelled data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.sections import (
+from scwlearn.cli.options import (
     Data,
     SectionCommand,
     data_options,
@@ -18,7 +18,7 @@ from scwlearn.cli.sections import (
 )
 
 if TYPE_CHECKING:
-    from scwlearn.runs.evaluating import Evaluation
+    from scwlearn.runs.evaluate import Evaluation
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -47,9 +47,9 @@ def command(**given: Any) -> None:
     Labels that it has never met count as wrong. What examples weigh is used where DATA say it. Of each example its
     label and its probabilities are kept in memory until the end.
     """
-    from scwlearn.cli.reading import CommandReading
-    from scwlearn.runs.evaluating import evaluate
-    from scwlearn.runs.models import Model
+    from scwlearn.cli.input import CommandReading
+    from scwlearn.runs.evaluate import evaluate
+    from scwlearn.runs.trained_model import Model
 
     data = Data.of(given)
     model = Model.read(given["model"])
@@ -66,7 +66,7 @@ def command(**given: Any) -> None:
 
 
 def _table(evaluation: Evaluation) -> list[str]:
-    from scwlearn.runs.predicting import one_line
+    from scwlearn.runs.predict import one_line
 
     figures = {"examples": f"{evaluation.examples}" + " (weighted)" * evaluation.weighted}
     remarks = [f"note: {evaluation.notes['labels']}"] if "labels" in evaluation.notes else []
@@ -87,7 +87,7 @@ def _table(evaluation: Evaluation) -> list[str]:
 def _confusion(evaluation: Evaluation) -> list[str]:
     if evaluation.confusion is None:
         return ["", f"{len(evaluation.classes)} classes: too many for a table of confusions"]
-    from scwlearn.runs.predicting import one_line
+    from scwlearn.runs.predict import one_line
 
     names = [one_line(label) for label in evaluation.classes]
     columns = names[: len(evaluation.confusion[0])]

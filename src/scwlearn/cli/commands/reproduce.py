@@ -1,4 +1,4 @@
-"""scwlearn reproduce: the paper's tables and figures, run on all cores, resumed where they were left."""
+"""Reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Mixing:
     Examples
     --------
     >>> import numpy as np
-    >>> from scwlearn.runs.mixing import Mixing
+    >>> from scwlearn.runs.label_order import Mixing
     >>> mixing = Mixing()
     >>> mixing.see(np.repeat([0, 1], 100))
     >>> mixing.in_long_runs

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from scwlearn.cli.console import has_terminal, progress
-from scwlearn.cli.sections import Data
-from scwlearn.cli.wording import counted, in_flags
+from scwlearn.cli.messages import counted, in_flags
+from scwlearn.cli.options import Data
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.reading import read_examples
 from scwlearn.data.sources.faults import Faults

@@ -1,4 +1,4 @@
-"""scwlearn tune: which parameters suit the data, from one pass over it."""
+"""Find the best parameters of a grid in one pass."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from scwlearn.cli.algorithm import model_options
-from scwlearn.cli.outputs import OutputFile
-from scwlearn.cli.sections import DEFAULT_ALGORITHM, Data, data_options, option, with_options
+from scwlearn.cli.commands.train import shuffle_options
+from scwlearn.cli.options import DEFAULT_ALGORITHM, Data, data_options, option, with_options
+from scwlearn.cli.output import OutputFile
 from scwlearn.cli.several import SeveralCommand, algorithms_option
-from scwlearn.cli.train import shuffle_options
 
 _GRID, _OUTPUT = "Grid", "Output"
 

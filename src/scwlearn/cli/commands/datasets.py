@@ -1,4 +1,4 @@
-"""scwlearn datasets: which sets there are and which are here, getting them, and checking them."""
+"""List, fetch, verify, show and export data sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.outputs import OutputFile
+from scwlearn.cli.output import OutputFile
 
 
 def _directory_option(name: str, text: str) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""scwlearn merge: one model out of several."""
+"""Merge models that were trained on different data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.outputs import OutputFile
-from scwlearn.cli.sections import SectionCommand, option, quiet_option, words
-from scwlearn.cli.wording import counted
+from scwlearn.cli.messages import counted
+from scwlearn.cli.options import SectionCommand, option, quiet_option, words
+from scwlearn.cli.output import OutputFile
 
 
 @click.command(cls=SectionCommand)
@@ -46,7 +46,7 @@ def command(models: tuple[str, ...], model: Path, how: str, weights: str | None,
     counted = None if weights is None else _numbers(weights, len(models))
     from scwlearn.cli.provenance import made_now
     from scwlearn.files import write
-    from scwlearn.runs.merging import merge_files
+    from scwlearn.runs.merge import merge_files
 
     merged = merge_files(models, how, counted, made=made_now() | {"from": [os.path.basename(one) for one in models]})
     write(merged, model)

@@ -1,4 +1,4 @@
-"""scwlearn completions: what makes a shell complete the names of commands, options, algorithms and data sets."""
+"""Print the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import click
 from click.shell_completion import get_completion_class
 
-from scwlearn.cli.sections import SectionCommand
+from scwlearn.cli.options import SectionCommand
 
 _INSTALL = {
     "bash": "scwlearn completions bash > ~/.scwlearn-completions.bash\n"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Examples
-from scwlearn.runs.fitting import fitting
-from scwlearn.runs.models import Model
+from scwlearn.runs.align import fitting
+from scwlearn.runs.trained_model import Model
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from scwlearn.data.examples import Schema
 from scwlearn.files import Stored, read, stored_estimator, stored_of
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.merging import merge
-from scwlearn.runs.models import Model, schema_of
+from scwlearn.runs.trained_model import Model, schema_of
 
 
 def merge_files(

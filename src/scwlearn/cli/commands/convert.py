@@ -1,4 +1,4 @@
-"""Convert data to other formats, and models to weights or ONNX and back."""
+"""Convert data, or convert models to weights or ONNX and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show what is in a model file: algorithm, data and largest weights."""
+"""Show the algorithm, data and largest weights of a model."""
 
 from __future__ import annotations
 

@@ -34,19 +34,19 @@ def race(scale: Scale, name: str, make: Callable[[], Any], **how: Any) -> Race:
     return Race(str(rows), ours(rows, **how), theirs(name, make, rows.x, rows.y))
 
 
-@comparison("SCW-I diagonal, 20 classes jointly, CSR", against=SGD, target=times_faster(2))
+@comparison("SCW-I diagonal, 20 classes, joint, CSR", against=SGD, target=times_faster(2))
 def classes_joint_sgd(scale: Scale) -> Race:
     """Text in unit rows, a covariance for each class."""
     return race(scale, SGD, peers.sgd)
 
 
-@comparison("SCW-I diagonal, 20 classes jointly, CSR", against=PERCEPTRON)
+@comparison("SCW-I diagonal, 20 classes, joint, CSR", against=PERCEPTRON)
 def classes_joint_perceptron(scale: Scale) -> Race:
     """The lightest step that there is, twenty times."""
     return race(scale, PERCEPTRON, peers.perceptron)
 
 
-@comparison("SCW-I diagonal, 20 classes, each against all others, CSR", against=SGD, target=times_faster(1))
+@comparison("SCW-I diagonal, 20 classes, one-vs-rest, CSR", against=SGD, target=times_faster(1))
 def classes_one_versus_rest_sgd(scale: Scale) -> Race:
     """What the peers do, too."""
     return race(scale, SGD, peers.sgd, multi_class="ovr")

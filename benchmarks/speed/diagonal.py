@@ -42,19 +42,19 @@ def race(rows: data.Rows, name: str, make: Callable[[], Any]) -> Race:
     return Race(str(rows), ours(rows.x, rows.y), theirs(name, make, rows.x, rows.y))
 
 
-@comparison("SCW-I diagonal, CSR, about 30 features a row", against=SGD, target=times_faster(2))
+@comparison("SCW-I diagonal, CSR, about 30 features per row", against=SGD, target=times_faster(2))
 def diagonal_sparse_sgd(scale: Scale) -> Race:
     """Hashed text."""
     return race(data.hashed(scale.of(300_000, 20_000)), SGD, peers.sgd)
 
 
-@comparison("SCW-I diagonal, CSR, about 30 features a row", against=SGD_IN_ORDER)
+@comparison("SCW-I diagonal, CSR, about 30 features per row", against=SGD_IN_ORDER)
 def diagonal_sparse_sgd_in_order(scale: Scale) -> Race:
     """Without the shuffle, which costs it as much as the learning."""
     return race(data.hashed(scale.of(300_000, 20_000)), SGD_IN_ORDER, peers.sgd_in_order)
 
 
-@comparison("SCW-I diagonal, CSR, about 30 features a row", against=PERCEPTRON)
+@comparison("SCW-I diagonal, CSR, about 30 features per row", against=PERCEPTRON)
 def diagonal_sparse_perceptron(scale: Scale) -> Race:
     """The lightest step that there is."""
     return race(data.hashed(scale.of(300_000, 20_000)), PERCEPTRON, peers.perceptron)

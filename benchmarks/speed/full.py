@@ -13,7 +13,7 @@ from speed import data, peers, textbook
 from speed.harness import Quality, Race, Scale, Side, comparison, share_of_time, times_faster
 
 WORK = "SCW-I full, dense, 10 % label noise"
-WORK_WITHOUT_ZEROS = "SCW-I full, dense, 10 % label noise, no value zero"
+WORK_WITHOUT_ZEROS = "SCW-I full, dense, 10 % label noise, no zeros"
 C, ETA = 1.0, 0.9
 
 
@@ -47,7 +47,7 @@ def product(shape: tuple[int, int], updates: int) -> Side:
     rows, width = shape
     left, right = random.standard_normal((rows + updates // 2, width)), random.standard_normal((width, width))
     out = np.empty_like(left)
-    return Side("dgemm of as many operations", lambda: np.matmul(left, right, out=out))
+    return Side("dgemm with as many operations", lambda: np.matmul(left, right, out=out))
 
 
 def rows_for(scale: Scale) -> data.Rows:
@@ -67,7 +67,7 @@ def full_textbook(scale: Scale) -> Race:
     return Race(str(rows), ours(rows.x, rows.y), loop(rows.x, rows.y))
 
 
-@comparison(WORK, against="dgemm of as many operations", target=share_of_time(1.5))
+@comparison(WORK, against="dgemm with as many operations", target=share_of_time(1.5))
 def full_dgemm(scale: Scale) -> Race:
     """The same BLAS as NumPy's."""
     rows = rows_for(scale)
@@ -95,7 +95,7 @@ def full_without_zeros_textbook(scale: Scale) -> Race:
     return Race(str(rows), ours(rows.x, rows.y), loop(rows.x, rows.y))
 
 
-@comparison(WORK_WITHOUT_ZEROS, against="dgemm of as many operations")
+@comparison(WORK_WITHOUT_ZEROS, against="dgemm with as many operations")
 def full_without_zeros_dgemm(scale: Scale) -> Race:
     """The same BLAS as NumPy's."""
     rows = rows_without_zeros(scale)

@@ -1,4 +1,4 @@
-"""Two sides of a comparison, timed in turns: what a comparison is, and how it is run."""
+"""The benchmark harness: what a comparison is, and how its two sides are timed alternately."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-#: As many pairs at least, unless the time is up: then no fewer than FEWEST.
+#: Minimum number of pairs; FEWEST once the time budget is spent.
 REPETITIONS, FEWEST = 5, 3
-#: Short work is repeated until it has taken so many seconds, so that the clock and the scheduler do not decide.
+#: Short work is repeated for at least SHORT seconds, at most MOST times, to average out clock and scheduler noise.
 SHORT, MOST = 2.0, 25
 
 Quality = dict[str, float]
@@ -25,47 +25,47 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the work is: small to see that all of it runs, or as the targets ask."""
+    """Size of the work: full size, or small for a smoke test."""
 
     quick: bool = False
 
     def of(self, full: int, quick: int) -> int:
-        """The size that applies."""
+        """Return the size for this run."""
         return quick if self.quick else full
 
     @property
     def budget(self) -> float:
-        """Seconds after which a comparison makes do with fewer repetitions."""
+        """Seconds after which a comparison settles for fewer repetitions."""
         return 4.0 if self.quick else 150.0
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two: what is timed, and how good the result is, which is not timed."""
+    """One side of a comparison: the timed work, and an untimed judgement of its result."""
 
     name: str
     run: Callable[[], Any]
     judge: Callable[[Any], Quality] = lambda _: {}
     threads: int = 1
-    #: Whether `run` returns the seconds that it took: for work in another process, without that process's start.
+    #: `run` returns its own duration in seconds: for work in a subprocess, excluding its start-up.
     own_clock: bool = False
 
 
 @dataclass(frozen=True)
 class Race:
-    """Our side, the other side, and the size of the work that both do."""
+    """The two sides of a comparison, and the size of their work."""
 
     size: str
     ours: Side
     peer: Side
-    #: Megabytes that go through, where a rate says more than seconds.
+    #: Megabytes processed, where a rate is more telling than seconds.
     megabytes: float | None = None
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a comparison is to reach: a ratio of the peer's time to ours, or a rate of ours."""
+    """Target of a comparison: a ratio of the peer's time to ours, or a rate of ours."""
 
     least: float
     said: str
@@ -73,23 +73,23 @@ class Target:
 
 
 def times_faster(factor: float) -> Target:
-    """Ours takes 1/factor of the peer's time or less."""
+    """Require at most 1/factor of the peer's time."""
     return Target(factor, f"at least {factor:g}x")
 
 
 def share_of_time(factor: float) -> Target:
-    """Ours takes no more than factor times the peer's time: for limits, which nobody beats."""
-    return Target(1 / factor, f"at least {1 / factor:.2g}x ({factor:g} of its time)")
+    """Require at most factor times the peer's time: for hardware limits, which cannot be beaten."""
+    return Target(1 / factor, f"at least {1 / factor:.2g}x ({factor:g} times its time)")
 
 
 def megabytes_a_second(rate: float) -> Target:
-    """The one target that is not a ratio."""
+    """Require a throughput: the only target that is not a ratio."""
     return Target(rate, f"at least {rate:g} MB/s", rate=True)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the table: its name, its target, and how to set it up."""
+    """A row of the table: its name, its target, and its setup function."""
 
     name: str
     work: str
@@ -100,7 +100,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a comparison: samples in seconds, pair by pair, or why there are none."""
+    """Result of a comparison: paired samples in seconds, or the reason why it did not run."""
 
     entry: Comparison
     race: Race | None = None
@@ -112,38 +112,38 @@ class Result:
 
     @property
     def ratios(self) -> list[float]:
-        """The peer's time over ours, of each pair: what disturbs the machine disturbs both of them."""
+        """Ratio of the peer's time to ours for each pair; a disturbance of the machine affects both."""
         return [peer / ours for ours, peer in zip(self.ours, self.peer, strict=True)]
 
     @property
     def ratio(self) -> float:
-        """How many times faster we are."""
+        """Median ratio: how many times as fast we are."""
         return median(self.ratios)
 
     @property
     def rates(self) -> tuple[float, float] | None:
-        """Megabytes a second, ours and the peer's, where that says more than seconds."""
+        """Throughput in MB/s, ours and the peer's, where the work has a size in bytes."""
         if self.race is None or self.race.megabytes is None:
             return None
         return self.race.megabytes / median(self.ours), self.race.megabytes / median(self.peer)
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is reached; None where there is none or nothing was measured."""
+        """Whether the target was met; None without a target or a measurement."""
         target = self.entry.target
         if target is None or self.race is None:
             return None
         return (self.rates[0] if target.rate and self.rates else self.ratio) >= target.least
 
 
-#: Every comparison, as the files that enter them are imported.
+#: All comparisons registered by the imported modules.
 COMPARISONS: list[Comparison] = []
 
 Prepare = Callable[[Scale], Race]
 
 
 def comparison(work: str, *, against: str, target: Target | None = None) -> Callable[[Prepare], Prepare]:
-    """Enter a function that sets up a race as a row of the table; the row has the function's name."""
+    """Register a function that sets up a race as a row of the table, under the function's name."""
 
     def enter(prepare: Prepare) -> Prepare:
         COMPARISONS.append(Comparison(prepare.__name__.replace("_", "-"), work, against, target, prepare))
@@ -154,13 +154,13 @@ def comparison(work: str, *, against: str, target: Target | None = None) -> Call
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """So many threads for BLAS and OpenMP, and so for the library, which follows them."""
+    """Limit the threads of BLAS and OpenMP, which scwlearn follows."""
     with threadpool_limits(count):
         yield
 
 
 def as_time(seconds: float) -> str:
-    """Three digits and a unit. What is 1 but for rounding takes the larger one."""
+    """Format a duration with three digits and a unit; 0.9995 ms counts as 1 ms."""
     for unit, factor in (("s", 1.0), ("ms", 1e3)):
         if seconds * factor >= 0.999:
             return f"{seconds * factor:.3g} {unit}"
@@ -168,7 +168,7 @@ def as_time(seconds: float) -> str:
 
 
 def seconds(side: Side) -> tuple[float, Any]:
-    """How long one run takes, and what it returned."""
+    """Time one run; return the seconds and the result."""
     with threads(side.threads):
         start = time.perf_counter()
         result = side.run()
@@ -177,7 +177,7 @@ def seconds(side: Side) -> tuple[float, Any]:
 
 
 def in_turns(sides: list[Side], *, budget: float, short: float = SHORT) -> tuple[list[list[float]], list[Any]]:
-    """The samples of each side and its last result. Each goes first in its turn; the first round is not counted."""
+    """Time the sides alternately; return the samples and the last results. The first round is a warm-up."""
     begin = time.perf_counter()
     last = [seconds(side)[1] for side in sides]
     warm_up = time.perf_counter() - begin
@@ -195,7 +195,7 @@ def in_turns(sides: list[Side], *, budget: float, short: float = SHORT) -> tuple
 
 
 def hold(entry: Comparison, scale: Scale) -> Result:
-    """Run a comparison. Whatever goes wrong in it is said in its row, and the others go on."""
+    """Run a comparison. A failure is reported in its row and does not stop the others."""
     try:
         race = entry.prepare(scale)
         sides = [race.ours, race.peer]

@@ -1,4 +1,4 @@
-"""The results as a table in Markdown, and all of them as JSON."""
+"""Results of the speed benchmark as a Markdown table and as JSON."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 from speed.harness import FEWEST, REPETITIONS, Quality, Result, as_time
 
-#: Two free cores do at least so much more than one.
+#: Two idle cores do at least this many times the work of one.
 QUIET = 1.8
 
 HEAD = "| work | against | ours | peer | ratio | target | met |\n|---|---|---|---|---|---|---|"
 
 
 def summary(results: list[Result], about: dict[str, Any]) -> str:
-    """The table, what it was measured on, and where we lose."""
+    """Return the table, the machine it was measured on, and the rows in which we lose."""
     table = HEAD + "\n" + "\n".join(_row(result) for result in results)
     return "\n\n".join([_preamble(about), table, "**Where we lose**", _losses(results)])
 
 
 def markdown(results: list[Result], about: dict[str, Any], pictures: list[str]) -> str:
-    """The summary, what each side made of the data, and the pictures."""
+    """Return the summary, the quality of both sides' models, and the pictures."""
     parts = ["# Speed", summary(results, about)]
-    parts += ["## Results of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
+    parts += ["## Quality of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
     notes = [f"- {_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]
     parts += ["## Notes", "\n".join(notes)] if notes else []
     parts += [f"![{name}]({name}.png)" for name in pictures]
@@ -30,21 +30,21 @@ def markdown(results: list[Result], about: dict[str, Any], pictures: list[str]) 
 
 
 def as_json(results: list[Result], about: dict[str, Any], scaling: dict[str, Any]) -> dict[str, Any]:
-    """Every sample."""
+    """Return every sample of every comparison."""
     return {**about, "comparisons": [_entry(result) for result in results], "scaling": scaling}
 
 
 def _preamble(about: dict[str, Any]) -> str:
     machine, versions = about["machine"], about["versions"]
     first, last = about["work_at_once"]
-    quiet = "the second core was free" if min(first, last) > QUIET else "**others used the machine**"
+    quiet = "the second core was idle" if min(first, last) > QUIET else "**other processes used the machine**"
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
-    size = " **Quick run: small sizes, which say nothing about the targets.**" if about["quick"] else ""
+    size = " **Quick run with small sizes; the targets do not apply.**" if about["quick"] else ""
     return (
         f"Measured on {about['date']}, {machine['cpu']}, {machine['cores']} cores. {named}.{size}\n\n"
-        "Ratio: the peer's time over ours, so that more than 1 means that we are faster; the median of at least "
-        f"{REPETITIONS} pairs run in turns (where they are fewer, {FEWEST} at the least, the table says so), with the "
-        "least and the largest. One thread unless said. Two processes at once did "
+        f"Ratio: the peer's time divided by ours; above 1 we are faster. It is the median of at least {REPETITIONS} "
+        f"pairs run alternately (at least {FEWEST} where the row says so), with the smallest and the largest in "
+        "brackets. One thread unless noted. Two processes at once did "
         f"{first:.2f} times the work of one before the run and {last:.2f} times after it: {quiet}."
     )
 
@@ -101,7 +101,7 @@ def _number(value: float) -> str:
 
 def _entry(result: Result) -> dict[str, Any]:
     entry, race = result.entry, result.race
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": entry.name,
         "work": _work(result),
         "against": race.peer.name if race else entry.against,
@@ -109,8 +109,8 @@ def _entry(result: Result) -> dict[str, Any]:
         "met": result.met,
     }
     if race is None:
-        return told | {"missing": result.missing}
-    return told | {
+        return fields | {"missing": result.missing}
+    return fields | {
         "ratio": result.ratio,
         "ratio_min": min(result.ratios),
         "ratio_max": max(result.ratios),

@@ -1,4 +1,4 @@
-"""Every comparison: prints the table and writes it as Markdown and JSON, with pictures of how time grows."""
+"""Run every comparison, print the table, and write it as Markdown and JSON with pictures of how time scales."""
 
 from __future__ import annotations
 
@@ -11,38 +11,42 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from speed import classes, commands, diagonal, files, full, grid, imports, kernel, scaling, scoring, single
+from speed import chart, classes, commands, diagonal, files, full, grid, imports, kernel, scaling, scoring, single
 from speed.data import ROOT
 from speed.harness import COMPARISONS, Comparison, Scale, hold, threads
 from speed.machine import machine, versions, work_at_once
 from speed.report import as_json, markdown, summary
 
-#: The kinds of work in the order of the table. Importing them has entered their comparisons.
+#: The kinds of work in the order of the table. Importing a module registers its comparisons.
 KINDS = [kind.__name__ for kind in (full, kernel, diagonal, classes, files, commands, single, grid, imports, scoring)]
 RESULTS = ROOT / "build" / "bench-results"
 
 
 def arguments() -> argparse.Namespace:
-    """What to run and where to write it."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes: about a minute, to see that all of it runs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="rows whose names begin so, or 'scaling'")
-    parser.add_argument("--list", action="store_true", help="show the names")
-    parser.add_argument("--publish", action="store_true", help="put the table into README.md, the pictures into docs")
-    parser.add_argument("--output", type=Path, help="default: build/bench-results, or its folder 'part' for a part")
+    parser.add_argument("--quick", action="store_true", help="small sizes, about a minute: a smoke test")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only rows whose names start like this, or 'scaling'")
+    parser.add_argument("--list", action="store_true", help="list the names of the rows")
+    parser.add_argument(
+        "--publish", action="store_true", help="update docs/benchmarks.md, the chart and the pictures in docs/images"
+    )
+    parser.add_argument(
+        "--output", type=Path, help="default: build/bench-results, or its folder 'part' with --quick or --only"
+    )
     asked = parser.parse_args()
     if asked.publish and (asked.quick or asked.only):
-        parser.error("--publish goes with the whole run, without --quick and --only")
+        parser.error("--publish needs a complete run, without --quick and --only")
     return asked
 
 
 def wanted(name: str, only: list[str] | None) -> bool:
-    """Whether a row was asked for."""
+    """Return whether a row is selected by --only."""
     return only is None or any(name.startswith(start) for start in only)
 
 
 def run_scaling(scale: Scale, output: Path, only: list[str] | None) -> dict[str, Any]:
-    """Measure and draw every picture; the samples of each."""
+    """Measure and draw every scaling picture; return the samples."""
     samples: dict[str, Any] = {}
     for picture in scaling.pictures(scale):
         if wanted(picture.name, only):
@@ -54,21 +58,19 @@ def run_scaling(scale: Scale, output: Path, only: list[str] | None) -> dict[str,
 
 
 def publish(text: str, pictures: list[Path]) -> None:
-    """Where people read it: between the marks in README.md, and the pictures beside the documentation."""
-    readme = ROOT / "README.md"
-    old = readme.read_text()
+    """Put the table between the marks of docs/benchmarks.md, redraw the chart, and copy the pictures to docs/images."""
     begin, end = "<!-- speed -->\n", "\n<!-- /speed -->"
-    readme.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, old, flags=re.DOTALL))
-    folder = ROOT / "docs" / "images"
-    folder.mkdir(exist_ok=True)
+    page = re.sub(f"{begin}.*{end}", lambda _: begin + text + end, chart.PAGE.read_text(), flags=re.DOTALL)
+    chart.PAGE.write_text(page)
+    chart.draw(page, chart.PICTURE)
     for picture in pictures:
-        shutil.copy(picture, folder)
+        shutil.copy(picture, chart.PICTURE.parent)
 
 
 def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
-    """Hold the comparisons, draw the pictures, write everything; the table."""
+    """Run the comparisons, draw the pictures, write all files, and return the table."""
     scale = Scale(asked.quick)
-    # A part does not take the place of the whole.
+    # A partial run must not overwrite a complete one.
     output = asked.output or (RESULTS / "part" if asked.quick or asked.only else RESULTS)
     output.mkdir(parents=True, exist_ok=True)
     about: dict[str, Any] = {
@@ -95,14 +97,14 @@ def run(asked: argparse.Namespace, entries: list[Comparison]) -> str:
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the selected comparisons."""
     asked = arguments()
     entries = [entry for entry in COMPARISONS if wanted(entry.name, asked.only)]
     entries.sort(key=lambda entry: KINDS.index(entry.prepare.__module__))
     if asked.list:
         print(*(f"{entry.name}: {entry.work}, against {entry.against}" for entry in entries), sep="\n")
         return
-    # Setting up is held to one thread as well: BLAS threads go on spinning for a while after their work.
+    # Setup uses one thread too: BLAS threads keep spinning for a while after their work.
     with threads(1):
         print(run(asked, entries))
 

@@ -51,7 +51,7 @@ def river_race(scale: Scale, name: str, make: Callable[[Any], Any]) -> Race:
     peer = Side(
         name, lambda: peers.river_stream(make(linear_model), pairs), lambda mistakes: {"mistakes": float(mistakes)}
     )
-    return Race(f"{len(rows)} of them", ours(rows, labels), peer)
+    return Race(f"{len(rows)} examples", ours(rows, labels), peer)
 
 
 @comparison(WORK, against="River PAClassifier", target=times_faster(8))
@@ -60,7 +60,7 @@ def dict_river_pa(scale: Scale) -> Race:
     return river_race(scale, "River PAClassifier", lambda linear_model: linear_model.PAClassifier())
 
 
-@comparison(f"{WORK}, with probabilities learned along", against="River PAClassifier")
+@comparison(f"{WORK}, with calibrated probabilities", against="River PAClassifier")
 def stream_river_pa(scale: Scale) -> Race:
     """A StreamClassifier: labels of any kind, a constant, a calibration."""
     linear_model = peers.module("river.linear_model")
@@ -72,7 +72,7 @@ def stream_river_pa(scale: Scale) -> Race:
 
     own = Side("scwlearn", lambda: peers.river_stream(StreamClassifier("scw1"), pairs), judge)
     peer = Side("River PAClassifier", lambda: peers.river_stream(linear_model.PAClassifier(), pairs), judge)
-    return Race(f"{len(rows)} of them", own, peer)
+    return Race(f"{len(rows)} examples", own, peer)
 
 
 @comparison(WORK, against="River LogisticRegression")
@@ -96,4 +96,4 @@ def row_sgd(scale: Scale) -> Race:
         lambda: peers.sgd_stream(rows.x, labels),
         lambda mistakes: {"mistakes": mistakes},
     )
-    return Race(f"{count} of them", ours(list(rows.x), labels), peer)
+    return Race(f"{count} examples", ours(list(rows.x), labels), peer)

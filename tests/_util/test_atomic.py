@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from scwlearn._util import atomic
-from scwlearn._util.atomic import whole_file, write_atomically
+from scwlearn._util.atomic import atomic_file, write_atomically
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_an_error_on_the_way_leaves_the_old_file(old):
 
 def test_ctrl_c_on_the_way_leaves_the_old_file(old):
     def interrupted():
-        with whole_file(old) as file:
+        with atomic_file(old) as file:
             file.write(b"new")
             raise KeyboardInterrupt
 
@@ -140,7 +140,7 @@ def test_a_directory_or_a_device_is_not_replaced(tmp_path):
         write_atomically(tmp_path, b"new")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(OSError, match="Not a regular file, which is all that can be replaced"):
+    with pytest.raises(OSError, match="Not a regular file; only regular files can be replaced"):
         write_atomically(pipe, b"new")
     assert os.listdir(tmp_path) == ["pipe"]
 

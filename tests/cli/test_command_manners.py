@@ -187,7 +187,7 @@ def test_errors_about_data_name_flags(tmp_path, capsys, data):
     ("options", "said"),
     [
         (["--initial-variance", "nan"], "--initial-variance must be a number strictly between"),
-        (["--variance-floor", "2"], "--variance-floor must be a number of at least 0 and below 1, got 2.0"),
+        (["--variance-floor", "2"], "--variance-floor must be a number in [0, 1), got 2.0"),
         (["--holdout", "nan"], "nan is not in the range 0.0<=x<1.0"),
         (["--seed", "-1"], "-1 is not in the range x>=0"),
         (["--class-weight", "1=-1"], "a weight is 0 or a positive number; 1 has -1"),

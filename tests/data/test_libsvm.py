@@ -332,7 +332,7 @@ def test_a_source_that_cannot_be_read_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["n_features", "chunk_bytes", "max_line_bytes"])
 def test_a_bad_option_is_refused_at_once(name):
     for value, error in ((0, ValueError), (-1, ValueError), (2**63, ValueError), (1.5, TypeError), (True, TypeError)):
-        with pytest.raises(error, match=f"{name} must be a whole number .*, got {value}"):
+        with pytest.raises(error, match=f"{name} must be an integer .*, got {value}"):
             read_libsvm(io.BytesIO(b""), **{name: value})
     with pytest.raises(TypeError, match="zero_based must be True or False, got 'auto'"):
         read_libsvm(io.BytesIO(b""), zero_based="auto")

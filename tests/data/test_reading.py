@@ -30,11 +30,11 @@ GIB = 2**30
         ({"on_error": "stop"}, ValueError, "on_error must be one of raise, skip, got 'stop'"),
         ({"read_ahead": 2}, TypeError, "read_ahead must be True or False, got 2"),
         ({"eager": "yes"}, TypeError, "eager must be True or False, got 'yes'"),
-        ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be a whole number from 1 to {GIB}, got {2 * GIB}"),
-        ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be a whole number from 1 to {GIB}, got -1"),
-        ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be a whole number from 1 to {GIB}, got 1.5"),
+        ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be an integer from 1 to {GIB}, got {2 * GIB}"),
+        ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be an integer from 1 to {GIB}, got -1"),
+        ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be an integer from 1 to {GIB}, got 1.5"),
         ({"faults": None}, TypeError, "faults must be a Faults, which counts what is left out, got None"),
-        ({"batch_rows": 0}, ValueError, "batch_rows must be a whole number of at least 1, got 0"),
+        ({"batch_rows": 0}, ValueError, "batch_rows must be an integer >= 1, got 0"),
     ],
 )
 def test_what_is_asked_of_readers_is_checked(asked, error, message):

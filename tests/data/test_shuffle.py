@@ -184,7 +184,7 @@ def test_closing_it_closes_what_it_reads():
 def test_nothing_stays_nothing_and_a_bad_option_is_refused_at_once():
     assert [*shuffled([], 10, 0)] == []
     for buffer in (0, -1):
-        with pytest.raises(ValueError, match=f"buffer must be a whole number of at least 1, got {buffer}"):
+        with pytest.raises(ValueError, match=f"buffer must be an integer >= 1, got {buffer}"):
             shuffled([], buffer, 0)
-    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
+    with pytest.raises(ValueError, match="seed must be an integer >= 0, got -1"):
         shuffled([], 1, -1)

@@ -97,7 +97,7 @@ BAD_PARAMETERS = [
     ({"eta": 1.0}, ValueError, "eta must be .*, got 1.0"),
     ({"initial_variance": 0.0}, ValueError, r"initial_variance must be .* between 1e-100 and 1e\+100, got 0.0"),
     ({"covariance": "fulll"}, ValueError, "covariance must be one of auto, .*full, got 'fulll'"),
-    ({"n_epochs": 0}, ValueError, "n_epochs must be a whole number of at least 1, got 0"),
+    ({"n_epochs": 0}, ValueError, "n_epochs must be an integer >= 1, got 0"),
     ({"n_epochs": 1.5}, TypeError, "n_epochs must be"),
     ({"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False, got 'yes'"),
     ({"random_state": "x"}, ValueError, "random_state must be None, a whole number or a RandomState"),

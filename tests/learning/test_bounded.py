@@ -224,8 +224,8 @@ def test_an_example_that_fails_leaves_the_names_as_they_were(bound):
 
 
 BAD_BOUNDS = [
-    ({"max_features": 0}, ValueError, "max_features must be a whole number of at least 1, got 0"),
-    ({"max_features": 1.5}, TypeError, "max_features must be a whole number of at least 1, got 1.5"),
+    ({"max_features": 0}, ValueError, "max_features must be an integer >= 1, got 0"),
+    ({"max_features": 1.5}, TypeError, "max_features must be an integer >= 1, got 1.5"),
     ({"max_features": True}, TypeError, "max_features must be"),
     ({"overflow": "forget"}, ValueError, "overflow must be one of drop, hash, got 'forget'"),
     ({"overflow": None}, ValueError, "overflow must be one of drop, hash, got None"),
@@ -233,7 +233,7 @@ BAD_BOUNDS = [
     (
         {"overflow": "hash", "max_features": 2**31},
         ValueError,
-        "max_features must be a whole number from 1 to 2147483647",
+        "max_features must be an integer from 1 to 2147483647",
     ),
 ]
 

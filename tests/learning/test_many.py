@@ -298,7 +298,7 @@ def test_a_bad_cell_is_named():
 def test_models_that_would_not_fit_are_refused_before_anything_is_learned(monkeypatch):
     x, y = examples()
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
-    monkeypatch.setattr("scwlearn._util.memory._LITTLE", 0)
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     with pytest.raises(ValueError, match=r"81 models with 21 features .* GiB .*; let fewer learn at a time"):
         learn_grid("scw1", grid("scw1"), x, y, covariance="diagonal")
     assert len(count_grid("scw1", grid("scw1"), x, y, covariance="diagonal")) == 81

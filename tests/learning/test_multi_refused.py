@@ -88,7 +88,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, single):
         ({"rule": "perceptron", "rivals": "uniform", "multi_class": "ovr"}, "is for the joint Perceptron"),
         ({"multi_class": "ovr", "shared_covariance": True}, "shared_covariance=True needs"),
         ({"covariance": "round"}, "covariance must be one of auto, identity"),
-        ({"n_classes": -1}, "n_classes must be a whole number of at least 0"),
+        ({"n_classes": -1}, "n_classes must be an integer >= 0"),
         ({"initial_variance": 0.0}, "initial_variance must be"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_learner_that_has_learned_nothing_says_so():
 
 def test_more_classes_than_memory_holds_are_refused(monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
-    monkeypatch.setattr("scwlearn._util.memory._LITTLE", 0)
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     learner = MultiLearner("arow", covariance="diagonal")
     learner.learn(np.eye(3), [0, 1, 2])
     before = state(learner)

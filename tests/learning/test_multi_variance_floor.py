@@ -211,7 +211,7 @@ def test_two_classes_that_were_a_binary_learner_keep_it(form, covariance):
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
 def test_it_lies_between_zero_and_one(wrong):
-    with pytest.raises(ValueError, match="variance_floor must be a number of at least 0 and below 1, got"):
+    with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
         MultiLearner("scw1", variance_floor=wrong)
     learner = MultiLearner("scw1")
     learner.learn(np.eye(3), [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then put into it in one step."""
+"""Atomic file replacement, and locks on files: the file at a path is complete at any moment, even after a crash."""
 
 from __future__ import annotations
 
@@ -9,14 +9,29 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 Path = str | os.PathLike[str]
 Bytes = bytes | bytearray | memoryview
 
 
 def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
-    """Write a file as a whole, from bytes or from parts of them.
+    """Write a file so that `path` holds either the old content or all of the new, even after a crash.
 
-    What was there stays until the new file is safe on disk.
+    Parameters
+    ----------
+    path : str or path
+        The file to create or replace. A symbolic link is followed, and the mode of an existing file is kept.
+    content : bytes or iterable of bytes
+        The new content, in one piece or in chunks.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the old file is then unchanged.
 
     Examples
     --------
@@ -27,26 +42,26 @@ def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
     ...     os.listdir(directory)
     ['page.html']
     """
-    with whole_file(path) as file:
-        for part in [content] if isinstance(content, Bytes) else content:
-            file.write(part)
+    with atomic_file(path) as file:
+        for chunk in [content] if isinstance(content, Bytes) else content:
+            file.write(chunk)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to and to seek in, which takes its place when the block ends, and never does if it fails.
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
-    Then the temporary file beside it is removed; only a process that is killed leaves one. A link stays: what it points
-    to is replaced. The new file has the mode of the old one.
+    After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
+    file behind.
     """
     target = os.path.realpath(path)
-    mode = _mode_of(target, path)
+    mode = _replaced_mode(target, path)
     directory = os.path.dirname(target)
-    # Its length is fixed, because a name that just fits would not with an ending.
+    # The length is fixed: a suffix on the target's name could exceed the limit for file names.
     temporary = os.path.join(directory, f".{os.urandom(8).hex()}.scwlearn.tmp")
     try:
-        with _removed_on_failure(temporary):
-            # With the mode that the system gives to new files.
+        try:
+            # 0o666 leaves the mode of a new file to the umask.
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
             with open(descriptor, "r+b") as file:
                 yield file
@@ -55,16 +70,20 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                     os.chmod(temporary, mode)
                 os.fsync(file.fileno())
             os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
     except OSError as error:
         if error.filename in (None, temporary):
-            # Nobody has asked for the temporary file.
+            # Name the file that the caller asked for.
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _sync_directory(directory)
 
 
-def _mode_of(target: str, path: Path) -> int | None:
-    """The mode of a file that is to be replaced; None where there is none."""
+def _replaced_mode(target: str, path: Path) -> int | None:
+    """Return the mode of the regular file at `target`, or None if there is no file."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -72,26 +91,32 @@ def _mode_of(target: str, path: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
-        # To put a file in the place of a device or a pipe is never what was meant.
-        raise OSError(errno.EINVAL, "Not a regular file, which is all that can be replaced", os.fspath(path))
+        # Replacing a device or a pipe by a file would be a mistake.
+        raise OSError(errno.EINVAL, "Not a regular file; only regular files can be replaced", os.fspath(path))
     return stat.S_IMODE(mode)
 
 
-@contextmanager
-def _removed_on_failure(temporary: str) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
 def _sync_directory(directory: str) -> None:
-    # Not every system can do it. The file is whole either way; it is its name that might be lost with the power.
+    """Make the new name durable, on systems that can; without it, a power cut may undo the replacement."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def lock_file(file: BinaryIO, *, wait: bool = False) -> bool:
+    """Lock an open file against other processes until it is closed; return whether that succeeded.
+
+    The system releases the lock of a killed process. Without support for locks, every process succeeds.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system has no locks
+        pass
+    return True

@@ -1,4 +1,4 @@
-"""Settings that a user gives: what each kind may be, and an error that says so."""
+"""Checks of arguments: each returns the value as a plain Python type, or raises an error that says what is allowed."""
 
 from __future__ import annotations
 
@@ -10,42 +10,40 @@ import numpy as np
 
 
 def is_masked(value: Any) -> bool:
-    """Whether it is a masked array with masked values."""
-    # Nobody has one who has not imported numpy.ma, which takes a fifth as long as the rest of NumPy.
+    """Return whether `value` is a masked array with masked entries."""
+    # A masked array exists only if numpy.ma is loaded; importing it here would slow down every start.
     return "numpy.ma" in sys.modules and bool(np.ma.is_masked(value))
 
 
-def flag(name: str, value: Any) -> bool:
-    """True or False, NumPy's included."""
+def check_bool(name: str, value: Any) -> bool:
+    """Return a Python or NumPy bool as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def part(name: str, value: Any) -> float:
-    """A number from 0 on, below 1."""
-    allowed = "a number of at least 0 and below 1"
+def check_fraction(name: str, value: Any) -> float:
+    """Return a number in [0, 1) as a float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be {allowed}, got {value!r}")
-    number = float(value)
-    if not 0 <= number < 1:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+        raise TypeError(f"{name} must be a number in [0, 1), got {value!r}")
+    if not 0 <= float(value) < 1:
+        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
+    return float(value)
 
 
-def whole_number(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number from 1, or the least allowed, on."""
-    allowed = "a whole number " + (f"of at least {least}" if most is None else f"from {least} to {most}")
+def check_int(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return an integer in the given range as an int."""
+    allowed = f"an integer >= {minimum}" if maximum is None else f"an integer from {minimum} to {maximum}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
     number = int(value)
-    if number < least or (most is not None and number > most):
+    if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return number
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """One of some names."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return a string that is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""Refuses what would not fit in memory before it is asked for."""
+"""Early, helpful errors for allocations that would not fit in memory."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
 
-# So little is there, and to ask for it takes less time than to find out.
-_LITTLE = 2**20
+# Smaller allocations are not checked in advance: asking the system takes longer than trying.
+_UNCHECKED_BYTES = 2**20
 
 
 def available_memory() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not say."""
-    known = [n for n in (_of_the_machine(), _of_the_container()) if n is not None]
-    return min(known, default=None)
+    """Return the number of bytes available without swapping, or None if the system does not say."""
+    return min((n for n in (_machine_memory(), _cgroup_memory()) if n is not None), default=None)
 
 
-def _of_the_machine() -> int | None:
+def _machine_memory() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -32,7 +31,7 @@ def _of_the_machine() -> int | None:
         return None
 
 
-def _of_the_container() -> int | None:
+def _cgroup_memory() -> int | None:
     try:
         limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
         return None if limit == "max" else max(0, int(limit) - int(used))
@@ -41,13 +40,16 @@ def _of_the_container() -> int | None:
 
 
 @contextmanager
-def memory_for(needed: int, *, what: str, instead: str) -> Iterator[None]:
-    """A ValueError that says how much is needed and what to choose instead, before or in place of a MemoryError."""
+def ensure_memory(needed: int, *, what: str, instead: str) -> Iterator[None]:
+    """Raise a ValueError that says what to do `instead` if `needed` bytes are not available.
+
+    A MemoryError inside the block becomes the same ValueError.
+    """
     needs = f"{what} needs {needed / 2**30:.3g} GiB of memory"
-    available = available_memory() if needed > _LITTLE else None
+    available = available_memory() if needed > _UNCHECKED_BYTES else None
     if available is not None and needed > available:
-        raise ValueError(f"{needs}, of which {available / 2**30:.3g} GiB are available; {instead}")
+        raise ValueError(f"{needs}, but only {available / 2**30:.3g} GiB are available; {instead}")
     try:
         yield
     except MemoryError:
-        raise ValueError(f"{needs}, more than can be had; {instead}") from None
+        raise ValueError(f"{needs}, which could not be allocated; {instead}") from None

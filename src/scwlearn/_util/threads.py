@@ -1,4 +1,4 @@
-"""How many threads may be used: as many as BLAS may."""
+"""Number of threads to use, which follows the limits of BLAS."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from scwlearn._native import MOST_THREADS
 
 _lock = Lock()
-# What was allowed before BLAS was kept to one thread, and the limits that keep it so.
+# The limit before `one_blas_thread` lowered it, and the active threadpoolctl limits.
 _allowed: list[int] = []
 _limits: list[Any] = []
 
 
 def allowed_threads() -> int:
-    """What threadpoolctl's limits and the environment leave to linear algebra in this process."""
+    """Return the number of threads that threadpoolctl and the environment allow for linear algebra in this process."""
     if _allowed:
         return _allowed[0]
     limits = [library["num_threads"] for library in _blas().info()]
@@ -27,9 +27,9 @@ def allowed_threads() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keeps BLAS to the calling thread: its threads stay awake after a call, and would be in the way of our own.
+    """Limit BLAS to the calling thread: its threads keep spinning after a call and would compete with ours.
 
-    The limit is that of the process: who comes first sets it, who leaves last lifts it.
+    The limit holds for the process; nested and concurrent blocks share it, and the last one to end lifts it.
     """
     with _lock:
         if not _limits:
@@ -39,7 +39,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            # The first one knows what there was before.
+            # Only the first limit knows the original one; the others restore 1.
             _limits.pop().restore_original_limits()
             if not _limits:
                 _allowed.pop()
@@ -47,7 +47,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def _blas() -> Any:
-    # Looking for the libraries takes a millisecond; asking them for their limits does not.
+    # Cached because finding the libraries takes a millisecond; reading their limits is fast.
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

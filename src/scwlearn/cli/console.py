@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from scwlearn._util.progress import Report
+    from scwlearn._util.progress import ProgressReporter
 
 #: Seconds between two lines of progress where there is no terminal.
 PERIOD = 10.0
@@ -103,7 +103,7 @@ def has_terminal() -> bool:
 
 
 @contextmanager
-def progress(total: float, quiet: bool, what: str) -> Iterator[Report]:
+def progress(total: float, quiet: bool, what: str) -> Iterator[ProgressReporter]:
     """Progress on stderr while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
     if quiet:
         yield Silent()

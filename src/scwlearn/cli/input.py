@@ -20,7 +20,7 @@ from scwlearn.data.sources.faults import Faults
 from scwlearn.data.sources.opening import STDIN, expand
 
 if TYPE_CHECKING:
-    from scwlearn._util.progress import Report
+    from scwlearn._util.progress import ProgressReporter
     from scwlearn.data.examples import Examples, Schema
 
 
@@ -36,7 +36,7 @@ class CommandReading:
         self.schema = schema
         self.faults = Faults()
         self._begun = False
-        self._bar: Report | None = None
+        self._bar: ProgressReporter | None = None
 
     @property
     def once_only(self) -> bool:
@@ -65,7 +65,7 @@ class CommandReading:
                     at = now
 
     @contextmanager
-    def progress(self, quiet: bool, epochs: int = 1, what: str = "learning") -> Iterator[Report | None]:
+    def progress(self, quiet: bool, epochs: int = 1, what: str = "learning") -> Iterator[ProgressReporter | None]:
         """A bar while the block runs, if somebody looks who can see it."""
         if not quiet and STDIN in self.names and sys.stdin.isatty():
             click.echo("reading from the terminal; Ctrl-D ends it", err=True)

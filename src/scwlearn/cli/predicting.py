@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from scwlearn._util.atomic import whole_file
+from scwlearn._util.atomic import atomic_file
 from scwlearn.cli.input import CommandReading
 from scwlearn.cli.options import Data
 from scwlearn.cli.output import check_apart
@@ -65,7 +65,7 @@ class PredictionRun:
     def _opened(self) -> Iterator[Callable[[str], None]]:
         """A function that writes text to where it belongs."""
         if self._output is not None:
-            with whole_file(self._output) as file:
+            with atomic_file(self._output) as file:
 
                 def write_down(text: str) -> None:
                     file.write(text.encode("utf-8", "surrogatepass"))

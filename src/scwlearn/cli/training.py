@@ -22,7 +22,7 @@ from scwlearn.runs.train import Hooks, Plan, Told, Training
 from scwlearn.runs.trained_model import Model
 
 if TYPE_CHECKING:
-    from scwlearn._util.progress import Report
+    from scwlearn._util.progress import ProgressReporter
     from scwlearn.data.examples import Examples
 
 
@@ -59,7 +59,7 @@ class TrainingRun:
                 resumed.learner.with_parameters(dict(choices.parameters)) if own_parameters(given) else resumed.learner
             )
             self._training = Training(choices, plan, learner, hooks)
-        self._bar: Report | None = None
+        self._bar: ProgressReporter | None = None
 
     def go(self) -> None:
         """Learn, save and say what came of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from scwlearn._util.checks import flag, one_of, whole_number
+from scwlearn._util.checks import check_bool, check_choice, check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.sources.faults import Fault, Faults
 
@@ -66,15 +66,15 @@ class HowToRead:
     eager: bool = False
 
     def __post_init__(self) -> None:
-        one_of("labels", self.labels, ("required", "optional"))
-        one_of("on_error", self.on_error, ("raise", "skip"))
+        check_choice("labels", self.labels, ("required", "optional"))
+        check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.faults, Faults):
             raise TypeError(f"faults must be a Faults, which counts what is left out, got {self.faults!r}")
         for name in ("read_ahead", "eager"):
-            self._keep(name, flag(name, getattr(self, name)))
+            self._keep(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
-            self._keep(name, whole_number(name, getattr(self, name), most=_MOST_BYTES))
-        self._keep("batch_rows", whole_number("batch_rows", self.batch_rows))
+            self._keep(name, check_int(name, getattr(self, name), maximum=_MOST_BYTES))
+        self._keep("batch_rows", check_int("batch_rows", self.batch_rows))
 
     def _keep(self, name: str, value: int) -> None:
         # Python's own: short numbers of NumPy would overflow where they are doubled.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import one_of
+from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.json_values import BadValueError, features, flat, found, label, label_array, weight
@@ -64,7 +64,7 @@ def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRe
     check_source(source)
     name = name_of(source)
     for key, kind in schema.columns.items():
-        one_of(f"the kind of the key {key!r}", kind, COLUMN_KINDS)
+        check_choice(f"the kind of the key {key!r}", kind, COLUMN_KINDS)
     text = _Text(name, how.max_line_bytes)
     wanted = 'a line is an object, as in {"label": 1, "feature": 0.5}'
     # More threads would only wait for each other: Python makes the objects.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
-from scwlearn._util.checks import flag, whole_number
+from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
@@ -88,8 +88,8 @@ def read_libsvm(
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise TypeError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
     form = _Form(
-        zero_based=flag("zero_based", zero_based),
-        n_features=None if n_features is None else whole_number("n_features", n_features, most=_LARGEST_WIDTH),
+        zero_based=check_bool("zero_based", zero_based),
+        n_features=None if n_features is None else check_int("n_features", n_features, maximum=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
     )
     how = HowToRead(chunk_bytes=chunk_bytes, max_line_bytes=max_line_bytes, read_ahead=read_ahead)

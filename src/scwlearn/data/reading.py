@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from scwlearn._util.checks import one_of
+from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import Examples, Schema
 from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.rows import Rows
@@ -80,7 +80,7 @@ def read_examples(
     if not isinstance(how, HowToRead):
         raise TypeError(f"how must be a HowToRead, got {how!r}")
     if format is not None:
-        one_of("format", format, tuple(FORMATS))
+        check_choice("format", format, tuple(FORMATS))
     batches = _read(expand(sources), schema, how, format, chosen)
     # It begins by saying how it reads; so it has begun, and closing it closes what it has opened.
     return next(batches), batches

@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import whole_number
+from scwlearn._util.checks import check_int
 from scwlearn.data.examples import Examples
 from scwlearn.data.parts import Part, join
 
@@ -34,7 +34,7 @@ def shuffled(batches: Iterable[Examples], buffer: int, seed: int) -> Generator[E
     >>> [label for batch in shuffled(batches, 4, seed=1) for label in batch.labels.astype(int).tolist()]
     [2, 3, 0, 5, 7, 4, 6, 1]
     """
-    return _shuffled(batches, _Waiting(whole_number("buffer", buffer), whole_number("seed", seed, least=0)))
+    return _shuffled(batches, _Waiting(check_int("buffer", buffer), check_int("seed", seed, minimum=0)))
 
 
 def _shuffled(batches: Iterable[Examples], waiting: _Waiting) -> Generator[Examples, None, None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-import os
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scwlearn._util.atomic import atomic_file
 from scwlearn.data.libsvm import load_libsvm
 
 #: Rows as a csr_array, and the labels as the file has them.
@@ -62,20 +62,12 @@ def read_examples(path: Path, n_features: int | None = None) -> Examples:
 
 
 def write_examples(path: Path, x: Any, labels: NDArray[Any]) -> None:
-    """LIBSVM text packed with xz; the file gets its name when all of it is on the disk."""
+    """Write xz-compressed LIBSVM text atomically."""
     rows = _canonical(x)
-    beside = path.with_name(path.name + ".tmp")
-    try:
-        with open(beside, "wb") as raw:
-            with lzma.open(raw, "wb", preset=_PRESET) as file:
-                for start in range(0, rows.shape[0], _ROWS_AT_A_TIME):
-                    stop = start + _ROWS_AT_A_TIME
-                    file.write(_text(rows[start:stop], labels[start:stop]))
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with atomic_file(path) as raw, lzma.open(raw, "wb", preset=_PRESET) as file:
+        for start in range(0, rows.shape[0], _ROWS_AT_A_TIME):
+            stop = start + _ROWS_AT_A_TIME
+            file.write(_text(rows[start:stop], labels[start:stop]))
 
 
 def _canonical(x: Any) -> Any:

@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from scwlearn._util.progress import Report, lock
+from scwlearn._util.atomic import lock_file
+from scwlearn._util.progress import ProgressReporter
 from scwlearn.datasets.content import Examples, content_sha256, write_examples
 from scwlearn.datasets.declare import NamedSet, Part
 from scwlearn.datasets.download import TIMEOUT, DownloadError, download, unpacked
@@ -25,14 +26,14 @@ class FetchError(OSError):
     """A set that could not be had: what was tried, and what one can do."""
 
 
-def fetch(named: NamedSet, cache: Path, report: Report, *, timeout: float = TIMEOUT) -> list[Path]:
+def fetch(named: NamedSet, cache: Path, report: ProgressReporter, *, timeout: float = TIMEOUT) -> list[Path]:
     """The files of a set in `cache`, fetched unless they are there and good; where they are. Each counts as 1."""
     for part in named.parts:
         _fetch_part(named, part, cache, report, timeout)
     return [cache / part.path for part in named.parts]
 
 
-def _fetch_part(named: NamedSet, part: Part, cache: Path, report: Report, timeout: float) -> None:
+def _fetch_part(named: NamedSet, part: Part, cache: Path, report: ProgressReporter, timeout: float) -> None:
     path = cache / part.path
     state = state_of(part, cache)
     if state == "good":
@@ -121,7 +122,7 @@ def _forget(source: Source, folder: Path) -> None:
 class _Share:
     """How far one file is, from 0 to 1; a second try does not go back."""
 
-    def __init__(self, report: Report, note: str) -> None:
+    def __init__(self, report: ProgressReporter, note: str) -> None:
         self._report, self._note, self._reached = report, note, 0.0
 
     def of_file(self, i: int, count: int, share: float, before: bool) -> None:
@@ -140,10 +141,10 @@ class _Share:
 
 
 @contextmanager
-def _one_at_a_time(cache: Path, report: Report) -> Iterator[None]:
+def _one_at_a_time(cache: Path, report: ProgressReporter) -> Iterator[None]:
     """Two processes that write to the same .part would spoil it."""
     with open(cache / ".lock", "wb") as file:
-        if not lock(file):
+        if not lock_file(file):
             report.note(f"waiting for another process that fetches into {cache}")
-            lock(file, wait=True)
+            lock_file(file, wait=True)
         yield

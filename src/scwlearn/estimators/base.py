@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from scwlearn._util.checks import flag, whole_number
+from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.labels import given_classes, label_kind
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import check_weights
@@ -66,7 +66,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         self
         """
         with _attributes_kept(self):
-            epochs = whole_number("n_epochs", self.n_epochs)
+            epochs = check_int("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
             learner = self._begin(rows)
@@ -74,7 +74,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 raise ValueError("sample_weight is zero for every example, so that there is nothing to learn from")
             learner.name_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
             random = _random(self.random_state)
-            shuffle = flag("shuffle", self.shuffle)
+            shuffle = check_bool("shuffle", self.shuffle)
             for _ in range(epochs):
                 order = random.permutation(len(rows)) if shuffle else None
                 learner.learn(rows, labels, order=order, weights=weights)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from scwlearn._util.checks import flag
+from scwlearn._util.checks import check_bool
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
@@ -108,7 +108,7 @@ class KernelClassifier(OnlineClassifier):
     def _recipe(self, rows: Rows) -> Recipe:
         how = {name: getattr(self, name) for name in ("budget", "tolerance", "max_support")}
         how["kernel"] = Kernel(self.kernel, self._kernel_parameters(rows))
-        how["intercept"] = flag("fit_intercept", self.fit_intercept)
+        how["intercept"] = check_bool("fit_intercept", self.fit_intercept)
         if self._rule.order == 2:
             how["initial_variance"] = self.initial_variance
         several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from scwlearn._util.progress import lock
+from scwlearn._util.atomic import lock_file
 from scwlearn.experiments.jobs import Job, Outcome, from_line, to_line
 
 _FIRST = {"scwlearn": "results of runs", "format": 1}
@@ -28,7 +28,7 @@ class Results:
         self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
         try:
             # Two that write to one file would write over each other.
-            if not lock(self._file):
+            if not lock_file(self._file):
                 raise ValueError(f"{path}: another run is writing to it; wait, or choose another --output")
             end = 0
             for number, line in enumerate(self._file, start=1):

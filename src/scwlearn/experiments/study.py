@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from scwlearn._util.progress import Report
+from scwlearn._util.progress import ProgressReporter
 from scwlearn.datasets import DataSet
 from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, Job, Outcome, StoppedError, data_id, execute, rule_id
 from scwlearn.experiments.online_runs import Cell, OnlineRuns, curves
@@ -84,7 +84,13 @@ def _spread_out(values: tuple[float, ...], count: int | None) -> tuple[float, ..
 
 
 def run_set(
-    data: DataSet, rules: Sequence[Rule], settings: Settings, results: Results, *, workers: int, report: Report
+    data: DataSet,
+    rules: Sequence[Rule],
+    settings: Settings,
+    results: Results,
+    *,
+    workers: int,
+    report: ProgressReporter,
 ) -> list[OnlineRuns]:
     """Whatever is not among the results yet is run and added to them; all of it together, rule by rule.
 

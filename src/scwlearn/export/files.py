@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from scwlearn._util.atomic import write_atomically
-from scwlearn._util.checks import one_of
+from scwlearn._util.checks import check_choice
 from scwlearn.export.models import model_of
 from scwlearn.export.plain import from_csv, from_json, to_csv, to_json
 from scwlearn.export.tensors import from_safetensors, to_safetensors
@@ -24,7 +24,7 @@ _READERS: dict[str, Callable[[bytes, str], Weights]] = {"json": from_json, "safe
 def model_format(path: str | Path, given: str | None = None, *, to_read: bool = False) -> str:
     """The format that is given, or that the end of a name says."""
     if given is not None:
-        return one_of("the format of a model", given, MODEL_FORMATS)
+        return check_choice("the format of a model", given, MODEL_FORMATS)
     ending = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
     if ending not in MODEL_FORMATS:
         what = "weights are read from" if to_read else "a model is written to"

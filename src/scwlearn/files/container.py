@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scwlearn import __version__
-from scwlearn._util.atomic import Path, whole_file
+from scwlearn._util.atomic import Path, atomic_file
 from scwlearn.files.document import Document, Refused, from_json, is_whole, shown, to_json
 
 #: The one that this code writes, and the newest that it reads.
@@ -63,7 +63,7 @@ def write_container(path: Path, text: str, arrays: Arrays) -> None:
     ordered = sorted(arrays.items(), key=lambda item: -item[1].itemsize)
     head = _head(text, ordered)
     checksum = hashlib.sha256()
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         for piece in _pieces(head, ordered):
             checksum.update(piece)
             file.write(piece)

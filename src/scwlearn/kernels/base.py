@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scwlearn._native import Coordinates
-from scwlearn._util.checks import flag, whole_number
+from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
@@ -94,14 +94,14 @@ class KernelSpace:
             kernel = Kernel(kernel, kernel_parameters or {})
         elif kernel_parameters:
             raise TypeError("a Kernel has its own parameters; kernel_parameters is for names")
-        self.kernel = replace(kernel, constant=flag("intercept", intercept))
+        self.kernel = replace(kernel, constant=check_bool("intercept", intercept))
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.variance_floor = check_floor(variance_floor, self.rule, "full")
-        self.budget = None if budget is None else whole_number("budget", budget)
+        self.budget = None if budget is None else check_int("budget", budget)
         if tolerance is None:
             tolerance = _EXACT if budget is None else _WITH_BUDGET
         self.tolerance = _TOLERANCE.check(tolerance)
-        self.max_support = whole_number("max_support", max_support)
+        self.max_support = check_int("max_support", max_support)
 
     @property
     def counts(self) -> Counts:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import learn_coordinates, work_entries
-from scwlearn._util.memory import memory_for
+from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.labels import check_signs
 from scwlearn.kernels.base import KernelBatch, KernelSpace, outside, padded, places_of
@@ -238,5 +238,5 @@ class KernelLearner(KernelSpace):
         wider = max(2 * size, -(-wanted // 16) * 16)
         needed = 2 * 8 * (self.gaussian.covariance.entries(wider) + wider * wider)
         instead = "set a budget, or a larger tolerance"
-        with memory_for(needed, what=f"a support of up to {wider} examples", instead=instead):
+        with ensure_memory(needed, what=f"a support of up to {wider} examples", instead=instead):
             self.model.gaussian = self.gaussian.widened(size, wider - size)

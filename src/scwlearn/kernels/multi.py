@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import learn_coordinates_of_classes, work_entries
-from scwlearn._util.checks import one_of, whole_number
+from scwlearn._util.checks import check_choice, check_int
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.labels import check_class_numbers, classes_after
 from scwlearn.kernels.base import ROWS_AT_ONCE, KernelBatch, KernelSpace, outside, padded, places_of
@@ -103,11 +103,11 @@ class KernelMultiLearner(KernelSpace):
             tolerance=tolerance,
             max_support=max_support,
         )
-        self.multi_class = one_of("multi_class", multi_class, MULTI_CLASS)
+        self.multi_class = check_choice("multi_class", multi_class, MULTI_CLASS)
         self.rivals = checked_rivals(rivals, self.rule, self.multi_class)
         tally = np.zeros(len(fields(Counts)), dtype=np.int64)
         self.model = KernelMultiModel.prior(self._covariance(), self.initial_variance, tally, **self._form())
-        self.model.add_classes(whole_number("n_classes", n_classes, least=0))
+        self.model.add_classes(check_int("n_classes", n_classes, minimum=0))
 
     @classmethod
     def from_binary(
@@ -138,7 +138,7 @@ class KernelMultiLearner(KernelSpace):
 
     def add_classes(self, count: int) -> None:
         """Make so many more classes known; they begin with the prior and take part at once."""
-        self.model.add_classes(whole_number("count", count, least=0))
+        self.model.add_classes(check_int("count", count, minimum=0))
 
     def learn(
         self,

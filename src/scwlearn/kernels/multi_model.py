@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Model
-from scwlearn._util.memory import memory_for
+from scwlearn._util.memory import ensure_memory
 from scwlearn.kernels.support import SharedExamples, Support
 from scwlearn.model import Covariance, Gaussian
 from scwlearn.model.covariance import is_aligned, zeros
@@ -143,7 +143,7 @@ class KernelMultiModel:
         factors = wider[:1] if self.one_span else wider
         needed = sum(self.covariance.entries(size) for size in wider) + sum(size * size for size in factors)
         what = f"a support of up to {max(wider)} examples for {self.classes} classes"
-        with memory_for(2 * 8 * needed, what=what, instead="set a budget, or a larger tolerance"):
+        with ensure_memory(2 * 8 * needed, what=what, instead="set a budget, or a larger tolerance"):
             self.memories = [
                 self.memories[c] if now == size else self.gaussian(c).widened(size, now - size).memory
                 for c, (size, now) in enumerate(zip(sizes, wider, strict=True))

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import part
+from scwlearn._util.checks import check_fraction
 from scwlearn.rules import Parameter, Rule
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Counts:
 
 def check_floor(value: object, rule: object, covariance: str) -> float:
     """A floor on the variance, or an error where there is none that could fall."""
-    floor = part("variance_floor", value)
+    floor = check_fraction("variance_floor", value)
     keeps = "the covariance is 'identity'" if covariance == "identity" else ""
     if isinstance(rule, Rule) and rule.order == 1:
         keeps = f"{rule.name} is a first-order rule"

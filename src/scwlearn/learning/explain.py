@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
-from scwlearn._util.checks import whole_number
+from scwlearn._util.checks import check_int
 from scwlearn.model.snapshot import Known
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def largest_weights(
     names: Sequence[Any], labels: Sequence[Any], weights: Array, variances: Array | None, count: int
 ) -> dict[Any, list[Weight]]:
     """For each class its largest weights, by size; weights beyond the names (the constant) are left out."""
-    count = whole_number("n", count, least=0)
+    count = check_int("n", count, minimum=0)
     found: dict[Any, list[Weight]] = {}
     for number, label in enumerate(labels):
         own = weights[number, : len(names)]

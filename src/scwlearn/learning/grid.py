@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Model, Together, learn_each
-from scwlearn._util.memory import memory_for
+from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
@@ -244,7 +244,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
         runs.append(_Run(learner, model, learner._tally.copy(), copy(learner.running_scale)))
         needed += 8 * model.covariance.entries(model.size)
     what, instead = f"{len(runs)} models with {rows.width} features", "let fewer learn at a time"
-    with memory_for(needed if keep else 0, what=what, instead=instead):
+    with ensure_memory(needed if keep else 0, what=what, instead=instead):
         return runs
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import OneByOne, Vocabulary, learn_rows, score_rows, work_entries
-from scwlearn._util.memory import memory_for
+from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Rows
@@ -238,7 +238,7 @@ class Learner(LinearLearner[Gaussian, float]):
 
 
 def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:
-    return memory_for(
+    return ensure_memory(
         # While it learns there may be a copy, to go back to.
         2 * 8 * covariance.entries(size),
         what=f"covariance={covariance.name!r} with {size} weights",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scwlearn._native import Vocabulary
-from scwlearn._util.checks import flag, one_of
+from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.examples import NamedRows
 from scwlearn.data.rows import Rows, as_rows
 from scwlearn.data.weights import check_weights
@@ -48,11 +48,11 @@ class LinearLearner(SingleExamples[Model, Answer]):
     ) -> None:
         #: The rule's parameters, to be read only; `with_parameters` takes others.
         self.rule, self.parameters = checked_rule(rule, parameters)
-        self.covariance = one_of("covariance", covariance, ("auto", *COVARIANCES))
-        self.intercept = flag("intercept", intercept)
+        self.covariance = check_choice("covariance", covariance, ("auto", *COVARIANCES))
+        self.intercept = check_bool("intercept", intercept)
         self.initial_variance = INITIAL_VARIANCE.check(initial_variance)
         self.variance_floor = check_floor(variance_floor, self.rule, covariance)
-        self.scale = flag("scale", scale)
+        self.scale = check_bool("scale", scale)
         self.running_scale = RunningScale() if self.scale else None
         self.max_features, self.overflow = checked_bound(max_features, overflow), overflow
         self.model = None

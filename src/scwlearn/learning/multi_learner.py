@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import ClassesOneByOne, Vocabulary, learn_classes
-from scwlearn._util.checks import flag, one_of, whole_number
-from scwlearn._util.memory import memory_for
+from scwlearn._util.checks import check_bool, check_choice, check_int
+from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.labels import check_class_numbers, classes_after
 from scwlearn.data.rows import Rows
@@ -114,13 +114,13 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
             overflow=overflow,
             **parameters,
         )
-        self.multi_class = one_of("multi_class", multi_class, MULTI_CLASS)
-        self.shared_covariance = flag("shared_covariance", shared_covariance)
+        self.multi_class = check_choice("multi_class", multi_class, MULTI_CLASS)
+        self.shared_covariance = check_bool("shared_covariance", shared_covariance)
         if self.shared_covariance and self.multi_class != "joint":
             raise ValueError('shared_covariance=True needs multi_class="joint"; models of their own share nothing')
         self.rivals = checked_rivals(rivals, self.rule, self.multi_class)
         # Known before there is a model.
-        self._classes = whole_number("n_classes", n_classes, least=0)
+        self._classes = check_int("n_classes", n_classes, minimum=0)
 
     @classmethod
     def from_binary(
@@ -208,7 +208,7 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
 
     def add_classes(self, count: int) -> None:
         """Make so many more classes known; they begin with the prior and take part at once."""
-        count = whole_number("count", count, least=0)
+        count = check_int("count", count, minimum=0)
         if self.gaussians is None:
             self._classes += count
             return
@@ -336,4 +336,4 @@ class MultiLearner(LinearLearner[Gaussians, Array]):
         """For models with room for so many classes, where there is room for so many lanes already."""
         needed = 0 if classes <= lanes else 2 * 8 * covariance.entries(size, lanes_for(classes))
         what = f"covariance={covariance.name!r} with {size} weights for each of {classes} classes"
-        return memory_for(needed, what=what, instead='covariance="diagonal" or shared_covariance=True needs less')
+        return ensure_memory(needed, what=what, instead='covariance="diagonal" or shared_covariance=True needs less')

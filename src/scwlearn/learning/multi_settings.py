@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import one_of
+from scwlearn._util.checks import check_choice
 from scwlearn.rules import Rule
 from scwlearn.rules.native import OwnRule
 
@@ -20,7 +20,7 @@ RIVALS = ("max", "uniform", "proportional")
 def checked_rivals(rivals: str, rule: Rule | OwnRule, multi_class: str) -> str:
     """One of RIVALS that the rule can have."""
     perceptron = isinstance(rule, Rule) and rule.name == "perceptron"
-    if one_of("rivals", rivals, RIVALS) != "max" and not (perceptron and multi_class == "joint"):
+    if check_choice("rivals", rivals, RIVALS) != "max" and not (perceptron and multi_class == "joint"):
         raise ValueError(f'rivals={rivals!r} is for the joint Perceptron; all else takes "max"')
     return rivals
 

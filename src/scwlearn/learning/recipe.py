@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scwlearn._util.checks import flag
+from scwlearn._util.checks import check_bool
 from scwlearn.learning.classifier import SEVERAL, Recipe
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner
@@ -19,6 +19,6 @@ def linear_recipe(rule: Rule, settings: Mapping[str, Any]) -> Recipe:
     """How to make the learners of a rule with these settings; what is not set keeps its default."""
     own = {p.name: settings[p.name] for p in rule.parameters if p.name in settings}
     how = {name: settings[name] for name in _SAME if name in settings}
-    how["intercept"] = flag("fit_intercept", settings.get("fit_intercept", True))
+    how["intercept"] = check_bool("fit_intercept", settings.get("fit_intercept", True))
     several = {name: settings[name] for name in SEVERAL if name in settings}
     return Recipe(Learner, MultiLearner, rule, own, how, several)

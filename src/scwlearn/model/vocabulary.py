@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
-from scwlearn._util.checks import whole_number
+from scwlearn._util.checks import check_int
 
 Array = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def checked_bound(max_features: int | None, overflow: str) -> int | None:
         if overflow == "hash":
             raise ValueError('overflow="hash" needs max_features, the number of slots to hash names into')
         return None
-    return whole_number("max_features", max_features, most=_MOST_SLOTS if overflow == "hash" else None)
+    return check_int("max_features", max_features, maximum=_MOST_SLOTS if overflow == "hash" else None)
 
 
 def room_for(wanted: int, width: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.memory import available_memory
-from scwlearn._util.progress import Report
+from scwlearn._util.progress import ProgressReporter
 from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
 from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.parts import Part, join
@@ -107,7 +107,7 @@ class Comparison:
         self._choices = {rule.name: Choices(rule, rule.check({}), settings).for_labels(labels) for rule in rules}
         self._seed = seed
 
-    def tune(self, report: Report) -> None:
+    def tune(self, report: ProgressReporter) -> None:
         """Choose the parameters of each algorithm from the paper's grid, on an order of their own.
 
         The report is told of as much as a run of each.
@@ -125,7 +125,7 @@ class Comparison:
             cell = outcome.cell
             self._choices[cell.rule.name] = Choices(cell.rule, cell.parameters, settings)
 
-    def run(self, permutations: int, report: Report) -> list[Runs]:
+    def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
         """Let each algorithm go through each order once, as many at a time as there are threads.
 
         The report is told of each run.

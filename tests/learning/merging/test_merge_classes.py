@@ -328,6 +328,6 @@ def test_a_prior_that_has_gone_further_than_a_model_is_refused():
 def test_what_does_not_fit_in_memory_is_refused_before_it_is_tried(monkeypatch):
     models = shards(2, "full", "joint")
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 2**10)
-    monkeypatch.setattr("scwlearn._util.memory._LITTLE", 0)
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     with pytest.raises(ValueError, match=r"merging 2 models with 7 weights for each of 4 classes needs .* at a time"):
         merge(models)

@@ -248,8 +248,8 @@ def test_a_prior_that_has_gone_further_than_a_model_is_refused():
 def test_what_does_not_fit_in_memory_is_refused_before_it_is_tried(monkeypatch):
     models = shards(2, "full")
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 2**10)
-    monkeypatch.setattr("scwlearn._util.memory._LITTLE", 0)
-    message = "merging 2 models with 7 weights needs .* of which .* are available; merge fewer at a time"
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
+    message = "merging 2 models with 7 weights needs .* but only .* are available; merge fewer at a time"
     with pytest.raises(ValueError, match=message):
         merge(models)
 

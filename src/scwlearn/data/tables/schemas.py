@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import one_of
+from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
 from scwlearn.data.readers import Made, RecordSource
 from scwlearn.data.sources.faults import Fault
@@ -65,7 +65,7 @@ def resolved(piece: Piece, given: Schema, origin: RecordSource) -> Schema:
         _check_prefixes(given, origin)
         return given
     for name, kind in given.columns.items():
-        one_of(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
+        check_choice(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
     label = given.label if given.label is not None else default_label(piece.names, origin)
     schema = replace(given, label=label)
     check_columns(piece, schema, origin)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-from scwlearn._util.checks import flag, one_of
+from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples
 from scwlearn.data.rows import Rows
 from scwlearn.data.sources.detecting import FORMATS
@@ -69,16 +69,16 @@ def write_examples(
     ,1,,-1
     <BLANKLINE>
     """
-    one_of("format", format, tuple(FORMATS))
+    check_choice("format", format, tuple(FORMATS))
     for name, kind in (columns or {}).items():
-        one_of(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
+        check_choice(f"the kind of the column {name!r}", kind, COLUMN_KINDS)
     if names is not None and format != "libsvm":
         raise ValueError(f"names are written beside LIBSVM data, which have none; {format} has them")
     given: dict[str, Any] = {
         "label": label,
         "weight": weight,
         "columns": columns,
-        "zero_based": flag("zero_based", zero_based),
+        "zero_based": check_bool("zero_based", zero_based),
     }
     if columns is not None:
         # A schema says there what its label is, too.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO
 
-from scwlearn._util.atomic import whole_file
+from scwlearn._util.atomic import atomic_file
 
 Target = str | os.PathLike[str] | BinaryIO
 
@@ -30,7 +30,7 @@ def _place(path: str) -> AbstractContextManager[BinaryIO]:
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         # A pipe or a terminal: there is nothing to replace. A directory says so itself.
         return open(path, "wb")
-    return whole_file(path)
+    return atomic_file(path)
 
 
 class _Lent:

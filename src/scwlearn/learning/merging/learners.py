@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
-from scwlearn._util.memory import memory_for
+from scwlearn._util.memory import ensure_memory
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.features import alike_in_scale, arranged_alike, united_names, widest
 from scwlearn.learning.merging.gaussians import check_same, merge_gaussians, merge_side_by_side
@@ -137,7 +137,7 @@ def _arranged(learners: Sequence[Learner], vocabulary: Vocabulary | None) -> lis
     # A copy of each, and what a QR decomposition takes.
     copies = len(learners) + (8 if covariance.name == "full" else 1)
     what = f"merging {len(learners)} models with {size} weights"
-    with memory_for(8 * covariance.entries(size) * copies, what=what, instead="merge fewer at a time"):
+    with ensure_memory(8 * covariance.entries(size) * copies, what=what, instead="merge fewer at a time"):
         return arranged_alike(
             gaussians,
             [learner.vocabulary for learner in learners],
@@ -155,7 +155,7 @@ def _arranged_classes(learners: Sequence[MultiLearner], classes: int, vocabulary
     # Two copies of each, by features and by classes, and two of what they become.
     entries = covariance.entries(size, lanes_for(classes)) * 2 * (len(learners) + 1)
     what = f"merging {len(learners)} models with {size} weights for each of {classes} classes"
-    with memory_for(8 * entries, what=what, instead="merge fewer at a time"):
+    with ensure_memory(8 * entries, what=what, instead="merge fewer at a time"):
         wide = arranged_alike(
             several,
             [learner.vocabulary for learner in learners],

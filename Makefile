@@ -31,7 +31,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy native/spell.py
+	$(BIN)/mypy native/compile_rules.py
 	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 

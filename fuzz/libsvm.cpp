@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "lines_of.hpp"
-#include "libsvm.hpp"
+#include "parse/libsvm.hpp"
 
 namespace scwlearn {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "lines_of.hpp"
-#include "vw.hpp"
+#include "parse/vw.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace scwlearn;

@@ -51,7 +51,7 @@ def colliding_names(count):
 
 
 def test_the_names_are_made_for_the_hash_that_the_parser_has():
-    parser = (Path(__file__).parents[2] / "native" / "name_table.hpp").read_text()
+    parser = (Path(__file__).parents[2] / "native" / "parse" / "name_table.hpp").read_text()
     for step in (
         f"kOdd = {ODD:#x};",
         "hash = (text.size() + kOdd) ^ (std::uint64_t{space} << 32);",

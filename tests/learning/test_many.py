@@ -359,9 +359,9 @@ def test_native_calls_refuse_what_does_not_fit():
     with pytest.raises(ValueError, match="mu"):
         new_together(romma, models[:1])
     own = [native_rule(my_arow, {})]
-    with pytest.raises(ValueError, match="spelled"):
+    with pytest.raises(ValueError, match="compiled"):
         new_together(own, models[:1])
-    with pytest.raises(ValueError, match="spelled"):
+    with pytest.raises(ValueError, match="compiled"):
         _native.learn_each(own, models[:1], x, None, None, 3, False, labels, 1, 1, 1)
     with pytest.raises(ValueError, match="width"):
         new_together(rules, models, intercept=True).learn(x, None, None, 3, labels)

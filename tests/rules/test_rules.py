@@ -58,7 +58,7 @@ def drawn_for(test):
     return for_every_rule
 
 
-def test_every_declared_rule_was_spelled_and_no_other():
+def test_exactly_the_declared_rules_are_compiled():
     assert sorted(_native.rule_names()) == sorted(r.name for r in all_rules() + all_variants())
 
 
@@ -68,18 +68,18 @@ def same(a, b):
 
 
 @drawn_for
-def test_the_spelled_rule_equals_the_python_function(rule, looks, constants):
-    spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
+def test_the_compiled_rule_equals_the_python_function(rule, looks, constants):
+    compiled = _native.Rule(rule.name, list(constants.values())).step(*looks)
     *looks, n, w = looks
-    assert all(map(same, spelled, rule.step(*looks, constants, n, w)))
+    assert all(map(same, compiled, rule.step(*looks, constants, n, w)))
 
 
 @drawn_for
 def test_no_nan_leaves_a_rule(rule, looks, constants):
-    spelled = _native.Rule(rule.name, list(constants.values())).step(*looks)
+    compiled = _native.Rule(rule.name, list(constants.values())).step(*looks)
     *looks, n, w = looks
     step = rule.step(*looks, constants, n, w)
-    assert not any(map(math.isnan, [*step, *spelled]))
+    assert not any(map(math.isnan, [*step, *compiled]))
     assert step.precision >= 0
     assert step.grow > 0
 
@@ -183,9 +183,9 @@ def test_a_rule_may_only_take_what_the_loops_pass():
         Rule(lambda m, x: HOLD, "odd", "", "Odd", 2, (), True, True, False, "")
 
 
-# The build step that spells the rules in C++.
+# The build step that translates the rules to C++.
 
-SPELL = Path(__file__).parents[2] / "native" / "spell.py"
+COMPILER = Path(__file__).parents[2] / "native" / "compile_rules.py"
 HEADER = """from __future__ import annotations
 from math import exp, hypot, sqrt
 from scwlearn.rules import HOLD, Step
@@ -215,19 +215,19 @@ def load(path, name):
 
 
 @pytest.fixture
-def spelled(tmp_path):
-    """Spells a rule with the given statements as its body."""
-    if not SPELL.exists():
-        pytest.skip("the sources are not at hand")
-    speller = load(SPELL, "spell")
+def compiled(tmp_path):
+    """Return the C++ of a rule with the given statements as its body."""
+    if not COMPILER.exists():
+        pytest.skip("the C++ sources are not installed")
+    compiler = load(COMPILER, "compile_rules")
 
-    def spell(*lines):
+    def compile_rule(*lines):
         path = tmp_path / "drawn.py"
         path.write_text(HEADER + "".join(f"    {line}\n" for line in lines))
         function = load(path, "drawn").drawn
-        return speller.spell_rule(Rule(function, "drawn", "", "Drawn", 2, (), True, True, False, ""), LOOKS)
+        return compiler.compile_rule(Rule(function, "drawn", "", "Drawn", 2, (), True, True, False, ""), LOOKS)
 
-    return spell
+    return compile_rule
 
 
 @pytest.mark.parametrize(
@@ -241,21 +241,21 @@ def spelled(tmp_path):
         ("half(m)", "half(m)"),
     ],
 )
-def test_an_expression_is_spelled_as_it_stands(spelled, python, cpp):
-    text = spelled(f"a = {python}", "return Step(alpha=a, precision=v)")
+def test_an_expression_is_translated_literally(compiled, python, cpp):
+    text = compiled(f"a = {python}", "return Step(alpha=a, precision=v)")
     assert f"    a = {cpp};\n" in text
     assert "return Step{a, v, 1.0, 1.0};" in text
 
 
-def test_branches_are_spelled_and_variables_declared_before_them(spelled):
-    text = spelled("'''Docstring.'''", "if m > 0 and not v > 1:", "    k = 1", "else:", "    k = 2", "return Step(k)")
+def test_variables_are_declared_before_branches(compiled):
+    text = compiled("'''Docstring.'''", "if m > 0 and not v > 1:", "    k = 1", "else:", "    k = 2", "return Step(k)")
     body = " ".join(text[text.index("Step step(") :].split())
     assert "{ double k = 0.0; if (((m > 0.0) && (!(v > 1.0)))) { k = 1.0; } else { k = 2.0; } return Step{k" in body
     assert "Docstring" not in text
 
 
-def test_helpers_are_spelled_before_what_calls_them(spelled):
-    text = spelled("if m > 0:", "    return HOLD", "return onward(m)")
+def test_helpers_come_before_their_callers(compiled):
+    text = compiled("if m > 0:", "    return HOLD", "return onward(m)")
     places = [text.index(part) for part in ("double half(double a)", "Step onward(double a)", "Step ask(")]
     assert places == sorted(places)
     assert "return HOLD;" in text
@@ -281,22 +281,22 @@ def test_helpers_are_spelled_before_what_calls_them(spelled):
         (["return Step(BEYOND)"], 1, "BEYOND"),
         (["a = m", "norm2 = v", "return Step(norm2)"], 2, "norm2"),
         (["a = Step(m)", "return a"], 1, "a call of 'Step'"),
-        (["return m"], 1, "the answer 'm'"),
-        (["new = m", "return Step(new)"], 1, "'new', which means something else in C"),
+        (["return m"], 1, "the result 'm'"),
+        (["new = m", "return Step(new)"], 1, "'new', which is reserved in C"),
         (["return Step(1e999)"], 1, "1e309"),
-        (["return Step(endless(m))"], -3, "'endless' within itself"),
+        (["return Step(endless(m))"], -3, "a recursive call of 'endless'"),
         # These would compile, and do something else than Python.
-        (["if m > 0:", "    return HOLD"], 0, "a way through it that returns nothing"),
-        (["if m > 0:", "    a = m", "return Step(a)"], 3, "'a' where it may have no value"),
+        (["if m > 0:", "    return HOLD"], 0, "a path that returns nothing"),
+        (["if m > 0:", "    a = m", "return Step(a)"], 3, "'a' where it may be unassigned"),
         (["return Step(abs(m))"], 1, "a call of 'abs'"),
         # Python's `or` gives m or v itself, not a truth.
         (["return Step(m or v)"], 1, "m or v"),
     ],
 )
-def test_what_cannot_be_spelled_is_refused_with_file_and_line(spelled, lines, row, what):
+def test_unsupported_python_is_rejected_with_file_and_line(compiled, lines, row, what):
     line = HEADER.count("\n") + row
-    with pytest.raises(SystemExit, match=rf"drawn\.py:{line}: a rule cannot be spelled with .*{what}"):
-        spelled(*lines)
+    with pytest.raises(SystemExit, match=rf"drawn\.py:{line}: a rule may not use .*{what}"):
+        compiled(*lines)
 
 
 def test_beta_is_the_papers_form_of_the_precision():

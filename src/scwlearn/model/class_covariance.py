@@ -18,7 +18,7 @@ from scwlearn.model.covariance import Array, Matrix, squares, zeros
 class ClassCovariance(Protocol):
     """How the models of all classes lie in memory, apart from the loops.
 
-    `memory` is one plain NumPy array that the native loops move in place (native/interface.hpp knows its layout); it
+    `memory` is one plain NumPy array that the native loops move in place (native/core/interface.hpp); it
     has room for `lanes` classes, of which some may not be known yet and hold the prior. A Sigma that is shared has one
     line where each class would have its own. `prior` is the initial variance.
     """

@@ -19,7 +19,7 @@ _LINE = 64
 class Covariance(Protocol):
     """How a model lies in memory and what Sigma = scale x (something made of `spread`) is, apart from the loops.
 
-    `memory` is one plain NumPy array that the native loops move in place (native/interface.hpp knows its layout);
+    `memory` is one plain NumPy array that the native loops move in place (native/core/interface.hpp knows its layout);
     `mean` and `spread` are views of it. `prior` is the initial variance.
     """
 

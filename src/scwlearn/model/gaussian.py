@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scwlearn._native import SCALARS, Model
 from scwlearn.model.covariance import Array, Covariance, Matrix, is_aligned, zeros
 
-# The places in `scalars`, as in native/model.hpp.
+# The places in `scalars`, as in native/core/interface.hpp.
 MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
 
 

@@ -18,7 +18,7 @@ from scwlearn.rules import Parameter
 #: How models can be merged; "auto" takes one of the others.
 MERGE_RULES = ("auto", "bcm", "ev", "kl")
 
-# The least variance that the native loops keep (native/interface.hpp).
+# The least variance that the native loops keep (native/core/interface.hpp).
 _SMALLEST_VARIANCE = 1e-200
 # Well above that at which they work a scale into the variances.
 _SMALLEST_SCALE = 1e-40

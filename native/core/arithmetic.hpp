@@ -1,0 +1,15 @@
+// Arithmetic that compiled rules use beyond the standard library.
+#pragma once
+
+#include <cmath>
+
+namespace scwlearn {
+
+// sqrt(a^2 + b^2). The standard function takes as long as the rest of a rule; here it has only what would overflow or
+// underflow.
+inline double hypotenuse(double a, double b) noexcept {
+    const double square = a * a + b * b;
+    return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::hypot(a, b);
+}
+
+}  // namespace scwlearn

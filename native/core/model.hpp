@@ -1,0 +1,105 @@
+// The model as the loops move it, in memory that NumPy owns.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/step.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// Numbers that lie a fixed distance apart, each alone or so many together.
+struct Strided {
+    double* first;
+    std::int64_t stride;
+    std::int64_t count;
+    std::int64_t together = 1;
+
+    template <class Action>
+    void each(Action action) const {
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t k = 0; k < together; ++k) action(first[i * stride + k]);
+    }
+};
+
+struct Model : Memory {
+    Strided mean;
+    Strided variances;  // those in which Sigma grows: of the features, or D; none of the identity
+
+    Model() = default;
+    Model(const Memory& memory, Strided mean, Strided variances) noexcept
+        : Memory(memory), mean(mean), variances(variances) {}
+    Model(const Memory& memory, CovarianceKind kind) noexcept
+        : Memory(memory),
+          mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, size},
+          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size} : Strided{entries + 1, 2, size}) {}
+
+    // What no variance of a feature falls below, but for its scale.
+    double least_variance() const noexcept {
+        if (variance_floor == 0.0) return kSmallestVariance;
+        return std::max(variance_floor * initial_variance / scalars->spread_scale, kSmallestVariance);
+    }
+
+    // Squared length of mu in the metric of the prior.
+    double norm2() const noexcept {
+        return scalars->norm2 * scalars->mean_scale * scalars->mean_scale / initial_variance;
+    }
+
+    // The stored mean has become longer by `gained`, squared. Where little is left of a length that was large, what
+    // is left is rounding, and it is computed anew: that happens once for each time it falls to a quarter.
+    void gain_norm2(double gained) noexcept {
+        double& norm2 = scalars->norm2;
+        norm2 += gained;
+        if (!(norm2 >= 0.25 * scalars->norm2_peak && std::isfinite(norm2))) measure_norm2();
+        scalars->norm2_peak = std::max(scalars->norm2_peak, norm2);
+    }
+
+    void measure_norm2() noexcept {
+        double norm2 = 0.0;
+        mean.each([&norm2](double weight) { norm2 += weight * weight; });
+        scalars->norm2 = scalars->norm2_peak = norm2;
+    }
+
+    // mu <- shrink mu. Gives the factor that went into the stored mean, which is 1 nearly always.
+    double shrink_mean(double shrink) noexcept {
+        double& scale = scalars->mean_scale;
+        scale *= shrink;
+        const double size_of_scale = std::abs(scale);
+        if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
+        const double folded = scale;
+        fold_mean(folded);
+        scalars->norm2 *= folded * folded;
+        scalars->norm2_peak *= folded * folded;
+        scale = 1.0;
+        return folded;
+    }
+
+    // Sigma <- grow Sigma. Gives the factor that went into the variances, which is 1 nearly always.
+    double grow_spread(double grow) noexcept {
+        if (grow == 1.0) return 1.0;
+        double& scale = scalars->spread_scale;
+        scale *= grow;
+        scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
+        if (scale > kSmallScale && scale < kLargeScale) return 1.0;
+        const double folded = scale;
+        fold_variances(folded);
+        scale = 1.0;
+        return folded;
+    }
+
+    void fold_mean(double folded) const noexcept {
+        mean.each([folded](double& weight) { weight *= folded; });
+    }
+
+    void fold_variances(double folded) const noexcept {
+        variances.each([folded](double& s) { s = std::clamp(s * folded, kSmallestVariance, kLargestVariance); });
+    }
+
+private:
+    // Beyond these a scale is multiplied into what it scales.
+    static constexpr double kSmallScale = 1e-50;
+    static constexpr double kLargeScale = 1e50;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

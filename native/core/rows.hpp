@@ -1,0 +1,214 @@
+// The rows of a batch, borrowed from NumPy or SciPy: dense or compressed sparse, with or without a constant feature.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/step.hpp"
+#include "core/vector.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// Every row kind offers the same two verbs over its features:
+//   sum(term)     adds term(index, value), a Look, over the features;
+//   each(action)  calls action(index, value) for each.
+// The constant feature of an intercept comes last, at index `width`, with value 1.
+
+// Partial sums, one for each lane of two registers. Their number is fixed, so a dense row always sums in the same order:
+// the two registers, their lanes, what is left over, the intercept.
+inline constexpr std::int64_t kPartialSums = 2 * kWidth;
+
+template <class Value>
+class DenseRow {
+public:
+    static constexpr bool kSparse = false;
+
+    DenseRow(const Value* x, std::int64_t width, bool intercept) noexcept
+        : x_(x), width_(width), intercept_(intercept) {}
+
+    const Value* values() const noexcept { return x_; }
+    std::int64_t width() const noexcept { return width_; }
+
+    // How many features at most `each` goes through.
+    std::int64_t count() const noexcept { return width_ + intercept_; }
+
+    template <class Term>
+    Look sum(Term term) const noexcept {
+        double score[kPartialSums] = {};
+        double variance[kPartialSums] = {};
+        std::int64_t i = 0;
+        for (; i + kPartialSums <= width_; i += kPartialSums)
+            for (std::int64_t lane = 0; lane < kPartialSums; ++lane) {
+                const Look part = term(i + lane, static_cast<double>(x_[i + lane]));
+                score[lane] += part.score;
+                variance[lane] += part.variance;
+            }
+        Look total{0.0, 0.0};
+        const auto add = [&total](double f, double v) {
+            total.score += f;
+            total.variance += v;
+        };
+        for (std::int64_t lane = 0; lane < kWidth; ++lane)
+            add(score[lane] + score[lane + kWidth], variance[lane] + variance[lane + kWidth]);
+        each_from(i, [&](std::int64_t j, double x) {
+            const Look part = term(j, x);
+            add(part.score, part.variance);
+        });
+        return total;
+    }
+
+    template <class Action>
+    void each(Action action) const {
+        each_from(0, action);
+    }
+
+    template <class Action>
+    void each_from(std::int64_t first, Action action) const {
+        for (std::int64_t i = first; i < width_; ++i) action(i, static_cast<double>(x_[i]));
+        if (intercept_) action(width_, 1.0);
+    }
+
+private:
+    const Value* x_;
+    std::int64_t width_;
+    bool intercept_;
+};
+
+template <class Value, class Index>
+class SparseRow {
+public:
+    static constexpr bool kSparse = true;
+
+    SparseRow(const Value* x, const Index* at, std::int64_t count, std::int64_t width, bool intercept) noexcept
+        : x_(x), at_(at), count_(count), width_(width), intercept_(intercept) {}
+
+    const Value* values() const noexcept { return x_; }
+    std::int64_t count() const noexcept { return count_ + intercept_; }
+
+    // A feature that lies outside counts nothing, or makes the sum NaN.
+    template <bool kRefuse = false, class Term>
+    Look sum(Term term) const noexcept {
+        // Two sums, which do not wait for each other: of the features at even places and of those at odd ones.
+        Look even{0.0, 0.0}, odd{0.0, 0.0};
+        const auto add = [term](Look& total, std::int64_t i, double x) {
+            const Look part = term(i, x);
+            total.score += part.score;
+            total.variance += part.variance;
+        };
+        const auto add_at = [this, add](Look& total, std::int64_t j) {
+            const std::int64_t i = at_[j];
+            if (inside(i))
+                add(total, i, static_cast<double>(x_[j]));
+            else if constexpr (kRefuse)
+                total.score = std::numeric_limits<double>::quiet_NaN();
+        };
+        std::int64_t j = 0;
+        for (; j + 1 < count_; j += 2) {
+            add_at(even, j);
+            add_at(odd, j + 1);
+        }
+        if (j < count_) add_at(even, j);
+        Look total{even.score + odd.score, even.variance + odd.variance};
+        if (intercept_) add(total, width_, 1.0);
+        return total;
+    }
+
+    template <class Action>
+    void each(Action action) const {
+        each_from(0, action);
+    }
+
+    // Calls together(indices, values) for as many features at a time as a register holds, which are all different, and
+    // each(index, value) for what is left.
+    template <class Together, class Action>
+    void each_together(Together together, Action each) const {
+        std::int64_t j = 0;
+        for (; j + kWidth <= count_; j += kWidth) {
+            std::int64_t at[kWidth];
+            bool all_inside = true;
+            for (std::int64_t k = 0; k < kWidth; ++k) {
+                at[k] = at_[j + k];
+                all_inside &= inside(at[k]);
+            }
+            if (!all_inside) break;
+            together(at, load(x_ + j));
+        }
+        each_from(j, each);
+    }
+
+    // Asks for what a model keeps of each feature, so many numbers, before it is needed. Always inlined, because GCC
+    // takes a function that does nothing but this for one that does nothing.
+    [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers) const noexcept {
+        const auto begin = reinterpret_cast<std::uintptr_t>(entries);
+        const auto size = static_cast<std::uintptr_t>(numbers) * sizeof(double);
+        for (std::int64_t j = 0; j < count_; ++j)
+            __builtin_prefetch(reinterpret_cast<const void*>(begin + size * static_cast<std::uintptr_t>(at_[j])));
+    }
+
+private:
+    // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since: an
+    // index is read once, and checked.
+    bool inside(std::int64_t i) const noexcept {
+        return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(width_);
+    }
+
+    template <class Action>
+    void each_from(std::int64_t j, Action action) const {
+        for (; j < count_; ++j) {
+            const std::int64_t i = at_[j];
+            if (inside(i)) action(i, static_cast<double>(x_[j]));
+        }
+        if (intercept_) action(width_, 1.0);
+    }
+
+    const Value* x_;
+    const Index* at_;
+    std::int64_t count_;
+    std::int64_t width_;
+    bool intercept_;
+};
+
+template <class Value>
+struct Dense {
+    static constexpr bool kSparse = false;
+    const Rows& rows;
+
+    DenseRow<Value> operator[](std::int64_t i) const noexcept {
+        return {static_cast<const Value*>(rows.values) + i * rows.width, rows.width, rows.intercept};
+    }
+
+    template <class Term>
+    Look sum(std::int64_t i, Term term) const noexcept {
+        return (*this)[i].sum(term);
+    }
+};
+
+template <class Value, class Index>
+struct Sparse {
+    static constexpr bool kSparse = true;
+    const Rows& rows;
+
+    SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
+        const Index* offsets = static_cast<const Index*>(rows.offsets);
+        const std::int64_t begin = std::clamp<std::int64_t>(offsets[i], 0, rows.stored);
+        return between(begin, std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored));
+    }
+
+    // The sum over a row that nobody has scanned: NaN where its offsets or indices lie outside.
+    template <class Term>
+    Look sum(std::int64_t i, Term term) const noexcept {
+        const Index* offsets = static_cast<const Index*>(rows.offsets);
+        const std::int64_t begin = offsets[i], end = offsets[i + 1];
+        if (begin < 0 || begin > end || end > rows.stored) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+        return between(begin, end).template sum<true>(term);
+    }
+
+private:
+    SparseRow<Value, Index> between(std::int64_t begin, std::int64_t end) const noexcept {
+        return {static_cast<const Value*>(rows.values) + begin, static_cast<const Index*>(rows.indices) + begin,
+                end - begin, rows.width, rows.intercept};
+    }
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,338 @@
+// Sigma in full, in factors: what the updates by the rows of a block do to them, and to the rows behind.
+#pragma once
+
+#include <utility>
+
+#include "core/model.hpp"
+#include "core/team.hpp"
+#include "full/triangle.hpp"
+#include "full/update.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// Whose Sigma it is: that of one model, or of so many classes, with room for more of them.
+struct SharedBy {
+    std::int64_t classes = 1;
+    std::int64_t lanes = 1;
+};
+
+// Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
+// multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
+// or badly scaled the stream. The model is the mean (of each class), then the place of each feature in U and D, then D,
+// then U by columns (full/triangle.hpp).
+//
+// A feature at place i concerns the columns from i on, so that rare features come first: then most rows, and the
+// updates by them, leave most of U alone.
+//
+// An update (full/update.hpp) sums up g_l U_l, column after column; the whole sum is Sigma x, which moves the mean. A row of
+// F = X U that was there before the update changes in the same way as a row of U, so that the rows of a block can be
+// multiplied by U together: each update is worked into the rows that follow, and into U later.
+//
+// Later means while the next block is decided, row after row, by one thread: the others are not to wait for it. Its rows
+// are multiplied by U as it was, and then moved as the rows of U are.
+class Factors {
+public:
+    Factors(Model& model, std::int64_t block, Team& team)
+        : Factors(model, {}, block, team, model.work, model.work + common_entries(model.size, block, 1)) {}
+
+    // What lies in `common` is of no use after `catch_up`; `own` is kept.
+    Factors(Model& model, const SharedBy& shared, std::int64_t block, Team& team, double* common, double* own)
+        : model_(model),
+          team_(team),
+          n_(model.size),
+          classes_(shared.classes),
+          stride_(full_stride(n_)),
+          d_(model.entries + (shared.lanes + 1) * stride_),
+          u_(d_ + stride_, n_, stride_),
+          rows_(rows_of_block(block)),
+          update_(n_, d_, common) {
+        common += update_entries(n_);
+        const auto take = [](double*& free, std::int64_t entries) { return std::exchange(free, free + entries); };
+        x_ = take(common, rows_ * stride_);
+        for (Updates* updates : {&made_, &pending_}) {
+            updates->coefficients = take(common, 2 * rows_ * n_);
+            updates->rates = take(common, rows_ * classes_);
+            updates->firsts = reinterpret_cast<std::int64_t*>(take(common, rows_));
+        }
+        sums_ = take(common, rows_ * kWidestStrip);
+        present_ = reinterpret_cast<std::int64_t*>(take(common, rows_ / kStrip * (n_ + 1)));
+        f_ = take(own, rows_ * n_);
+        scores_ = take(own, rows_ * classes_);
+        variances_ = take(own, rows_);
+        mean_ = take(own, stride_ * classes_);
+        places_ = reinterpret_cast<std::int64_t*>(take(own, stride_));
+        std::fill(mean_, mean_ + stride_ * classes_, 0.0);
+        const double* const places = model.entries + shared.lanes * stride_;
+        const auto last = static_cast<double>(n_ - 1);
+        for (std::int64_t i = 0; i < n_; ++i) {
+            // The memory belongs to Python, where somebody may have written to it.
+            places_[i] = places[i] >= 0.0 && places[i] <= last ? static_cast<std::int64_t>(places[i]) : 0;
+            in_order_ &= places_[i] == i;
+            for (std::int64_t c = 0; c < classes_; ++c)
+                mean_[c * stride_ + places_[i]] = model.entries[c * stride_ + i];
+        }
+    }
+
+    ~Factors() { team_.finish(); }
+
+    Factors(const Factors&) = delete;
+    Factors& operator=(const Factors&) = delete;
+
+    // What the model says of a row of the block, all updates by rows before it included.
+    Look operator[](std::int64_t row) const noexcept {
+        return {scores_[row], variances_[row] * model_.scalars->spread_scale};
+    }
+    double score(std::int64_t row, std::int64_t c) const noexcept { return scores_[c * rows_ + row]; }
+
+    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean later. `shares` says how
+    // much of alpha Sigma x each class takes; a single model takes y.
+    void move(std::int64_t row, const Step& step, const double* shares, double v) noexcept {
+        scale_mean(model_.shrink_mean(step.shrink));
+        work_in(f_of(row), f_stride(), row + 1, step, shares, v);
+        scale_variances(model_.grow_spread(step.grow));
+    }
+    void move(std::int64_t row, const Step& step, double y, double v) noexcept { move(row, step, &y, v); }
+
+    // Ends the block: its updates wait for the next one, but for a single one.
+    void finish() noexcept {
+        end_sweep();
+        if (made_.count == 0) return;
+        for (std::int64_t u = 0; u < made_.count; u += kGroup)
+            first_row_ = std::min(first_row_, made_.firsts[u / kGroup]);
+        std::swap(made_, pending_);
+        if (pending_.count == 1) stream();
+    }
+
+    // Works what is waiting into U and the mean.
+    void catch_up() noexcept {
+        begin_sweep();
+        end_sweep();
+    }
+
+protected:
+    // F of a row of the block, and from one entry of it to the next.
+    double* f_of(std::int64_t row) const noexcept { return f_ + row / kStrip * kStrip * n_ + row % kStrip; }
+    std::int64_t f_stride() const noexcept { return count_ == 1 ? 1 : kStrip; }
+
+    // The stored mean has been multiplied by this.
+    void scale_mean(double folded) noexcept {
+        if (folded == 1.0) return;
+        end_sweep();  // which adds to the mean
+        for (std::int64_t k = 0; k < made_.count * classes_; ++k) made_.rates[k] *= folded;
+        for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] *= folded;
+        write_means();
+    }
+
+    // D has been multiplied by this.
+    void scale_variances(double grown) noexcept {
+        if (grown == 1.0) return;
+        for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
+    }
+
+    // Works a step at a row with this f and v into D and into the rows of the block from `next` on.
+    void work_in(const double* f, std::int64_t stride, std::int64_t next, const Step& step, const double* shares,
+                 double v) noexcept {
+        const double spread_scale = model_.scalars->spread_scale;
+        const double length = std::sqrt(v / spread_scale);
+        const double rate = step.alpha * spread_scale * length;
+        const std::int64_t first = update_.prepare(f, stride, from_, length, shrinkage(step, v));
+        note(first);
+        for (std::int64_t c = 0; c < classes_; ++c)
+            made_.rates[made_.count * classes_ + c] = rate * shares[c] / model_.scalars->mean_scale;
+        ++made_.count;
+        std::int64_t strip = next < count_ ? next / kStrip : strips_;
+        for (; strip + 1 < strips_; strip += 2) advance<2>(strip, step.shrink, rate, shares);
+        if (strip < strips_) advance<1>(strip, step.shrink, rate, shares);
+    }
+
+    // Makes room for what rows of the block get at a place before all that they had.
+    void begin_no_later_than(std::int64_t place) noexcept {
+        const std::int64_t from = place / kTogether * kTogether;
+        if (from >= from_) return;
+        const std::int64_t lanes = f_stride();
+        for (std::int64_t strip = 0; strip < strips_; ++strip)
+            std::fill(f_ + strip * kStrip * n_ + from * lanes, f_ + strip * kStrip * n_ + from_ * lanes, 0.0);
+        for (std::int64_t u = 0; u < made_.count; u += kGroup)
+            std::fill(coefficients_of(made_, u) + 2 * kGroup * from, coefficients_of(made_, u) + 2 * kGroup * from_, 0.0);
+        from_ = from;
+    }
+
+    // All rows of the block are zero before this place, and so is F.
+    void begin_at(std::int64_t place) noexcept { from_ = place / kTogether * kTogether; }
+
+    // The other threads begin to work the updates that are waiting into U, the long panels first.
+    void begin_sweep() noexcept {
+        if (pending_.count > 0) team_.start((n_ - 1) / kPanel + 1 - first_row_ / kPanel, sweep_panel_);
+    }
+
+    // Works the updates that are waiting into kStrip rows of U, or of F. `sums` becomes what the Sigma x of each update
+    // has there.
+    void sweep(Triangle rows, std::int64_t row, std::int64_t begin, double* sums) const noexcept {
+        const std::int64_t count = pending_.count;
+        for (std::int64_t k = 0; k < count; k += kGroup, sums += kGroup * kStrip) {
+            // No column before this one changes.
+            const std::int64_t from = std::max(begin, pending_.firsts[k / kGroup]);
+            const double* const coefficients = coefficients_of(pending_, k);
+            switch (count - k) {
+                case 1: rows.sweep<1>(row, from, coefficients, sums); break;
+                case 2: rows.sweep<2>(row, from, coefficients, sums); break;
+                case 3: rows.sweep<3>(row, from, coefficients, sums); break;
+                default: rows.sweep<kGroup>(row, from, coefficients, sums);
+            }
+        }
+    }
+
+    // Adds what the updates that are waiting give each class, whose numbers lie so far apart.
+    void add_moves(const double* sums, double scale, double* to, std::int64_t apart) const noexcept {
+        for (std::int64_t c = 0; c < classes_; ++c, to += apart) {
+            Vector low{}, high{};
+            const double* sum = sums;
+            for (std::int64_t u = 0; u < pending_.count; ++u, sum += kStrip) {
+                const double rate = pending_.rates[u * classes_ + c];
+                low += load(sum) * rate;
+                high += load(sum + kWidth) * rate;
+            }
+            store(to, load(to) + low * scale);
+            store(to + kWidth, load(to + kWidth) + high * scale);
+        }
+    }
+
+    Model& model_;
+    Team& team_;
+    std::int64_t n_;
+    std::int64_t classes_;
+    std::int64_t stride_;
+    double* d_;
+    Triangle u_;
+    std::int64_t rows_;           // that a block has room for
+    double* x_;                   // the rows, in strips; then what is summed up in a sweep
+    std::int64_t* present_;       // for each strip: which places its rows in x_ have
+    double* f_;                   // X U, in strips
+    double* sums_;                // what is summed up for a strip of f_
+    double* mean_;                // of each class, by place
+    std::int64_t* places_;        // of each feature
+    bool in_order_ = true;        // whether these are 0, 1, ..
+    double* scores_;              // of each class
+    double* variances_;           // by spread_scale too small
+    std::int64_t count_ = 0;      // rows of the block
+    std::int64_t strips_ = 0;
+    std::int64_t from_ = 0;       // no row of the block has anything before this place
+    std::int64_t first_row_ = 0;  // the rows of U before it have nothing but their one
+
+private:
+    // The updates by the rows of a block.
+    struct Updates {
+        std::int64_t count = 0;
+        double* coefficients = nullptr;  // by groups: for each j their changes, then their g
+        std::int64_t* firsts = nullptr;  // by groups: the first column that changes
+        double* rates = nullptr;         // what each adds of its Sigma x to the stored mean of each class
+    };
+
+    // So many rows of U fill whole cache lines: no two threads write to one.
+    static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
+
+    // So many are worth the threads' while if a single update is to be worked in.
+    static constexpr std::int64_t kRange = 8 * kPanel;
+
+    // Works the updates that are waiting into a panel of U, and into the mean.
+    struct SweepPanel {
+        Factors& factors;
+
+        void operator()(std::int64_t panel) const noexcept {
+            const std::int64_t first = (factors.first_row_ / kPanel + panel) * kPanel;
+            for (std::int64_t row = first; row < std::min(first + kPanel, factors.n_); row += kStrip) {
+                // The rows of the block have been looked at: their memory is free.
+                double* const sums = factors.x_ + row * factors.rows_;
+                factors.sweep(factors.u_, row, row, sums);
+                factors.add_moves(sums, 1.0, factors.mean_ + row, factors.stride_);
+            }
+        }
+    };
+
+    // Writes down the update just prepared, whose first column this is.
+    void note(std::int64_t column) noexcept {
+        std::int64_t& first = made_.firsts[made_.count / kGroup];
+        first = made_.count % kGroup == 0 ? column : std::min(first, column);
+        const double *change = update_.change(), *g = update_.g();
+        double* coefficients = coefficients_of(made_, made_.count) + made_.count % kGroup;
+        for (std::int64_t j = from_; j < n_; ++j) {
+            coefficients[2 * kGroup * j] = change[j];
+            coefficients[2 * kGroup * j + kGroup] = g[j];
+        }
+    }
+
+    // Works the update just prepared into so many strips: their f, scores and variances.
+    template <std::int64_t kStrips>
+    void advance(std::int64_t strip, double shrink, double rate, const double* shares) noexcept {
+        constexpr std::int64_t kVectors = 2 * kStrips;
+        const double *changes = update_.change(), *gs = update_.g();
+        double* f[kStrips];
+        for (std::int64_t s = 0; s < kStrips; ++s) f[s] = f_ + (strip + s) * kStrip * n_;
+        Vector sum[kVectors] = {}, variance[kVectors] = {};
+        for (std::int64_t j = from_; j < n_; ++j) {
+            const Vector change = all(changes[j]), g = all(gs[j]), d = all(d_[j]);
+#pragma GCC unroll 4
+            for (std::int64_t k = 0; k < kVectors; ++k) {
+                double* at = f[k / 2] + j * kStrip + k % 2 * kWidth;
+                const Vector old = load(at);
+                const Vector now = old + change * sum[k];
+                sum[k] += g * old;
+                variance[k] += d * (now * now);
+                store(at, now);
+            }
+        }
+        for (std::int64_t k = 0; k < kVectors; ++k) {
+            const std::int64_t row = strip * kStrip + k * kWidth;
+            for (std::int64_t c = 0; c < classes_; ++c) {
+                double* const scores = scores_ + c * rows_ + row;
+                store(scores, load(scores) * shrink + sum[k] * (rate * shares[c]));
+            }
+            store(variances_ + row, variance[k]);
+        }
+    }
+
+    double* coefficients_of(const Updates& updates, std::int64_t update) const noexcept {
+        return updates.coefficients + update / kGroup * 2 * kGroup * n_;
+    }
+
+    void end_sweep() noexcept {
+        if (pending_.count == 0) return;
+        team_.finish();
+        end_updates();
+    }
+
+    // Works a single update into U and the mean.
+    void stream() noexcept {
+        double* sums = x_;
+        std::fill(sums, sums + stride_, 0.0);
+        const std::int64_t column = pending_.firsts[0] / kTogether * kTogether;
+        // Whole columns are the fastest to go through; several threads take some rows each, the long ones first.
+        const std::int64_t rows = team_.is_alone() ? stride_ : kRange;
+        const std::int64_t before = first_row_ / rows;
+        team_.share((n_ - 1) / rows + 1 - before, [&](std::int64_t part) {
+            const std::int64_t first = (before + part) * rows;
+            u_.stream(std::max(first, first_row_), first + rows, column, pending_.coefficients, sums);
+        });
+        for (std::int64_t c = 0; c < classes_; ++c)
+            if (const double rate = pending_.rates[c]; rate != 0.0)
+                for (std::int64_t i = 0; i < n_; ++i) mean_[c * stride_ + i] += rate * sums[i];
+        end_updates();
+    }
+
+    void end_updates() noexcept {
+        pending_.count = 0;
+        write_means();
+    }
+
+    void write_means() noexcept {
+        for (std::int64_t c = 0; c < classes_; ++c)
+            for (std::int64_t i = 0; i < n_; ++i) model_.entries[c * stride_ + i] = mean_[c * stride_ + places_[i]];
+    }
+
+    Update update_;
+    SweepPanel sweep_panel_{*this};
+    Updates made_;     // by the rows of this block so far
+    Updates pending_;  // by those of the block before: waiting, or being worked into U and the mean
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

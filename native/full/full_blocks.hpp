@@ -1,0 +1,194 @@
+// Sigma in full, in exact blocks: many rows are looked at together.
+#pragma once
+
+#include "full/factors.hpp"
+#include "core/rows.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+class FullBlocks : public Factors {
+public:
+    // As for Factors; `rows_to_come` are those that it will look at, about.
+    template <class... Memory>
+    FullBlocks(std::int64_t rows_to_come, Model& model, Memory&&... memory) : Factors(model, memory...) {
+        if (rows_to_come >= kManyRows) first_row_ = u_.first_row();
+    }
+
+    // The score of a row and a bound of its variance, without a look at U: Sigma has grown at most so much.
+    template <class Row>
+    Look glance(const Row& row) const noexcept {
+        constexpr double kRounding = 1.0 + 1e-9;
+        double score = 0.0;
+        double length2 = 0.0;
+        row.each([&](std::int64_t i, double value) {
+            score += model_.entries[i] * value;
+            length2 += value * value;
+        });
+        return {score * model_.scalars->mean_scale,
+                length2 * model_.initial_variance * model_.scalars->growth * kRounding};
+    }
+
+    // What the variance along a row of the block may not fall below; 0 without a floor.
+    template <class Row>
+    double least_variance(const Row& row, std::int64_t) const noexcept {
+        if (model_.variance_floor == 0.0) return 0.0;
+        double length2 = 0.0;
+        row.each([&](std::int64_t, double value) { length2 += value * value; });
+        return model_.variance_floor * model_.initial_variance * length2;
+    }
+
+    // Looks at the rows of the next block.
+    template <class RowSet>
+    void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
+        count_ = count;
+        strips_ = (count + kStrip - 1) / kStrip;
+        if (count == 1) {
+            catch_up();
+            look_at_one(rows[first]);
+        } else {
+            look_at_strips(rows, first);
+        }
+    }
+
+protected:
+    // f = U'x of a single row, and f'D f. `begin` is told the first place that the row has.
+    template <class Row, class Begin>
+    double multiply_alone(const Row& row, double* f, const Begin& begin) noexcept {
+        if (row.count() * kCostOfSparse < n_) {
+            auto* const first = reinterpret_cast<Placed*>(x_);
+            Placed* end = first;
+            row.each([&](std::int64_t i, double value) { *end++ = {places_[i], value}; });
+            if (!in_order_) std::sort(first, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
+            *end = {n_, 0.0};
+            begin(first->place);
+            u_.multiply_one(first, from_, f);
+        } else {
+            std::fill(x_, x_ + stride_, 0.0);
+            row.each([&](std::int64_t i, double value) { x_[places_[i]] = value; });
+            begin(std::find_if(x_, x_ + n_, [](double value) { return value != 0.0; }) - x_);
+            u_.multiply_one(x_, from_, f);
+        }
+        Vector sums[2] = {};
+        std::int64_t j = from_;
+        for (; j + kStrip <= n_; j += kStrip)
+            for (std::int64_t k = 0; k < 2; ++k) {
+                const Vector fj = load(f + j + k * kWidth);
+                sums[k] += load(d_ + j + k * kWidth) * (fj * fj);
+            }
+        double variance = sum_of(sums[0] + sums[1]);
+        for (; j < n_; ++j) variance += d_[j] * (f[j] * f[j]);
+        return variance;
+    }
+
+private:
+    // From so many rows on it pays to find out how much of U is still as it was in the beginning.
+    static constexpr std::int64_t kManyRows = 16;
+    // Taking a stored value of a sparse row costs about as much as so many of a dense one.
+    static constexpr std::int64_t kCostOfSparse = 4;
+
+    template <class Row>
+    void look_at_one(const Row& row) noexcept {
+        for (std::int64_t c = 0; c < classes_; ++c) {
+            const double* const weights = model_.entries + c * stride_;
+            double score = 0.0;
+            row.each([&](std::int64_t i, double value) { score += weights[i] * value; });
+            scores_[c * rows_] = score * model_.scalars->mean_scale;
+        }
+        variances_[0] = multiply_alone(row, f_, [this](std::int64_t place) { begin_at(place); });
+    }
+
+    template <class RowSet>
+    void look_at_strips(const RowSet& rows, std::int64_t first) noexcept {
+        team_.share(strips_, [&](std::int64_t strip) {
+            place(rows, first, strip);
+            pack(strip);
+            for (std::int64_t c = 0; c < classes_; ++c) {
+                const double* x = x_ + strip * kStrip * n_;
+                const double* const mean = mean_ + c * stride_;
+                Vector low{}, high{};
+                for (const std::int64_t* i = present(strip); *i < n_; ++i, x += kStrip) {
+                    const Vector weight = all(mean[*i]);
+                    low += weight * load(x);
+                    high += weight * load(x + kWidth);
+                }
+                double* const scores = scores_ + c * rows_ + strip * kStrip;
+                store(scores, low * model_.scalars->mean_scale);
+                store(scores + kWidth, high * model_.scalars->mean_scale);
+            }
+        });
+        std::int64_t from = n_;
+        for (std::int64_t strip = 0; strip < strips_; ++strip) from = std::min(from, *present(strip));
+        begin_at(from);
+        // All strips meet some columns of U while these are in the nearest cache. The last columns take longest.
+        constexpr std::int64_t kTile = 4 * Triangle::kColumns;
+        const std::int64_t tiles = (n_ - from_ + kTile - 1) / kTile;
+        team_.share(tiles, [&](std::int64_t tile) {
+            const std::int64_t end = n_ - tile * kTile;
+            for (std::int64_t j = std::max(end - kTile, from_); j < end; j += Triangle::kColumns)
+                for (std::int64_t strip = 0; strip < strips_; ++strip)
+                    u_.multiply(x_ + strip * kStrip * n_, present(strip), j, std::min(j + Triangle::kColumns, end),
+                                f_ + strip * kStrip * n_);
+        });
+        begin_sweep();
+        for (std::int64_t strip = 0; strip < strips_; ++strip) {
+            sweep(Triangle(f_ + strip * kStrip * n_, n_, kStrip), 0, from_, sums_);
+            add_moves(sums_, model_.scalars->mean_scale, scores_ + strip * kStrip, rows_);
+            Vector low{}, high{};
+            const double* f = f_ + (strip * n_ + from_) * kStrip;
+            for (std::int64_t j = from_; j < n_; ++j, f += kStrip) {
+                const Vector dj = all(d_[j]), a = load(f), b = load(f + kWidth);
+                low += dj * (a * a);
+                high += dj * (b * b);
+            }
+            store(variances_ + strip * kStrip, low);
+            store(variances_ + strip * kStrip + kWidth, high);
+        }
+    }
+
+    // Writes the rows of a strip side by side, and zeros where there are fewer.
+    template <class RowSet>
+    void place(const RowSet& rows, std::int64_t first, std::int64_t strip) noexcept {
+        double* x = x_ + strip * kStrip * n_;
+        const std::int64_t begin = strip * kStrip;
+        const std::int64_t count = std::min(kStrip, count_ - begin);
+        if constexpr (!RowSet::kSparse) {
+            // All at once: a cache line of x_ is written as a whole.
+            if (count == kStrip) {
+                const auto row = rows[first + begin];
+                const std::int64_t width = row.width();
+                const auto* values = row.values();
+                for (std::int64_t i = 0; i < width; ++i)
+                    for (std::int64_t lane = 0; lane < kStrip; ++lane)
+                        x[places_[i] * kStrip + lane] = static_cast<double>(values[lane * width + i]);
+                if (width < n_) std::fill_n(x + places_[width] * kStrip, kStrip, 1.0);
+                return;
+            }
+        }
+        std::fill_n(x, kStrip * n_, 0.0);
+        for (std::int64_t lane = 0; lane < count; ++lane)
+            rows[first + begin + lane].each(
+                [this, x, lane](std::int64_t i, double value) { x[places_[i] * kStrip + lane] = value; });
+    }
+
+    // Leaves out the places where all rows of a strip are zero.
+    void pack(std::int64_t strip) noexcept {
+        const double* x = x_ + strip * kStrip * n_;
+        double* packed = x_ + strip * kStrip * n_;
+        std::int64_t* here = present(strip);
+        for (std::int64_t i = 0; i < n_; ++i, x += kStrip) {
+            const Vector a = load(x), b = load(x + kWidth);
+            store(packed, a);
+            store(packed + kWidth, b);
+            *here = i;
+            const bool some = any(a, b);
+            here += some;
+            packed += some * kStrip;
+        }
+        *here = n_;
+    }
+
+    // The places where a row of the strip is not zero, and n_ to end them.
+    std::int64_t* present(std::int64_t strip) const noexcept { return present_ + strip * (n_ + 1); }
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

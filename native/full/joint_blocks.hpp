@@ -1,0 +1,239 @@
+// Several classes as one model, each with a full Sigma of its own, in exact blocks.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "full/full_blocks.hpp"
+#include "core/class_round.hpp"
+#include "core/plain_rows.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// A class of several: the rows of a block that are expected to need its Sigma are looked at together, any other when it
+// comes up. An update reaches U and the mean at once, because all rows behind it need the scores of all classes.
+class ClassBlocks : public FullBlocks {
+public:
+    // `aside` has room for a vector, `numbers` for as many as a block has rows.
+    template <class... Memory>
+    ClassBlocks(double* aside, std::int64_t* numbers, std::int64_t rows_to_come, Memory&&... memory)
+        : FullBlocks(rows_to_come, memory...), aside_(aside), numbers_(numbers) {}
+
+    using Factors::scale_mean;
+    using Factors::scale_variances;
+
+    void begin_block() noexcept {
+        expected_ = count_ = strips_ = 0;
+        begin_at(n_);
+    }
+
+    // The rows of the block that are expected to need this class, in order.
+    void expect(std::int64_t row) noexcept { numbers_[expected_++] = row; }
+
+    void look_at_expected(const PlainRows& rows) noexcept {
+        // Too few gain nothing by being looked at before they come up.
+        if (expected_ < kCompany) expected_ = 0;
+        if (expected_ > 0) look(ChosenRows{rows, numbers_}, 0, expected_);
+    }
+
+    // The score of a row.
+    double score(const PlainRow& row) const noexcept { return row.dot(model_.entries) * model_.scalars->mean_scale; }
+
+    // x'Sigma x of a row of the block, all updates before it included.
+    double variance(const PlainRows& rows, std::int64_t row) noexcept {
+        const std::int64_t *const begin = numbers_, *const end = numbers_ + expected_;
+        const std::int64_t* const found = std::lower_bound(begin, end, row);
+        const bool expected = found != end && *found == row;
+        const std::int64_t slot = found - begin;
+        here_ = expected ? Here{f_of(slot), f_stride(), slot + 1} : Here{aside_, 1, slot};
+        const double variance =
+            expected ? variances_[slot]
+                     : multiply_alone(rows[row], aside_, [this](std::int64_t place) { begin_no_later_than(place); });
+        return variance * model_.scalars->spread_scale;
+    }
+
+    // Takes so much of a step at the row last asked about, which has the variance v with this class, and falls
+    // to no less than `least`.
+    void move(const Step& step, double share, double v, double least) noexcept {
+        // What one class is sure of altogether another one need not be.
+        if (!(v > 0.0)) return;
+        work_in(here_.f, here_.stride, here_.next, not_below(least, step, v), &share, v);
+        finish();
+    }
+
+private:
+    static constexpr std::int64_t kCompany = kStrip / 2;
+
+    struct Here {
+        const double* f;
+        std::int64_t stride;
+        std::int64_t next;  // the first of the expected rows behind it
+    };
+
+    double* aside_;
+    std::int64_t* numbers_;
+    std::int64_t expected_ = 0;
+    Here here_{};
+};
+
+// All classes.
+class JointBlocks {
+public:
+    JointBlocks(const MultiTask& task, Team& team)
+        : task_(task),
+          team_(team),
+          size_(task.memory.size),
+          apart_(model_entries(kFull, size_)),
+          model_(model_of(0), {task.memory.entries, apart_, *task.memory.known, size_},
+                 {task.memory.entries + 2 * full_stride(size_), apart_, *task.memory.known, size_}),
+          round_(task, model_),
+          screen_(task.rule.holds_below) {
+        double* free = task.memory.work;
+        const auto take = [&free](std::int64_t entries) { return std::exchange(free, free + entries); };
+        scores_ = take(task.memory.lanes);
+        shares_ = take(task.memory.lanes);
+        rows_.emplace(task.rows, take(PlainRows::entries(size_, task.block)), task.block);
+        common_ = take(common_entries(size_, task.block, 1));
+        own_ = free;
+        for (std::int64_t c = 0; c < round_.classes.known; ++c) add_class();
+    }
+
+    static constexpr std::int64_t entries(std::int64_t size, std::int64_t lanes, std::int64_t block) {
+        return 2 * lanes + PlainRows::entries(size, block) + common_entries(size, block, 1) +
+               lanes * entries_of_class(size, block);
+    }
+
+    Counts learn() {
+        for (std::int64_t first = 0; first < task_.rows.count; first += task_.block) {
+            const std::int64_t count = std::min(task_.block, task_.rows.count - first);
+            rows_->take(first, count);
+            for (OneClass& one : classes_) one.blocks.begin_block();
+            if (count > 1) expect(first, count);
+            for (std::int64_t i = 0; i < count; ++i) learn_row(first, i);
+        }
+        return round_.counts;
+    }
+
+private:
+    struct OneClass {
+        Model model;
+        ClassBlocks blocks;
+
+        OneClass(const Memory& memory, const MultiTask& task, Team& team, double* common, double* own)
+            : model(memory, kFull),
+              blocks(own, reinterpret_cast<std::int64_t*>(own + full_stride(memory.size)),
+                     task.rows.count / std::max<std::int64_t>(1, *task.memory.known), model, SharedBy{}, task.block, team,
+                     common, own + full_stride(memory.size) + task.block) {}
+    };
+
+    static constexpr std::int64_t entries_of_class(std::int64_t size, std::int64_t block) {
+        return full_stride(size) + block + own_entries(size, block, 1);
+    }
+
+    Memory model_of(std::int64_t lane) const noexcept {
+        const MultiMemory& memory = task_.memory;
+        return {memory.entries + lane * apart_, memory.work, memory.scalars, size_, memory.initial_variance,
+                memory.variance_floor};
+    }
+
+    void add_class() {
+        const auto c = static_cast<std::int64_t>(classes_.size());
+        classes_.emplace_back(model_of(c), task_, team_, common_, own_ + c * entries_of_class(size_, task_.block));
+    }
+
+    // A class that begins within a block: nothing is expected of it there.
+    void begin_class() {
+        const auto c = static_cast<std::int64_t>(classes_.size());
+        // Lanes that wait hold the prior as it was at first.
+        if (has_grown(model_)) {
+            double* const d = model_of(c).entries + 2 * full_stride(size_);
+            std::fill(d, d + size_, unseen_variance(model_));
+        }
+        model_.mean.count = model_.variances.count = c + 1;
+        add_class();
+        classes_.back().blocks.begin_block();
+    }
+
+    void score(const PlainRow& row) noexcept {
+        for (std::size_t c = 0; c < classes_.size(); ++c) scores_[c] = classes_[c].blocks.score(row);
+    }
+
+    // More than the margin of a row can vary: Sigma has grown at most so much.
+    double bound(const PlainRow& row) const noexcept {
+        constexpr double kRounding = 1.0 + 1e-9;
+        return 2.0 * row.dot(row.values()) * model_.initial_variance * model_.scalars->growth * kRounding;
+    }
+
+    // Lets the classes of a block look at the rows that will need them, as far as can be told before it begins.
+    void expect(std::int64_t first, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const PlainRow row = (*rows_)[i];
+            const std::int64_t y = round_.classes.label(first + i);
+            score(row);
+            if (y < 0 || y == round_.classes.known || !round_.face(y, scores_)) continue;
+            if (screen_ && round_.holds(y, round_.classes.weight(first + i), scores_, bound(row))) continue;
+            for (const std::int64_t c : {y, round_.rival}) classes_[static_cast<std::size_t>(c)].blocks.expect(i);
+        }
+        for (OneClass& one : classes_) one.blocks.look_at_expected(*rows_);
+    }
+
+    void learn_row(std::int64_t first, std::int64_t i) {
+        const PlainRow row = (*rows_)[i];
+        const std::int64_t y = round_.classes.label(first + i);
+        const double w = round_.classes.weight(first + i);
+        score(row);
+        round_.classes.write(first + i, scores_);
+        const std::int64_t top = task_.variances == nullptr ? -1 : round_.classes.best_but(-1, scores_);
+        if (top >= 0) task_.variances[first + i] = of(top).variance(*rows_, i);
+        else if (task_.variances != nullptr) task_.variances[first + i] = 0.0;
+        if (y < 0) return;
+        const bool two = round_.meet(y, scores_);
+        if (round_.classes.known > static_cast<std::int64_t>(classes_.size())) begin_class();
+        if (!two || (screen_ && round_.holds(y, w, scores_, bound(row)))) return;
+        // The class at the top is one of the two.
+        const auto of_class = [&](std::int64_t c) {
+            return c == top ? task_.variances[first + i] : of(c).variance(*rows_, i);
+        };
+        const double own = of_class(y), other = of_class(round_.rival);
+        const double least = of(y).least_variance(row, i);
+        // Each class has a floor of its own, and takes what it can of what either can.
+        const double most = std::max(most_precision(least, own), most_precision(least, other));
+        const Step step = round_.ask(y, w, scores_, own + other, most);
+        if (moves(step)) move(i, y, step, own, other, least);
+    }
+
+    void move(std::int64_t i, std::int64_t y, const Step& step, double own, double other, double least) {
+        const double folded = model_.shrink_mean(step.shrink);
+        for (OneClass& one : classes_) one.blocks.scale_mean(folded);
+        of(y).move(step, 1.0, own, least);
+        if (task_.rivals == kBest) {
+            of(round_.rival).move(step, -1.0, other, least);
+        } else {
+            round_.share(y, scores_, shares_);
+            for (std::int64_t r = 0; r < round_.classes.known; ++r)
+                if (shares_[r] != 0.0) of(r).move(step, -shares_[r], of(r).variance(*rows_, i), least);
+        }
+        const double grown = model_.grow_spread(step.grow);
+        for (OneClass& one : classes_) one.blocks.scale_variances(grown);
+        if (task_.rule.uses_norm) model_.measure_norm2();
+    }
+
+    ClassBlocks& of(std::int64_t c) noexcept { return classes_[static_cast<std::size_t>(c)].blocks; }
+
+    const MultiTask& task_;
+    Team& team_;
+    std::int64_t size_;
+    std::int64_t apart_;  // from one class to the next
+    Model model_;         // all classes as one
+    JointRound round_;
+    bool screen_;
+    double* scores_;
+    double* shares_;
+    std::optional<PlainRows> rows_;
+    double* common_;
+    double* own_;
+    std::deque<OneClass> classes_;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

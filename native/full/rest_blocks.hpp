@@ -1,0 +1,150 @@
+// Each class against all others, a model of its own with a full Sigma: one class after the other goes over some rows, so
+// that its U stays in the cache.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "full/block_loop.hpp"
+#include "full/full_blocks.hpp"
+#include "core/class_round.hpp"
+#include "core/plain_rows.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+class RestBlocks {
+public:
+    RestBlocks(const MultiTask& task, Team& team) noexcept
+        : task_(task), team_(team), classes_(task), most_(rows_at_a_time(task.block)) {
+        double* free = task.memory.work;
+        const auto take = [&free](std::int64_t entries) { return std::exchange(free, free + entries); };
+        begins_ = reinterpret_cast<std::int64_t*>(take(task.memory.lanes));
+        labels_ = reinterpret_cast<std::int64_t*>(take(most_));
+        winners_ = reinterpret_cast<std::int64_t*>(take(most_));
+        scores_ = take(most_);
+        moved_ = take(most_);
+        rows_.emplace(task.rows, take(PlainRows::entries(task.memory.size, most_)), most_);
+        work_ = free;
+    }
+
+    static constexpr std::int64_t entries(std::int64_t size, std::int64_t lanes, std::int64_t block) {
+        const std::int64_t most = rows_at_a_time(block);
+        return lanes + 4 * most + PlainRows::entries(size, most) + work_entries(kFull, size, block);
+    }
+
+    Counts learn() {
+        for (first_ = 0; first_ < task_.rows.count; first_ += most_) {
+            count_ = std::min(most_, task_.rows.count - first_);
+            rows_->take(first_, count_);
+            meet();
+            for (std::int64_t c = 0; c < classes_.known; ++c) learn_class(c);
+            for (std::int64_t i = 0; i < count_; ++i) {
+                counts_.mistakes += winners_[i] != labels_[i];
+                counts_.updates += moved_[i] != 0.0;
+            }
+        }
+        return counts_;
+    }
+
+private:
+    // Enough that it costs little to go from one class to the next.
+    static constexpr std::int64_t rows_at_a_time(std::int64_t block) { return std::max(block, std::int64_t{256}); }
+
+    // One class goes over the rows from the one that brought it on.
+    class ClassRound {
+    public:
+        ClassRound(RestBlocks& all, std::int64_t c) noexcept : all_(all), class_(c), begin_(all.first_of(c)) {}
+
+        Step ask(std::int64_t i, const Look& look, Model& model, double least) {
+            Counts uncounted;
+            note(i, look);
+            const Step step = SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, model, uncounted, least);
+            if (moves(step)) all_.moved_[begin_ + i] = 1.0;
+            return step;
+        }
+
+        bool holds(std::int64_t i, const Look& bound, Model& model) {
+            if (!SCWLEARN_SET::holds(all_.task_.rule, label(i), weight(i), bound, model)) return false;
+            note(i, bound);
+            return true;
+        }
+
+        double label(std::int64_t i) const noexcept { return all_.labels_[begin_ + i] == class_ ? 1.0 : -1.0; }
+
+    private:
+        double weight(std::int64_t i) const noexcept { return all_.classes_.weight(all_.first_ + begin_ + i); }
+        void note(std::int64_t i, const Look& look) const noexcept { all_.note(class_, begin_ + i, look); }
+
+        RestBlocks& all_;
+        std::int64_t class_;
+        std::int64_t begin_;
+    };
+
+    // Looks through the labels: which class begins with which row.
+    void meet() noexcept {
+        std::fill(begins_, begins_ + classes_.known, -1);
+        for (std::int64_t i = 0; i < count_; ++i) {
+            const std::int64_t y = labels_[i] = classes_.label(first_ + i);
+            winners_[i] = -1;
+            scores_[i] = -std::numeric_limits<double>::infinity();
+            moved_[i] = 0.0;
+            if (task_.variances != nullptr) task_.variances[first_ + i] = 0.0;
+            if (task_.scores != nullptr) {
+                double* const line = task_.scores + (first_ + i) * task_.score_stride;
+                std::fill(line, line + task_.score_stride, -std::numeric_limits<double>::infinity());
+            }
+            if (y == classes_.known) begins_[classes_.known++] = i;
+        }
+    }
+
+    std::int64_t first_of(std::int64_t c) const noexcept { return std::max(begins_[c], std::int64_t{0}); }
+
+    // What a class says of a row before it learns from it, unless that is the row that brought it. The first of equals
+    // is foretold.
+    void note(std::int64_t c, std::int64_t i, const Look& look) noexcept {
+        if (begins_[c] == i) return;
+        if (winners_[i] < 0 || look.score > scores_[i]) {
+            winners_[i] = c;
+            scores_[i] = look.score;
+            if (task_.variances != nullptr) task_.variances[first_ + i] = look.variance;
+        }
+        if (task_.scores != nullptr && c < task_.score_stride)
+            task_.scores[(first_ + i) * task_.score_stride + c] = look.score;
+    }
+
+    void learn_class(std::int64_t c) {
+        const MultiMemory& memory = task_.memory;
+        Model model({memory.entries + c * model_entries(kFull, memory.size), work_, memory.scalars + c, memory.size,
+                     memory.initial_variance, memory.variance_floor},
+                    kFull);
+        Task task{};
+        task.rows.count = count_ - first_of(c);
+        task.rule = task_.rule;
+        task.block = task_.block;
+        FullBlocks full(task.rows.count, model, rows_at_once(task), team_);
+        ClassRound round(*this, c);
+        const PlainRows rows = rows_->from(first_of(c));
+        // Then the variances have to be right, which a bound of them is not.
+        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task_.variances == nullptr;
+        learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
+            return screen && round.holds(first, full.glance(rows[first]), model);
+        });
+    }
+
+    const MultiTask& task_;
+    Team& team_;
+    Classes classes_;
+    std::int64_t most_;
+    std::int64_t first_ = 0, count_ = 0;  // the rows at hand
+    std::int64_t* begins_;                // with which of them a class begins; -1 for those known before
+    std::int64_t* labels_;                // of each of them; -1 where it is none
+    std::int64_t* winners_;               // the class with the highest score; -1 where there is none
+    double* scores_;                      // which is this
+    double* moved_;                       // whether a class has moved
+    std::optional<PlainRows> rows_;
+    double* work_;
+    Counts counts_;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,131 @@
+// Learning with a kernel: the examples as coordinates in the span of some of them, the support, which grows on the way.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "full/full_blocks.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// The rows of a batch as coordinates on an orthonormal basis, whose vector p is what support example p adds to the span
+// of those before it: their inner products are those of the kernel. What a row has outside the span of the support
+// before the batch is known by its inner products with what the other rows have there (`residuals`). When a row
+// becomes support, it and those behind it get one coordinate more.
+class Coordinates {
+public:
+    explicit Coordinates(const KernelBatch& batch) noexcept : batch_(batch), support_(batch.support) {}
+
+    double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * batch_.stride; }
+    std::int64_t support() const noexcept { return support_; }
+
+    // The squared length of what a row has outside the span; 0 where it cannot be told from rounding.
+    double left(std::int64_t i) const noexcept { return batch_.left[i]; }
+
+    // Takes a row into the support, if it has enough outside the span and there is room.
+    bool take(std::int64_t i) noexcept {
+        if (batch_.left[i] <= batch_.least[i] || support_ == batch_.room) return false;
+        const double root = std::sqrt(batch_.left[i]);
+        const double* const residuals = batch_.residuals + i * batch_.rows;
+        double* const own = row(i);
+        own[support_] = root;
+        batch_.left[i] = 0.0;
+        for (std::int64_t j = i + 1; j < batch_.rows; ++j) {
+            double* const other = row(j);
+            double rest = residuals[j];
+            for (std::int64_t p = batch_.support; p < support_; ++p) rest -= own[p] * other[p];
+            other[support_] = rest / root;
+            const double left = batch_.left[j] - other[support_] * other[support_];
+            batch_.left[j] = left > batch_.rounding[j] ? left : 0.0;
+        }
+        batch_.taken[support_ - batch_.support] = i;
+        ++support_;
+        return true;
+    }
+
+private:
+    const KernelBatch& batch_;
+    std::int64_t support_;
+};
+
+// Sigma in full over the coordinates, in blocks. The first example of the support has the last place in U: what there
+// is no example for yet lies before all others, where it costs nothing.
+class KernelBlocks : public FullBlocks {
+public:
+    KernelBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team, Coordinates& coordinates)
+        : FullBlocks(rows_to_come, model, block, team), coordinates_(coordinates) {}
+
+    template <class RowSet>
+    void look(const RowSet& rows, std::int64_t first, std::int64_t count) noexcept {
+        first_ = first;
+        FullBlocks::look(rows, first, count);
+    }
+
+    Look operator[](std::int64_t row) const noexcept {
+        Look look = FullBlocks::operator[](row);
+        look.variance += model_.initial_variance * model_.scalars->growth * coordinates_.left(first_ + row);
+        return look;
+    }
+
+    template <class Row>
+    double least_variance(const Row& coordinates, std::int64_t row) const noexcept {
+        return FullBlocks::least_variance(coordinates, row) +
+               model_.variance_floor * model_.initial_variance * coordinates_.left(first_ + row);
+    }
+
+    void move(std::int64_t row, const Step& step, double y, double) noexcept {
+        const std::int64_t feature = coordinates_.support();
+        if (coordinates_.take(first_ + row)) add_coordinate(row, feature);
+        move_inside(row, step, y);
+    }
+
+    // Moves by a row that is support already, or does not become it: then as its projection on the span would.
+    void move_inside(std::int64_t row, const Step& step, double y) noexcept {
+        const double v = inside(row);
+        if (v > 0.0) FullBlocks::move(row, above_floor(row, step, v), y, v);
+    }
+
+    using Factors::scale_mean;
+    using Factors::scale_variances;
+
+    // Moves by so much of a step, where its shrink and grow are for several models and taken care of elsewhere.
+    void move_part(std::int64_t row, const Step& step, double part) noexcept {
+        const double v = inside(row);
+        if (!(v > 0.0)) return;
+        const double precision = above_floor(row, step, v).precision;
+        work_in(f_of(row), f_stride(), row + 1, {step.alpha, precision}, &part, v);
+    }
+
+    // The mean has shrunk.
+    void shrink_scores(double shrink) noexcept {
+        for (std::int64_t i = 0; i < count_; ++i) scores_[i] *= shrink;
+    }
+
+    // The rows from this one on have a coordinate more. U has nothing but a one for it, so that F has what they have.
+    void add_coordinate(std::int64_t row, std::int64_t feature) noexcept {
+        const std::int64_t place = places_[feature];
+        begin_no_later_than(place);
+        for (std::int64_t i = row; i < count_; ++i) {
+            const double value = coordinates_.row(first_ + i)[feature];
+            f_of(i)[place * f_stride()] = value;
+            variances_[i] += d_[place] * (value * value);
+        }
+    }
+
+private:
+    // The variance of what a row has in the span.
+    double inside(std::int64_t row) const noexcept { return FullBlocks::operator[](row).variance; }
+
+    // A step that leaves what a row has in the span, and its variance v there, above the floor.
+    Step above_floor(std::int64_t row, const Step& step, double v) const noexcept {
+        if (model_.variance_floor == 0.0) return step;
+        const DenseRow<double> projection(coordinates_.row(first_ + row), coordinates_.support(), false);
+        return not_below(FullBlocks::least_variance(projection, row), step, v);
+    }
+
+    Coordinates& coordinates_;
+    std::int64_t first_ = 0;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,73 @@
+// The loops that learn row by row: look, ask, move. Compiled once for each instruction set, in a namespace of its own,
+// so that the linker never takes the code of one for that of another.
+#include "core/covariance.hpp"
+#include "core/round.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+namespace {
+
+// A model of more features than the cache holds is fetched so many rows ahead.
+constexpr std::int64_t kCachedFeatures = 16384;
+constexpr std::int64_t kRowsAhead = 2;
+
+template <class Covariance, class RowSet, bool kNorm>
+Counts learn_by_row(const Task& task) {
+    const RowSet rows{task.rows};
+    Model model(task.memory, Covariance::kKind);
+    Round round(task);
+    const bool fetch_ahead = model.size > kCachedFeatures;
+    for (std::int64_t i = 0; i < task.rows.count; ++i) {
+        const auto row = rows[i];
+        if constexpr (RowSet::kSparse)
+            if (fetch_ahead && i + kRowsAhead < task.rows.count)
+                rows[i + kRowsAhead].fetch(model.entries, Covariance::kEntries);
+        const Look look = Covariance::look(row, model);
+        const Step step = round.ask(i, look, model);
+        if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.labels[i], look.variance);
+    }
+    return round.counts;
+}
+
+template <class Covariance>
+struct RowByRow {
+    template <class RowSet>
+    struct Over {
+        static Counts run(const Task& task) {
+            return task.rule.uses_norm ? learn_by_row<Covariance, RowSet, true>(task)
+                                       : learn_by_row<Covariance, RowSet, false>(task);
+        }
+    };
+};
+
+template <class RowSet>
+struct ScoreOver {
+    static bool run(const Rows& untyped, const Weights& weights, double* scores) {
+        return weights.stride == 1 ? score<1>(untyped, weights, scores) : score<2>(untyped, weights, scores);
+    }
+
+    template <std::int64_t kStride>
+    static bool score(const Rows& untyped, const Weights& weights, double* scores) {
+        const RowSet rows{untyped};
+        const double* mean = weights.first;
+        // One that is not finite makes this so, and it stays.
+        double all = 0.0;
+        for (std::int64_t i = 0; i < untyped.count; ++i) {
+            const Look look = rows.sum(i, [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
+            scores[i] = look.score * weights.scale;
+            all += 0.0 * scores[i];
+        }
+        return all == 0.0;
+    }
+};
+
+}  // namespace
+
+// Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
+extern constinit const RowLoops row_loops{over_rows<RowByRow<Identity>::Over, LoopsOverRows>(),
+                                          over_rows<RowByRow<Diagonal<ByPrecision>>::Over, LoopsOverRows>(),
+                                          over_rows<RowByRow<Diagonal<ByDrop>>::Over, LoopsOverRows>()};
+
+extern constinit const ScoresOverRows score_loops{over_rows<ScoreOver, ScoresOverRows>()};
+
+}  // namespace scwlearn::SCWLEARN_SET

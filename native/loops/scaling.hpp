@@ -1,0 +1,113 @@
+// A running scale for each feature: the root of the mean square of its values so far, zeros left out.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/rows.hpp"
+#include "core/vector.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+inline double root_of(double x) noexcept { return std::sqrt(x); }
+
+inline Vector root_of(Vector x) noexcept {
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) x[lane] = std::sqrt(x[lane]);
+    return x;
+}
+
+// The values of a feature so far: their scale and how many they are, both 0 for a feature never seen. A Number is one,
+// or a register of them. Nothing here overflows, whatever values that passed the scan come in whatever order; and
+// values that are all 2^k times as large give the same bits.
+template <class Number>
+struct SeenValues {
+    Number scale, count;
+
+    // Takes in a value. Squared is what the smaller of it and the scale is of the larger.
+    void add(Number x) noexcept {
+        const Number size = x < 0.0 ? -x : x;
+        const auto larger = size > scale;
+        const Number most = larger ? size : scale;
+        const Number part = (larger ? scale : size) / most;
+        const Number squares = larger ? 1.0 + count * (part * part) : count + part * part;
+        const Number now = count + 1.0;
+        const auto zero = x == 0.0;
+        scale = zero ? scale : most * root_of(squares / now);
+        count = zero ? count : now;
+    }
+
+    // A value as the learner sees it. One that is far beyond all that has been seen stays within what rows may hold.
+    Number scaled(Number x) const noexcept {
+        const Number largest = kLargestValue - Number{};
+        const Number by = scale == 0.0 ? 1.0 - Number{} : scale;
+        const Number result = x / by;
+        return result > largest ? largest : result < -largest ? -largest : result;
+    }
+};
+
+// `states` holds the scale and the count of each feature side by side. Where kLearn, the values are taken in first.
+template <bool kLearn>
+class Scales {
+public:
+    using States = std::conditional_t<kLearn, double, const double>*;
+
+    explicit Scales(States states) noexcept : states_(states) {}
+
+    // `to` may be where the values of the row lie.
+    template <class Value>
+    void scale(const DenseRow<Value>& row, double* to) const noexcept {
+        const Value* const values = row.values();
+        std::int64_t i = 0;
+        for (; i + kWidth <= row.width(); i += kWidth) {
+            const Pairs pairs = load_pairs(states_ + 2 * i);
+            SeenValues<Vector> seen{pairs.first, pairs.second};
+            const Vector x = load(values + i);
+            store(to + i, take(seen, x));
+            if constexpr (kLearn) store_pairs(states_ + 2 * i, {seen.scale, seen.count});
+        }
+        for (; i < row.width(); ++i) to[i] = scale_one(i, static_cast<double>(values[i]));
+    }
+
+    template <class Value, class Index>
+    void scale(const SparseRow<Value, Index>& row, double* to) const noexcept {
+        row.each_together(
+            [this, &to](const std::int64_t* at, Vector x) {
+                Vector scale, count;
+                for (std::int64_t k = 0; k < kWidth; ++k) {
+                    scale[k] = states_[2 * at[k]];
+                    count[k] = states_[2 * at[k] + 1];
+                }
+                SeenValues<Vector> seen{scale, count};
+                store(to, take(seen, x));
+                to += kWidth;
+                if constexpr (kLearn)
+                    for (std::int64_t k = 0; k < kWidth; ++k) {
+                        states_[2 * at[k]] = seen.scale[k];
+                        states_[2 * at[k] + 1] = seen.count[k];
+                    }
+            },
+            [this, &to](std::int64_t i, double x) { *to++ = scale_one(i, x); });
+    }
+
+private:
+    template <class Number>
+    static Number take(SeenValues<Number>& seen, Number x) noexcept {
+        if constexpr (kLearn) seen.add(x);
+        return seen.scaled(x);
+    }
+
+    double scale_one(std::int64_t i, double x) const noexcept {
+        SeenValues<double> seen{states_[2 * i], states_[2 * i + 1]};
+        const double result = take(seen, x);
+        if constexpr (kLearn) {
+            states_[2 * i] = seen.scale;
+            states_[2 * i + 1] = seen.count;
+        }
+        return result;
+    }
+
+    States states_;
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

@@ -1,0 +1,298 @@
+// Examples as LIBSVM and SVMlight write them, one a line: label [qid:n] index:value index:value ... [# comment]
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parse/faults.hpp"
+#include "parse/number.hpp"
+#include "core/scan.hpp"
+#include "parse/short_feature.hpp"
+
+namespace scwlearn {
+
+// What can be wrong with a line; the names that Python knows them by stand in the same order.
+enum class Fault { none, label, labels, query, feature, base, index, value, twice };
+inline constexpr const char* kFaultNames[] = {"",     "label", "labels", "query", "feature",
+                                              "base", "index", "value",  "twice"};
+
+struct Parsed {
+    std::int64_t lines = 0;
+    std::int64_t rows = 0;
+    std::int64_t stored = 0;
+    std::int64_t width = 0;   // the largest index, counted from 0, and one
+    std::int64_t faulty = 0;  // lines with a fault
+    bool beyond = false;      // an index was too large
+    std::vector<Found<Fault>> found = {};  // the first faults
+};
+
+struct LibsvmForm {
+    bool zero_based = false;
+    // Indices, counted from 0, lie below it.
+    std::int64_t max_features = 0;
+    // Whether a line may begin with its features; its label is then NaN.
+    bool labels_optional = false;
+    // Whether to go on behind a line with a fault, and how many of them to describe.
+    bool skip_faults = false;
+    std::size_t most_found = 1;
+};
+
+// Memory for what a text can hold at most: one row a line, one feature a colon (see `measure`).
+template <class Value, class Index>
+struct Examples {
+    double* labels;
+    std::int64_t* lines;  // where each row stands, counted from 1
+    Value* values;
+    Index* indices;
+    Index* offsets;  // one more than rows
+};
+
+struct Measure {
+    std::int64_t lines = 0;
+    std::int64_t colons = 0;
+};
+
+inline Measure measure(std::string_view text) noexcept {
+    Measure total;
+    while (!text.empty()) {
+        // Blocks whose counts fit a byte: so it runs in vector registers.
+        const std::string_view block = text.substr(0, 128);
+        std::uint8_t lines = 0;
+        std::uint8_t colons = 0;
+        for (const char c : block) {
+            lines = static_cast<std::uint8_t>(lines + (c == '\n'));
+            colons = static_cast<std::uint8_t>(colons + (c == ':'));
+        }
+        total.lines += lines;
+        total.colons += colons;
+        text.remove_prefix(block.size());
+    }
+    return total;
+}
+
+// Sorts the features of a row. Returns the place of one whose index was there before it, or -1.
+template <class Value, class Index>
+std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
+    std::vector<std::pair<Index, std::int64_t>> order;
+    order.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t j = 0; j < count; ++j) order.emplace_back(indices[j], j);
+    std::sort(order.begin(), order.end());
+    const std::vector<Value> unsorted(values, values + count);
+    std::int64_t j = 0;
+    for (const auto& [index, place] : order) {
+        if (j > 0 && index == indices[j - 1]) return place;
+        indices[j] = index;
+        values[j++] = unsorted[static_cast<std::size_t>(place)];
+    }
+    return -1;
+}
+
+template <class Value, class Index>
+class LibsvmParser {
+public:
+    // `max_features` has to fit an Index.
+    LibsvmParser(Examples<Value, Index> out, const LibsvmForm& form) noexcept
+        : out_(out),
+          form_(form),
+          first_index_(form.zero_based ? 0 : 1),
+          max_features_(static_cast<std::uint64_t>(form.max_features)) {}
+
+    // Reads whole lines, up to the first fault unless faults are skipped. Allocates, and so may throw, only to sort a
+    // row and to describe a fault.
+    Parsed parse(std::string_view lines) {
+        parsed_ = {};
+        out_.offsets[0] = 0;
+        begin_ = lines.data();
+        end_ = begin_ + lines.size();
+        const std::ptrdiff_t size = end_ - begin_ - kShortBehind - kShortAhead + 1;
+        short_size_ = static_cast<std::size_t>(std::max(size, std::ptrdiff_t{0}));
+        for (const char* p = lines.data(); p != end_ && p != nullptr;) {
+            line_ = p;
+            ++parsed_.lines;
+            p = read_line(p);
+            if (p == nullptr && form_.skip_faults) p = next_line(line_);
+        }
+        return std::move(parsed_);
+    }
+
+private:
+    // Nearly no character is either: one comparison says so.
+    static bool is_blank(const char* p) noexcept { return *p <= ' ' && (*p == ' ' || *p == '\t'); }
+    static bool ends_line(const char* p) noexcept {
+        return *p <= '#' && (*p == '\n' || *p == '#' || (*p == '\r' && p[1] == '\n'));
+    }
+    static bool ends_word(const char* p) noexcept { return is_blank(p) || ends_line(p); }
+    static const char* skip_blanks(const char* p) noexcept {
+        while (is_blank(p)) ++p;
+        return p;
+    }
+    static const char* skip_word(const char* p) noexcept {
+        while (!ends_word(p)) ++p;
+        return p;
+    }
+
+    // What comes after the line, or null after a fault.
+    const char* read_line(const char* p) {
+        p = skip_blanks(p);
+        if (ends_line(p)) return next_line(p);
+        const char* after = read_label(p, out_.labels[parsed_.rows]);
+        if (after == nullptr) after = without_label(p, out_.labels[parsed_.rows]);
+        if (after == nullptr) return bad_label(p);
+        p = skip_blanks(after);
+        if (*p == 'q') {
+            p = read_query(p);
+            if (p == nullptr) return nullptr;
+        }
+        const char* const features = p;
+        const Examples<Value, Index> out = out_;
+        const std::int64_t begin = parsed_.stored;
+        std::int64_t stored = begin;
+        std::int64_t before = -1;
+        bool sorted = true;
+        while (!ends_line(p)) {
+            std::uint64_t place = 0;
+            after = read_short_feature(p, place, out.values[stored]);
+            if (after == nullptr) after = read_feature(p, place, out.values[stored]);
+            if (after == nullptr) return nullptr;
+            out.indices[stored++] = static_cast<Index>(place);
+            sorted &= static_cast<std::int64_t>(place) > before;
+            before = static_cast<std::int64_t>(place);
+            p = skip_blanks(after);
+        }
+        if (!sorted) {
+            const std::int64_t again = sort_row(out.values + begin, out.indices + begin, stored - begin);
+            if (again >= 0) return fail(Fault::twice, nth_word(features, again));
+        }
+        if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{out.indices[stored - 1]} + 1);
+        parsed_.stored = stored;
+        out.lines[parsed_.rows] = parsed_.lines;
+        out.offsets[++parsed_.rows] = static_cast<Index>(stored);
+        return next_line(p);
+    }
+
+    bool may_be_short(const char* p) const noexcept {
+        // Below 0 it wraps around, to what is far too large.
+        return static_cast<std::size_t>(p - begin_ - kShortBehind) < short_size_;
+    }
+
+    const char* read_label(const char* p, double& value) const noexcept {
+        std::uint64_t none = 0;
+        if (p == line_ && may_be_short(p - 1)) {
+            const char* const after = read_short<Before::newline>(p - 1, none, value);
+            if (after != nullptr && ends_word(after)) return after;
+        }
+        return read_value(p, value);
+    }
+
+    // Where the features begin at once and may: there; otherwise null.
+    const char* without_label(const char* p, double& value) const noexcept {
+        if (!form_.labels_optional) return nullptr;
+        const char* const word_end = skip_word(p);
+        if (std::find(p, word_end, ':') == word_end) return nullptr;
+        value = std::numeric_limits<double>::quiet_NaN();
+        return p;
+    }
+
+    // What comes after it, or null for what `read_feature` has to look at.
+    const char* read_short_feature(const char* p, std::uint64_t& place, Value& value) const noexcept {
+        if (!may_be_short(p)) return nullptr;
+        std::uint64_t index = 0;
+        double number = 0.0;
+        const char* const after = read_short<Before::index>(p, index, number);
+        place = index - first_index_;
+        if (after == nullptr || place >= max_features_ || !ends_word(after)) return nullptr;
+        value = static_cast<Value>(number);
+        return after;
+    }
+
+    // Apart from the loop, which then has more registers.
+    [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) {
+        std::uint64_t index = 0;
+        const char* const colon = read_digits(p, end_, index);
+        if (colon == p || *colon != ':') return bad_feature(p);
+        // Below 0 it wraps around, to what is far too large.
+        place = index - first_index_;
+        if (place >= max_features_ || colon - p > kSafeDigits) {
+            const Fault fault = index_fault(p, colon);
+            if (fault != Fault::none) return fail(fault, p);
+        }
+        const char* const after = read_value(colon + 1, value);
+        return after != nullptr ? after : fail(Fault::value, colon + 1);
+    }
+
+    // A number that is a word of its own and that a row may hold, or null.
+    template <class Number>
+    const char* read_value(const char* p, Number& value) const noexcept {
+        double number = 0.0;
+        p = read_number(p, end_, number);
+        if (p == nullptr || !ends_word(p) || !acceptable(number)) return nullptr;
+        value = static_cast<Number>(number);
+        return std::isfinite(value) ? p : nullptr;
+    }
+
+    // qid:n groups examples for ranking, which nothing here asks for.
+    const char* read_query(const char* p) {
+        std::uint64_t number = 0;
+        const bool named = end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0;
+        if (!named) return fail(Fault::feature, p);
+        const char* const after = read_digits(p + 4, end_, number);
+        if (after == p + 4 || !ends_word(after)) return fail(Fault::query, p);
+        return skip_blanks(after);
+    }
+
+    // Up to so many digits an index is what `read_digits` says.
+    static constexpr std::int64_t kSafeDigits = 19;
+
+    Fault index_fault(const char* p, const char* colon) const noexcept {
+        while (*p == '0') ++p;
+        if (p == colon && first_index_ > 0) return Fault::base;
+        if (colon - p > kSafeDigits) return Fault::index;
+        std::uint64_t index = 0;
+        read_digits(p, end_, index);
+        return index - first_index_ >= max_features_ ? Fault::index : Fault::none;
+    }
+
+    const char* bad_label(const char* p) {
+        return fail(std::find(p, skip_word(p), ',') == skip_word(p) ? Fault::label : Fault::labels, p);
+    }
+
+    const char* bad_feature(const char* p) {
+        return fail(end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0 ? Fault::query : Fault::feature, p);
+    }
+
+    const char* fail(Fault fault, const char* at) {
+        ++parsed_.faulty;
+        parsed_.beyond |= fault == Fault::index;
+        if (parsed_.found.size() < form_.most_found)
+            parsed_.found.push_back({fault, parsed_.lines, at - line_ + 1,
+                                     std::string_view(at, static_cast<std::size_t>(skip_word(at) - at))});
+        return nullptr;
+    }
+
+    static const char* nth_word(const char* p, std::int64_t n) noexcept {
+        for (; n > 0; --n) p = skip_blanks(skip_word(p));
+        return p;
+    }
+
+    const char* next_line(const char* p) const noexcept {
+        if (*p == '\n') return p + 1;
+        return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end_ - p))) + 1;
+    }
+
+    Examples<Value, Index> out_;
+    LibsvmForm form_;
+    std::uint64_t first_index_;
+    std::uint64_t max_features_;
+    const char* line_ = nullptr;
+    const char* begin_ = nullptr;
+    const char* end_ = nullptr;
+    std::size_t short_size_ = 0;  // how many places there are where `read_short` may look
+    Parsed parsed_;
+};
+
+}  // namespace scwlearn

@@ -1,0 +1,230 @@
+// Goes through a dict: numbers, words and bags of words become the features of an example.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "python/vocabulary.hpp"
+#include "core/scan.hpp"
+
+namespace scwlearn {
+
+inline nb::object checked(PyObject* made) {
+    if (made == nullptr) nb::raise_python_error();
+    return nb::steal(made);
+}
+
+// The format has a place for where it is and for what is there.
+[[noreturn]] inline void refuse(PyObject* error, const char* format, const nb::object& where, nb::handle what = {}) {
+    const nb::object message = checked(PyUnicode_FromFormat(format, where.ptr(), what.ptr()));
+    PyErr_SetObject(error, message.ptr());
+    nb::raise_python_error();
+}
+
+// An example in messages: x, or a row of X.
+inline nb::object example_at(std::int64_t row) {
+    if (row < 0) return checked(PyUnicode_FromString("x"));
+    return checked(PyUnicode_FromFormat("examples[%lld]", static_cast<long long>(row)));
+}
+
+template <Purpose kPurpose>
+class Vocabulary::Reader {
+public:
+    Reader(Vocabulary& vocabulary, std::int64_t room, std::int64_t row, Example& example)
+        : vocabulary_(vocabulary),
+          hashed_(vocabulary.hashed()),
+          at_hand_(hashed_ ? vocabulary.slots_.keys() : vocabulary.names_.keys()),
+          room_(room),
+          row_(row),
+          example_(example) {
+        const nb::object& known = vocabulary.key_type_.is_valid() ? vocabulary.key_type_ : example.key_type;
+        key_type_ = reinterpret_cast<PyTypeObject*>(known.ptr());
+        if (hashed_) example.merge();
+    }
+
+    void run(const nb::dict& x) {
+        const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
+        PyObject *key, *value;
+        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
+            if (add_at_hand(key, value)) continue;
+            // Held on to, because a name or a value of the user's own class may run any code, and change the dict.
+            add_any(nb::borrow(key), nb::borrow(value));
+            if (PyDict_GET_SIZE(x.ptr()) != size)
+                refuse(PyExc_ValueError, "%U changed while it was read", example_at(row_));
+        }
+        example_.end();
+    }
+
+    // How many features have come up, some of them perhaps more than once, and the sum of the sizes of their values.
+    std::int64_t met() const noexcept { return met_; }
+    double total() const noexcept { return total_; }
+
+private:
+    // What nearly all features are: a name at hand and a number of Python's own. Whether it is one. No code of the
+    // user's runs.
+    bool add_at_hand(PyObject* key, PyObject* number) {
+        if (Py_TYPE(key) != key_type_) return false;
+        const double value = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : whole_number(number);
+        if (!acceptable(value)) return false;
+        if (value == 0.0) return true;
+        // Any name may be new, but there may be no text to hash.
+        const bool asked = kPurpose != Purpose::check || hashed_;
+        const std::int64_t* found = asked ? at_hand_.find({key}) : nullptr;
+        if (asked && found == nullptr) return false;
+        if constexpr (kPurpose == Purpose::check)
+            count(value);
+        else if (hashed_)
+            add_hashed({key, {}}, static_cast<std::uint32_t>(*found), value);
+        else if (kPurpose == Purpose::learn || *found < room_)
+            add_to(*found, value);
+        return true;
+    }
+
+    // One of Python's own, or NaN.
+    static double whole_number(PyObject* number) noexcept {
+        if (!PyLong_CheckExact(number)) return std::numeric_limits<double>::quiet_NaN();
+        const double value = PyLong_AsDouble(number);
+        if (value != -1.0 || !PyErr_Occurred()) return value;
+        PyErr_Clear();
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+
+    void add_any(const nb::object& key, const nb::object& value) {
+        const nb::object name = name_of(key);
+        if (PyUnicode_Check(value.ptr()))
+            add_word(name, value);
+        else if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr()))
+            add_words(name, value);
+        else
+            add({name, {}}, number_of(name, value));
+    }
+
+    // A key that is a string or a whole number is the name that it spells, of whatever class it is.
+    nb::object name_of(const nb::object& key) {
+        if (PyBool_Check(key.ptr()))
+            refuse(PyExc_TypeError, "%U has the key %R; a key must not be a bool", example_at(row_), key);
+        nb::object name = key;
+        if (PyUnicode_Check(key.ptr()))
+            name = checked(PyUnicode_FromObject(key.ptr()));
+        else if (PyIndex_Check(key.ptr()))
+            name = checked(PyNumber_Index(key.ptr()));
+        else if (hashed_)
+            refuse(PyExc_TypeError, "%U has the key %R; a key to be hashed must be a string or a whole number",
+                   example_at(row_), key);
+        if (key_type_ == nullptr) {
+            example_.key_type = nb::borrow(name.type());
+            key_type_ = Py_TYPE(name.ptr());
+        } else if (Py_TYPE(name.ptr()) != key_type_) {
+            const nb::object where = example_at(row_);
+            const nb::object found = checked(PyUnicode_FromFormat("%U has the key %R", where.ptr(), key.ptr()));
+            const nb::object type = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(key_type_), "__name__"));
+            refuse(PyExc_TypeError, "keys of mixed types: %U, where all before are of type %U; use one type", found,
+                   type);
+        }
+        // Two keys may spell one name, or be different from each other and not from what is known.
+        if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();
+        return name;
+    }
+
+    double number_of(const nb::object& name, const nb::object& number) const {
+        const double value = PyFloat_AsDouble(number.ptr());
+        const bool failed = value == -1.0 && PyErr_Occurred();
+        const bool too_large = failed && PyLong_Check(number.ptr()) && PyErr_ExceptionMatches(PyExc_OverflowError);
+        const bool no_number = failed && PyErr_ExceptionMatches(PyExc_TypeError);
+        if (failed && !too_large && !no_number) nb::raise_python_error();
+        PyErr_Clear();
+        if (no_number)
+            refuse(PyExc_TypeError, "%U must be a number, a string or a list, tuple or set of strings, got %R",
+                   at(name), number);
+        if (too_large || !acceptable(value))
+            refuse(PyExc_ValueError, "%U = %R; every value must be finite and at most 1e+150 in size", at(name),
+                   number);
+        return value;
+    }
+
+    void add_word(const nb::object& name, const nb::object& word) {
+        if (!Name{name, {}}.is_plain())
+            refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have strings", at(name),
+                   word);
+        example_.merge();
+        const nb::object plain = checked(PyUnicode_FromObject(word.ptr()));
+        add({name, plain}, 1.0);
+    }
+
+    void add_words(const nb::object& name, const nb::object& bag) {
+        const nb::object words = checked(PySequence_List(bag.ptr()));
+        PyObject* const list = words.ptr();
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
+            if (!PyUnicode_Check(PyList_GET_ITEM(list, i)))
+                refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), PyList_GET_ITEM(list, i));
+        // In which order Python goes through a set is different each time it is started.
+        if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list) != 0) nb::raise_python_error();
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) add_word(name, nb::borrow(PyList_GET_ITEM(list, i)));
+    }
+
+    void add(const Name& name, double value) {
+        if (value == 0.0) return;
+        if constexpr (kPurpose == Purpose::check) {
+            count(value);
+            // There may be no text for a string or a whole number.
+            if (hashed_)
+                vocabulary_.slots_.hash(name);
+            else if (name.is_made())
+                checked(name.object().release().ptr());
+        } else if (hashed_) {
+            add_hashed(name, vocabulary_.slots_.hash(name), value);
+        } else {
+            std::int64_t feature = vocabulary_.names_.find(name);
+            if constexpr (kPurpose == Purpose::score) {
+                if (feature < 0 || feature >= room_) return;
+            } else {
+                if (feature < 0) feature = new_feature(name);
+            }
+            add_to(feature, value);
+        }
+    }
+
+    void count(double value) noexcept {
+        ++met_;
+        total_ += std::abs(value);
+    }
+
+    void add_hashed(const Name& name, std::uint32_t hash, double value) {
+        if constexpr (kPurpose == Purpose::learn)
+            example_.votes.push_back({hash, nb::borrow(name.key), nb::borrow(name.word)});
+        add_to(vocabulary_.slots_.slot(hash), value * Slots::sign(hash));
+    }
+
+    void add_to(std::int64_t feature, double value) {
+        if (!example_.add(feature, value))
+            refuse(PyExc_ValueError, "%U has values of one feature that add up to more than 1e+150 in size",
+                   example_at(row_));
+    }
+
+    std::int64_t new_feature(const Name& name) {
+        if (!example_.new_names.is_valid()) example_.new_names = nb::dict();
+        const nb::object object = checked(name.object().release().ptr());
+        const nb::int_ next(example_.known + example_.count_new());
+        PyObject* feature = PyDict_SetDefault(example_.new_names.ptr(), object.ptr(), next.ptr());
+        if (feature == nullptr) nb::raise_python_error();
+        return PyLong_AsLongLong(feature);
+    }
+
+    // A value in messages.
+    nb::object at(const nb::object& key) const {
+        return checked(PyUnicode_FromFormat("%U[%R]", example_at(row_).ptr(), key.ptr()));
+    }
+
+    Vocabulary& vocabulary_;
+    const bool hashed_;
+    const NamesAtHand<1>& at_hand_;
+    std::int64_t room_;
+    std::int64_t row_;
+    Example& example_;
+    PyTypeObject* key_type_;  // null before the first key
+    std::int64_t met_ = 0;
+    double total_ = 0.0;
+};
+
+}  // namespace scwlearn

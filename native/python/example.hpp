@@ -1,0 +1,184 @@
+// A single example as Python passes it: a vector, or a dict as a compressed sparse row; and the turn of whoever learns
+// from one.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "python/bindings.hpp"
+#include "core/scan.hpp"
+
+namespace scwlearn {
+
+// The memory that Python's buffer protocol shows, for as long as this lives.
+class Buffer {
+public:
+    explicit Buffer(nb::handle object) {
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0)
+            nb::raise_python_error();
+    }
+    ~Buffer() { PyBuffer_Release(&view_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    const Py_buffer* operator->() const noexcept { return &view_; }
+
+    // The row that it is, if it is a vector of so many sound numbers.
+    Rows row(std::int64_t width, bool intercept) const {
+        if (view_.ndim != 1 || view_.shape[0] != width) {
+            PyErr_Format(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", (long long)width);
+            nb::raise_python_error();
+        }
+        if (view_.format == nullptr || view_.format[0] != 'd' || view_.format[1] != '\0')
+            throw nb::type_error("x must hold float64 numbers");
+        const double* values = static_cast<const double*>(view_.buf);
+        const Rows row{kDense64, values, nullptr, nullptr, width, 1, width, intercept};
+        if (const Finding found = scan_dense<double>(row); found.problem != Problem::none) {
+            PyErr_Format(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size",
+                         (long long)found.column, nb::float_(values[found.column]).ptr());
+            nb::raise_python_error();
+        }
+        return row;
+    }
+
+private:
+    Py_buffer view_;
+};
+
+// Where in an example each of its features stands, while some may come up again.
+class Positions {
+public:
+    // The position of a feature; one that is new here stands behind all of `indices`.
+    std::size_t of(std::int64_t feature, const std::vector<std::int64_t>& indices) {
+        const std::size_t count = indices.size();
+        if (2 * (count + 1) > slots_.size()) {
+            slots_.assign(std::bit_ceil(std::max<std::size_t>(64, 4 * (count + 1))), 0);
+            for (std::size_t i = 0; i < count; ++i) slot_of(indices[i], indices) = static_cast<std::uint32_t>(i + 1);
+        }
+        std::uint32_t& slot = slot_of(feature, indices);
+        if (slot != 0) return slot - 1;
+        slot = static_cast<std::uint32_t>(count + 1);
+        return count;
+    }
+
+    void clear() noexcept { slots_.clear(); }
+
+private:
+    std::uint32_t& slot_of(std::int64_t feature, const std::vector<std::int64_t>& indices) noexcept {
+        const std::size_t last = slots_.size() - 1;
+        std::size_t at = (static_cast<std::uint64_t>(feature) * 0x9e3779b97f4a7c15u >> 32) & last;
+        while (slots_[at] != 0 && indices[slots_[at] - 1] != feature) at = (at + 1) & last;
+        return slots_[at];
+    }
+
+    std::vector<std::uint32_t> slots_;  // positions, counted from 1
+};
+
+// The features of a dict, and what a vocabulary learns with it.
+struct Example {
+    // A name that was met, and its hash.
+    struct Vote {
+        std::uint32_t hash;
+        nb::object key, word;
+    };
+
+    std::vector<std::int64_t> indices;  // all different
+    std::vector<double> values;
+    std::int64_t known = 0;   // how many features there were before
+    nb::object new_names;     // a dict of these and their features, which are known, known + 1, ..; null for none
+    nb::object key_type;      // of its keys, where none was known before
+    std::vector<Vote> votes;  // where names are hashed
+
+    std::int64_t count() const noexcept { return static_cast<std::int64_t>(values.size()); }
+    std::int64_t count_new() const noexcept { return new_names.is_valid() ? PyDict_GET_SIZE(new_names.ptr()) : 0; }
+
+    // From here on a feature may come up again: its values are added up.
+    void merge() noexcept { merging_ = true; }
+
+    // Whether the sum is acceptable.
+    bool add(std::int64_t feature, double value) {
+        if (merging_) {
+            if (const std::size_t at = positions_.of(feature, indices); at < indices.size()) {
+                values[at] += value;
+                has_zero_ |= values[at] == 0.0;
+                return acceptable(values[at]);
+            }
+        }
+        indices.push_back(feature);
+        values.push_back(value);
+        return true;
+    }
+
+    // All features are there. Those whose values have cancelled each other say nothing.
+    void end() {
+        if (!has_zero_) return;
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (values[i] == 0.0) continue;
+            indices[left] = indices[i];
+            values[left++] = values[i];
+        }
+        indices.resize(left);
+        values.resize(left);
+    }
+
+    // By index: the loop for a full covariance relies on it, the others sum in any order.
+    void sort() {
+        in_order_.clear();
+        for (std::size_t i = 0; i < values.size(); ++i) in_order_.emplace_back(indices[i], values[i]);
+        std::sort(in_order_.begin(), in_order_.end());
+        for (std::size_t i = 0; i < values.size(); ++i) std::tie(indices[i], values[i]) = in_order_[i];
+    }
+
+    void clear() noexcept {
+        indices.clear();
+        values.clear();
+        new_names.reset();
+        key_type.reset();
+        votes.clear();
+        positions_.clear();
+        merging_ = has_zero_ = false;
+    }
+
+private:
+    Positions positions_;
+    bool merging_ = false;
+    bool has_zero_ = false;
+    std::vector<std::pair<std::int64_t, double>> in_order_;  // scratch
+};
+
+[[noreturn]] inline void refuse(const char* format, nb::handle what) {
+    PyErr_Format(PyExc_ValueError, format, what.ptr());
+    nb::raise_python_error();
+}
+
+inline void check_weight(double w) {
+    if (w != 0.0 && !(w >= kSmallestWeight && w <= kLargestWeight))
+        refuse("w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
+}
+
+// Taken while an example is learned from. A rule, a name or a number of the user's own may run any code meanwhile, and
+// so may other threads: whoever moved the model then would move it under the example that has been looked at.
+class ReentrancyGuard {
+public:
+    explicit ReentrancyGuard(bool& taken) : taken_(taken) {
+        if (taken)
+            throw std::runtime_error(
+                "learn_one was called while this learner learns from another example (by its rule, by a name or number "
+                "in that example, or by another thread); until that is done only score_one may be called");
+        taken_ = true;
+    }
+    ~ReentrancyGuard() { taken_ = false; }
+    ReentrancyGuard(const ReentrancyGuard&) = delete;
+    ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
+
+private:
+    bool& taken_;
+};
+
+}  // namespace scwlearn

@@ -1,0 +1,58 @@
+// Rows of named columns on their way to a model.
+#include "python/bindings.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "parse/placing.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Short = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Long = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+
+void check(const Doubles& values, const Short& columns, const Short& offsets, std::size_t names) {
+    require(offsets.size() >= 1 && values.size() == columns.size(), "the arrays do not fit each other");
+    require(offsets(0) >= 0, "an offset is negative");
+    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets(i) >= offsets(i - 1), "the offsets do not rise");
+    const auto last = static_cast<std::size_t>(offsets(offsets.size() - 1));
+    require(last <= values.size(), "the offsets point behind the values");
+    for (std::size_t j = 0; j < columns.size(); ++j)
+        require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names, "a column has no name");
+}
+
+std::tuple<Vector, Vector, Vector> place(const Doubles& values, const Short& columns, const Short& offsets,
+                                         const Long& features, const std::optional<Doubles>& signs,
+                                         std::int64_t width) {
+    check(values, columns, offsets, features.size());
+    require(!signs || signs->size() == features.size(), "one sign for each name");
+    require(width <= std::numeric_limits<std::int32_t>::max(), "named features are numbered with 32 bits");
+    PlacedRows placed;
+    {
+        const nb::gil_scoped_release release_gil;
+        const Placing placing{features.data(), signs ? signs->data() : nullptr, width};
+        placed = place_rows(values.data(), columns.data(), offsets.data(),
+                            static_cast<std::int64_t>(offsets.size()) - 1, placing);
+    }
+    return {vector_of(std::move(placed.values), placed.stored), vector_of(std::move(placed.indices), placed.stored),
+            vector_of(std::move(placed.offsets), placed.rows + 1)};
+}
+
+}  // namespace
+
+void bind_placing(nb::module_& module) {
+    module.def("place_rows", &place, "values"_a, "columns"_a, "offsets"_a, "features"_a, "signs"_a.none(), "width"_a,
+               "Compressed sparse rows by the features that their columns are, in order: values, indices, offsets. A "
+               "feature outside the width says nothing; values of one feature are added up.");
+}
+
+}  // namespace scwlearn

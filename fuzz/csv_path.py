@@ -12,7 +12,7 @@ import atheris
 
 with atheris.instrument_imports(include=["scwlearn.data"]):
     from scwlearn.data.examples import Schema
-    from scwlearn.data.how_to_read import HowToRead
+    from scwlearn.data.options import ReaderOptions
     from scwlearn.data.tables import arrow_files, delimited, read_csv_examples  # noqa: F401  (instrumented before they are used)
 
 # No header has these, unless the fuzzer finds them; what they say is tried on whatever has.
@@ -30,7 +30,7 @@ def test_one_input(data: bytes) -> None:
         weight="w" if way & 4 else None,
         columns={name: kind for name, kind in KINDS.items() if way & 8 and name.encode() in text[:100]},
     )
-    how = HowToRead(
+    options = ReaderOptions(
         labels="optional" if way & 16 else "required",
         on_error="skip" if way & 32 else "raise",
         read_ahead=False,
@@ -39,7 +39,7 @@ def test_one_input(data: bytes) -> None:
         max_record_bytes=2**16,
     )
     try:
-        for batch in read_csv_examples(io.BytesIO(text), schema, how):
+        for batch in read_csv_examples(io.BytesIO(text), schema, options):
             check(batch)
     except (ValueError, OSError):
         pass

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.jsonl import read_jsonl_examples
 from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
 from scwlearn.data.tables import read_arrow_examples, read_csv_examples, read_parquet_examples
 from scwlearn.data.vw import read_vw_examples
@@ -37,7 +37,7 @@ def named(data, name="data.csv"):
 def batches(data, format="csv", *, schema=None, options=None, **said):
     """The batches of a file that holds these bytes, read as the schema says that these words make."""
     schema = Schema(format, **said) if schema is None else schema
-    return READERS[format](named(data, f"data.{format}"), schema, HowToRead(**options or {}))
+    return READERS[format](named(data, f"data.{format}"), schema, ReaderOptions(**options or {}))
 
 
 def exactly(message):

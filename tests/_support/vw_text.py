@@ -6,7 +6,7 @@ import re
 import pytest
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.vw import read_vw_examples
 
 native = pytest.mark.native
@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 def read(text, *, ignore=(), **options):
-    return [*read_vw_examples(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), HowToRead(**options))]
+    return [*read_vw_examples(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), ReaderOptions(**options))]
 
 
 def examples(text, **options):

@@ -52,7 +52,7 @@ def test_numbered_features_come_back(tmp_path, ending):
 def test_names_are_numbered_if_asked_for(tmp_path, capsys):
     data, out = written(tmp_path / "it.csv", CSV.replace("yes", "1").replace("no\n", "2\n")), tmp_path / "out.svm"
     converted(data, "-o", out, *TABLE, code=1)
-    assert "found 'size'; --names numbers them" in capsys.readouterr().err
+    assert "found 'size' (number them, and write their names to a file, with --names)" in capsys.readouterr().err
     assert not out.exists()
     converted(data, "-o", out, *TABLE, "--names", tmp_path / "names.txt")
     assert (tmp_path / "names.txt").read_text().splitlines()[:2] == ["size", "color=red"]

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.sources.faults import Faults
+from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.tables import read_arrow_examples, read_parquet_examples, resolve_schema
 from table_text import READERS, batches, exactly, examples, features, label_list
 
@@ -175,7 +175,7 @@ def test_types_that_say_nothing_are_refused_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
     message = (
         f"data.parquet: the column 'odd' is of the type {type_name}, which is nothing to learn from; numbers, bools, "
-        "strings and lists of strings are; --ignore (ignore=) leaves it out"
+        "strings and lists of strings are (leave it out with ignore=...)"
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")
@@ -192,7 +192,7 @@ NUMERIC = "the column is numeric: a cell is empty or a finite number of at most 
         (
             {"x": [1.0, np.nan], "y": [1, 2]},
             {},
-            f"{RECORD}'x': {NUMERIC}nan; --categorical (columns=) takes any string",
+            f"{RECORD}'x': {NUMERIC}nan (use columns={{...: \"categorical\"}} for a column of strings)",
         ),
         ({"x": [1, 2], "y": [1, None]}, {}, f"{RECORD}'y': a record has a label; found nothing"),
         (
@@ -208,7 +208,7 @@ NUMERIC = "the column is numeric: a cell is empty or a finite number of at most 
         (
             {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())},
             {},
-            "data.parquet holds no examples; it has no rows",
+            "data.parquet: no examples; it has no rows",
         ),
         (
             {"x": [1], "y": [1]},
@@ -229,9 +229,9 @@ def test_what_is_at_fault_is_said_with_its_record(table, said, message):
 
 
 def test_records_at_fault_are_left_out_and_counted():
-    faults = Faults()
+    faults = SkippedRecords()
     table = pa.table({"x": [1.0, np.nan, 3.0], "y": [1, 2, None]})
-    options = {"on_error": "skip", "faults": faults}
+    options = {"on_error": "skip", "skipped": faults}
     assert examples(as_parquet(table), "parquet", options=options) == [({"x": 1}, 1, None)]
     assert [(fault.line, fault.column, fault.unit) for fault in faults.first] == [
         (2, "x", "record"),

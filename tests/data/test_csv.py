@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from scwlearn import StreamClassifier
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.io.streams import open_source
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_examples
-from scwlearn.data.sources.faults import Faults
-from scwlearn.data.sources.opening import open_source
 from scwlearn.data.tables import read_csv_examples, resolve_schema
 from table_text import batches, ends_open, examples, features, label_list, records
 
@@ -92,12 +92,12 @@ def test_any_numbers_and_strings_are_read_exactly(rows, chunk_bytes, newline):
 @settings(deadline=None, max_examples=500)
 def test_records_and_their_lines_are_those_of_pythons_csv(body, chunk_bytes):
     schema = Schema("csv", label="z", columns={"x": "categorical", "y": "categorical", "z": "categorical"})
-    faults, options = Faults(), {"labels": "optional", "on_error": "skip", "chunk_bytes": chunk_bytes}
+    faults, options = SkippedRecords(), {"labels": "optional", "on_error": "skip", "chunk_bytes": chunk_bytes}
     expected = records("x,y\n" + body)[1:]
     good = [(line, cells) for line, cells in expected if len(cells) == 2]
-    read = batches(f"x,y\n{body}".encode(), schema=schema, options=options | {"faults": faults})
+    read = batches(f"x,y\n{body}".encode(), schema=schema, options=options | {"skipped": faults})
     if ends_open(body) or not good:
-        with pytest.raises(ValueError, match="quote is closed" if ends_open(body) else "holds no examples"):
+        with pytest.raises(ValueError, match="quote is closed" if ends_open(body) else "no examples"):
             list(read)
         return
     read = list(read)
@@ -217,7 +217,7 @@ def test_a_pipe_is_read_as_it_comes():
     reading, writing = os.pipe()
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as file:
         file.write(b"x,y\n1,1\n")
-        read = read_csv_examples(pipe, Schema("csv"), HowToRead(eager=True))
+        read = read_csv_examples(pipe, Schema("csv"), ReaderOptions(eager=True))
         assert features(next(read)) == [{"x": 1}]
         late = threading.Timer(0, lambda: (file.write(b"2,2\n3,"), file.write(b"1\n"), file.close()))
         late.start()

@@ -8,13 +8,13 @@ import tracemalloc
 import pytest
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
-from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.tables import read_csv_examples, read_parquet_examples
 from table_text import batches, exactly, examples, named
 
 NUMBER = "the column is numeric: a cell is empty or a finite number of at most 1e+150 in size; found "
-ANY_STRING = "; --categorical (columns=) takes any string"
+ANY_STRING = """ (use columns={...: "categorical"} for a column of strings)"""
 CELLS = "a record has 2 cells, one for each column of the header; found "
 WEIGHT = "a weight is 0 or a number from 1e-100 to 1e+100; found "
 WHICH = "data.csv: which column is the label? "
@@ -26,11 +26,11 @@ def numeric(*cells):
 
 
 FAULTS = [
-    (b"", {}, "data.csv is empty; a table begins with a line that names its columns"),
-    (b"\n\r\n", {}, "data.csv is empty; a table begins with a line that names its columns"),
-    (b"a,label\n", {}, "data.csv holds no examples; a header is followed by records"),
-    (b"a,label", {}, "data.csv holds no examples; a header is followed by records"),
-    (b"a,label\n\n\n", {}, "data.csv holds no examples; a header is followed by records"),
+    (b"", {}, "data.csv: empty file; a table begins with a line that names its columns"),
+    (b"\n\r\n", {}, "data.csv: empty file; a table begins with a line that names its columns"),
+    (b"a,label\n", {}, "data.csv: no examples; a header is followed by records"),
+    (b"a,label", {}, "data.csv: no examples; a header is followed by records"),
+    (b"a,label\n\n\n", {}, "data.csv: no examples; a header is followed by records"),
     (b"a,b,a\n1,2,3\n", {}, "data.csv: two columns have the name 'a'; names must differ"),
     (b"a,label\n1,2\n\n1,2,3\n", {}, f"data.csv, line 4: {CELLS}3"),
     (b'a,label\n"1\n\n",2\n\n1\n', {}, f"data.csv, line 6: {CELLS}1"),
@@ -48,12 +48,12 @@ FAULTS = [
     (
         b"a,b\n1,2\n",
         {},
-        f"{WHICH}none is called 'label', 'target', 'class' or 'y'; --label (label=) says it; the columns are 'a', 'b'",
+        f"{WHICH}none is called 'label', 'target', 'class' or 'y'; the columns are 'a', 'b' (name it with label=...)",
     ),
     (
         b"y,label,a\n1,2,3\n",
         {},
-        f"{WHICH}'label' and 'y' could both be; --label (label=) says it; the columns are 'y', 'label', 'a'",
+        f"{WHICH}'label' and 'y' could both be; the columns are 'y', 'label', 'a' (name it with label=...)",
     ),
     (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "data.csv: 'y' cannot be both the label and the weight"),
     (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "data.csv: 'y' cannot be both the label and ignored"),
@@ -92,7 +92,7 @@ FAULTS = [
         b"a,y\n1,2\nNA,2\n",
         {},
         "data.csv, line 3, column 'a': the column is numeric: a cell is empty or a finite number of at most 1e+150 in "
-        "size; found 'NA'; --categorical (columns=) takes any string",
+        "size; found 'NA' (use columns={...: \"categorical\"} for a column of strings)",
     ),
     (b"a,y\n1,2\n", {"columns": {"y": "text"}}, "data.csv: the label 'y' is numeric or categorical, not text"),
     (
@@ -130,10 +130,10 @@ def test_very_many_columns_that_are_known_are_found():
 def test_the_mark_of_utf_8_is_a_character_in_the_middle_of_a_file(chunk_bytes):
     # Arrow leaves out one at the beginning of each chunk.
     text = "a,label\n\ufeffx,1\n\ufeff\n\ufeff\ufeff,2\n".encode()
-    faults, told = Faults(), {"columns": {"a": "categorical"}}
+    faults, told = SkippedRecords(), {"columns": {"a": "categorical"}}
     read = [
         *batches(
-            b"\xef\xbb\xbf" + text, options={"on_error": "skip", "faults": faults, "chunk_bytes": chunk_bytes}, **told
+            b"\xef\xbb\xbf" + text, options={"on_error": "skip", "skipped": faults, "chunk_bytes": chunk_bytes}, **told
         )
     ]
     assert [name for batch in read for name in batch.x.names] == ["a=\ufeffx", "a=\ufeff\ufeff"]
@@ -157,8 +157,8 @@ def test_what_comes_before_a_fault_is_read():
 
 def test_records_at_fault_are_left_out_and_counted():
     text = b"a,b,label\n1,x,1\nfoo,bar\n2,\xff,1\n3,y,\nz,y,2\n4,z,2\n\n5,z,0\0\n6,x,1"
-    faults = Faults(most=4)
-    options = {"on_error": "skip", "faults": faults}
+    faults = SkippedRecords(keep=4)
+    options = {"on_error": "skip", "skipped": faults}
     said = {"columns": {"a": "numeric", "label": "categorical"}}
     for chunk_bytes in (1, 30, 1000):
         faults.count = 0
@@ -170,19 +170,19 @@ def test_records_at_fault_are_left_out_and_counted():
         ]
         assert faults.count == 5
         assert [(fault.line, fault.column) for fault in faults.first] == [(3, None), (4, "b"), (5, "label"), (6, "a")]
-    assert faults.first[3] == Fault("data.csv", 6, "a", f"{NUMBER}'z'{ANY_STRING}")
+    assert str(faults.first[3]) == f"data.csv, line 6, column 'a': {NUMBER}'z'{ANY_STRING}"
 
 
 def test_a_record_with_two_faults_counts_once():
-    faults = Faults()
+    faults = SkippedRecords()
     said = {"columns": {"a": "numeric", "b": "numeric"}}
     text = b"a,b,label\n1,1,1\nx,y,\n"
-    assert len(examples(text, options={"on_error": "skip", "faults": faults}, **said)) == 1
+    assert len(examples(text, options={"on_error": "skip", "skipped": faults}, **said)) == 1
     assert (faults.count, faults.first[0].column) == (1, "label")
 
 
 def test_nothing_but_faults_is_an_error():
-    message = r"^data.csv holds no examples \(2 of its records could not be read\); a header is followed by records$"
+    message = r"^data.csv: no examples \(2 of its records could not be read\); a header is followed by records$"
     with pytest.raises(ValueError, match=message):
         examples(b"a,label\n1\n2\n", options={"on_error": "skip"})
     with pytest.raises(ValueError, match=message):
@@ -192,8 +192,8 @@ def test_nothing_but_faults_is_an_error():
 def test_a_record_has_a_largest_size():
     limit = {"chunk_bytes": 10, "max_record_bytes": 100}
     assert len(examples(b"a,y\n" + b"x" * 90 + b",1\n", options=limit)) == 1
-    found = f"found '{'x' * 40}'...; is a quote not closed?"
-    message = f"data.csv, line 3: a record has at most max_record_bytes=100 bytes; {found}"
+    message = "data.csv, line 3: a record has at most 100 bytes; is a quote not closed?"
+    message += f"; found '{'x' * 40}'... (raise the limit with max_record_bytes=...)"
     with pytest.raises(ValueError, match=exactly(message)):
         examples(b"a,y\n1,2\n" + b"x" * 500 + b",1\n", options=limit)
 
@@ -209,8 +209,8 @@ def test_an_endless_record_takes_no_endless_memory():
 
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match="max_record_bytes=1000000 bytes"):
-            [*read_csv_examples(Endless(), Schema("csv"), HowToRead(max_record_bytes=10**6, chunk_bytes=10**4))]
+        with pytest.raises(ValueError, match="at most 1000000 bytes"):
+            [*read_csv_examples(Endless(), Schema("csv"), ReaderOptions(max_record_bytes=10**6, chunk_bytes=10**4))]
         assert tracemalloc.get_traced_memory()[1] < 20 * 10**6
     finally:
         tracemalloc.stop()

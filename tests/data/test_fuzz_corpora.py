@@ -6,8 +6,8 @@ import pytest
 
 from places import ROOT
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.tables import read_csv_examples
 from scwlearn.data.vw import read_vw_examples
 
@@ -22,13 +22,13 @@ def test_what_the_fuzzers_know_is_read_or_refused(target, chunk_bytes):
     assert len(inputs) >= 8
     seen = refused = 0
     for path in inputs:
-        how = HowToRead(labels="optional", on_error="skip", read_ahead=False, chunk_bytes=chunk_bytes)
+        options = ReaderOptions(labels="optional", on_error="skip", read_ahead=False, chunk_bytes=chunk_bytes)
         try:
-            for examples in READERS[target](io.BytesIO(path.read_bytes()), Schema(target), how):
+            for examples in READERS[target](io.BytesIO(path.read_bytes()), Schema(target), options):
                 seen += len(examples)
                 assert (examples.lines > 0).all()
         except ValueError:
             refused += 1
-        refused += how.faults.count
+        refused += options.skipped.count
     assert seen
     assert refused

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from scwlearn._native import Vocabulary
 from scwlearn.data.examples import Schema
+from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.json_values import MOST_NESTED
 from scwlearn.data.jsonl import read_jsonl_examples
-from scwlearn.data.sources.faults import Faults
 from table_text import batches, exactly, examples, features, label_list
 
 LINES = b"""{"y": "spam", "words": ["free", "offer", "offer"], "from": {"known": true, "name": "A B"}, "size": 3e2}
@@ -111,8 +111,8 @@ def test_line_ends_marks_and_blank_lines_do_not_matter(text):
 GOOD = b'{"y": 1, "x": 1}\n'
 ALLOWED = "is finite and at most 1e+150 in size; found "
 FAULTS = [
-    (b"", {}, 'data.jsonl holds no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
-    (b"\n \n", {}, 'data.jsonl holds no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
+    (b"", {}, 'data.jsonl: no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
+    (b"\n \n", {}, 'data.jsonl: no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
     (
         GOOD + b'{"y": 1, x: 1}',
         {},
@@ -202,7 +202,7 @@ FAULTS = [
         b'{"a": 1}',
         {},
         "data.jsonl: which key is the label? none is called 'label', 'target', 'class' or 'y'; "
-        "--label (label=) says it; the keys are 'a'",
+        "the keys are 'a' (name it with label=...)",
     ),
     (GOOD, {"label": "y", "ignore": ("y",)}, "data.jsonl: 'y' cannot be both the label and ignored"),
     (
@@ -240,13 +240,13 @@ def test_what_can_just_be_read_but_not_be_written_is_refused_too(opens, closes):
 
 
 def test_lines_at_fault_are_left_out_and_counted():
-    faults = Faults(most=3)
+    faults = SkippedRecords(keep=3)
     text = GOOD + b'{\n{"y": "a"}\n' + b'{"y": 1, "x": "%s"}\n' % (b"x" * 1000) + b'{"y": 2, "x": [0]}\n' + GOOD
-    options = {"on_error": "skip", "faults": faults, "max_line_bytes": 200, "chunk_bytes": 50}
+    options = {"on_error": "skip", "skipped": faults, "max_line_bytes": 200, "chunk_bytes": 50}
     assert examples(text, "jsonl", options=options) == [({"x": 1}, 1, None)] * 2
     assert faults.count == 4
     assert [(fault.line, fault.column) for fault in faults.first] == [(2, 2), (3, "y"), (4, None)]
-    assert faults.first[2].message.startswith('a line has at most max_line_bytes=200 bytes; found \'{"y": 1, "x": "xxx')
+    assert 'a line has at most 200 bytes; found \'{"y": 1, "x": "xxx' in str(faults.first[2])
 
 
 def test_lines_after_one_that_is_too_long_have_their_numbers():

@@ -92,13 +92,14 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory():
     for text in (b"1" * 1000, b"# words ", b"1 1:1 "):
         endless = Trickle(text, step=100, endless=True)
         with pytest.raises(
-            ValueError, match=r"^the file, line 1: a line has at most max_line_bytes=5000 bytes; found '.{40}'\.\.\.$"
+            ValueError,
+            match=r"^the file, line 1: a line has at most 5000 bytes; found '.{40}'\.\.\. \(raise the limit with ",
         ):
             load_libsvm(endless, chunk_bytes=64, max_line_bytes=5000)
         assert endless.given == 5000
     fits = b"1 1:1\n1 " + b" " * 4980 + b"1:1\n"
     assert loaded(fits, chunk_bytes=64, max_line_bytes=5000)[0].shape == (2, 1)
-    with pytest.raises(ValueError, match=r"^the file, line 2: a line has at most max_line_bytes=4900"):
+    with pytest.raises(ValueError, match=r"^the file, line 2: a line has at most 4900"):
         loaded(fits, chunk_bytes=64, max_line_bytes=4900)
 
 
@@ -107,7 +108,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory():
 
 @pytest.fixture(params=[1, 2, 5])
 def threads(request, monkeypatch):
-    monkeypatch.setattr("scwlearn.data.how_to_read.allowed_threads", lambda: request.param)
+    monkeypatch.setattr("scwlearn.data.options.allowed_threads", lambda: request.param)
     return request.param
 
 
@@ -206,7 +207,7 @@ def test_a_long_line_is_counted_after_all_lines_before_it(threads):
     # Six lines fit into a chunk.
     assert sum(len(next(batches).labels) for _ in range(166)) == 996
     assert len(next(batches).labels) == 4
-    with pytest.raises(ValueError, match=r"^the file, line 1001: a line has at most max_line_bytes=4000"):
+    with pytest.raises(ValueError, match=r"^the file, line 1001: a line has at most 4000"):
         next(batches)
 
 

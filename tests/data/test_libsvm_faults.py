@@ -11,9 +11,9 @@ import pytest
 
 from libsvm_text import PADDING, native
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
-from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.options import ReaderOptions
 
 LIBSVM = Schema("libsvm")
 NUMBER = "a finite number of at most 1e+150 in size"
@@ -24,7 +24,7 @@ LABEL = f"a line begins with its label, {NUMBER}"
 
 # What stands on the third line, where the fault is, and what is said about it.
 FAULTS = {
-    "index 0": (b"1 0:1", 3, "indices count from 1; for a file that counts from 0 use zero_based=True; found '0:1'"),
+    "index 0": (b"1 0:1", 3, "indices start at 1; found '0:1' (use zero_based=True for a file that counts from 0)"),
     "negative index": (b"1 -3:1", 3, f"{FEATURE}; found '-3:1'"),
     "index beyond 2^63": (b"1 9223372036854775808:1", 3, f"{INDEX}; found '9223372036854775808:1'"),
     "duplicate index": (b"1 7:1 3:1 7:2", 11, "a line has each index once; found '7:2'"),
@@ -43,12 +43,12 @@ faults_at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.v
 
 
 def read(text, schema=LIBSVM, **options):
-    return [*read_libsvm_examples(io.BytesIO(text), schema, HowToRead(**options))]
+    return [*read_libsvm_examples(io.BytesIO(text), schema, ReaderOptions(**options))]
 
 
 def fault_of(source, **options):
     with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
-        [*read_libsvm_examples(source, LIBSVM, HowToRead(**options))]
+        [*read_libsvm_examples(source, LIBSVM, ReaderOptions(**options))]
     return str(caught.value)
 
 
@@ -81,11 +81,9 @@ def test_files_without_examples_are_refused(tmp_path):
     path = tmp_path / "none.svm"
     for text in (b"", b"\n\r\n", b"# a comment", b"\xef\xbb\xbf", gzip.compress(b"")):
         path.write_bytes(text)
-        assert fault_of(path) == f"{path} holds no examples; a line is label index:value index:value ..."
+        assert fault_of(path) == f"{path}: no examples; a line is label index:value index:value ..."
     path.write_bytes(b"spam\neggs\n1 x\n")
-    expected = (
-        f"{path} holds no examples (3 of its lines could not be read); a line is label index:value index:value ..."
-    )
+    expected = f"{path}: no examples (3 of its lines could not be read); a line is label index:value index:value ..."
     assert fault_of(path, on_error="skip") == expected
 
 
@@ -100,7 +98,7 @@ def test_compressed_data_that_are_cut_short_are_refused_after_what_was_whole(tmp
     path = tmp_path / "cut.svm.gz"
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(100_000))
     path.write_bytes(gzip.compress(text)[:-2000])
-    batches = read_libsvm_examples(path, LIBSVM, HowToRead(chunk_bytes=10_000))
+    batches = read_libsvm_examples(path, LIBSVM, ReaderOptions(chunk_bytes=10_000))
     seen = 0
     with pytest.raises(ValueError, match=r"end in the middle") as caught:  # noqa: PT012
         for batch in batches:
@@ -139,15 +137,16 @@ class LongLine(io.RawIOBase):
 
 
 def test_a_line_of_a_gigabyte_is_refused_without_being_kept():
-    message = "the file, line 2: a line has at most max_line_bytes=1000000 bytes; found '1 2:" + "7" * 36 + "'..."
+    message = "the file, line 2: a line has at most 1000000 bytes; found '1 2:" + "7" * 36 + "'..."
+    message += " (raise the limit with max_line_bytes=...)"
     options = {"chunk_bytes": 100_000, "max_line_bytes": 1_000_000}
     source = LongLine(2**30)
     tracemalloc.start()
     assert fault_of(source, **options) == message
     assert source.given < 2_000_000
-    faults = Faults()
-    how = HowToRead(on_error="skip", faults=faults, **options)
-    batches = [*read_libsvm_examples(LongLine(2**30), LIBSVM, how)]
+    faults = SkippedRecords()
+    options = ReaderOptions(on_error="skip", skipped=faults, **options)
+    batches = [*read_libsvm_examples(LongLine(2**30), LIBSVM, options)]
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20_000_000
@@ -168,14 +167,14 @@ def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
     text = b"1 1:1 5:1\n" + line + b"\n" + line + b"\n-1 2:1\n"
     for padding in (b"", PADDING):
         for chunk_bytes in (1, 12, 2**20):
-            faults = Faults(most=1)
-            options = {"on_error": "skip", "faults": faults, "chunk_bytes": chunk_bytes}
+            faults = SkippedRecords(keep=1)
+            options = {"on_error": "skip", "skipped": faults, "chunk_bytes": chunk_bytes}
             batches = read(padding + text + padding, **options)
             assert [y for batch in batches for y in batch.labels.tolist()] == [1, -1]
             before = len(padding)
             assert [at for batch in batches for at in batch.lines.tolist()] == [before + 1, before + 4]
             assert faults.count == 2
-            assert faults.first == [Fault("the file", before + 2, column, message)]
+            assert [*map(str, faults.first)] == [f"the file, line {before + 2}, column {column}: {message}"]
     assert read(text, on_error="skip")[0].x.dense().tolist() == [[1, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
 
 
@@ -183,19 +182,19 @@ def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
 def test_only_so_many_faults_are_remembered_in_the_order_of_the_file():
     text = b"".join(b"1 1:%s\n" % (b"x" if i % 3 else b"1") for i in range(1, 301))
     for chunk_bytes in (50, 2**20):
-        faults = Faults()
-        assert sum(map(len, read(text, on_error="skip", faults=faults, chunk_bytes=chunk_bytes))) == 100
+        faults = SkippedRecords()
+        assert sum(map(len, read(text, on_error="skip", skipped=faults, chunk_bytes=chunk_bytes))) == 100
         assert faults.count == 200
         assert [fault.line for fault in faults.first] == [1, 2, 4, 5, 7, 8, 10, 11, 13, 14]
-    read(b"1 x\n1 1:1\n", on_error="skip", faults=faults)
+    read(b"1 x\n1 1:1\n", on_error="skip", skipped=faults)
     assert (faults.count, len(faults.first)) == (201, 10)
 
 
 @native
 def test_a_large_index_is_read_behind_a_line_at_fault_and_before_one():
-    faults = Faults()
+    faults = SkippedRecords()
     text = b"1 1:x\n1 3000000000:1\n1 99999999999999999999:1\n1 1:1\n"
-    (batch,) = read(text, on_error="skip", faults=faults)
+    (batch,) = read(text, on_error="skip", skipped=faults)
     assert batch.lines.tolist() == [2, 4]
     assert batch.x.width == 3_000_000_000
     assert [(fault.line, fault.column) for fault in faults.first] == [(1, 5), (3, 3)]
@@ -228,7 +227,7 @@ def test_every_example_knows_its_line_and_its_source(tmp_path):
     path = tmp_path / "some.svm"
     path.write_bytes(b"# c\n1 1:1\n\n\r\n2 1:1\n3 1:1 # c\n" * 50)
     for chunk_bytes in (1, 30, 2**20):
-        batches = [*read_libsvm_examples(path, LIBSVM, HowToRead(chunk_bytes=chunk_bytes))]
+        batches = [*read_libsvm_examples(path, LIBSVM, ReaderOptions(chunk_bytes=chunk_bytes))]
         lines = [line for batch in batches for line in batch.lines.tolist()]
         assert lines == [6 * i + j for i in range(50) for j in (2, 5, 6)]
         assert {batch.source for batch in batches} == {str(path)}
@@ -238,7 +237,7 @@ def test_every_example_knows_its_line_and_its_source(tmp_path):
 def test_a_pipe_hands_on_whole_lines_as_they_come():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
-        batches = read_libsvm_examples(file, LIBSVM, HowToRead(eager=True))
+        batches = read_libsvm_examples(file, LIBSVM, ReaderOptions(eager=True))
         for text, labels in ((b"1 1:1\n", [1]), (b"2 1:1\n3 1:1\n4 1", [2, 3]), (b":1\n", [4])):
             into.write(text)
             assert next(batches).labels.tolist() == labels

@@ -15,9 +15,9 @@ import zlib
 import pytest
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.streams import Stream, expand, name_of, open_source
 from scwlearn.data.libsvm import read_libsvm_examples
-from scwlearn.data.sources.opening import Stream, expand, name_of, open_source
+from scwlearn.data.options import ReaderOptions
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = b"+1 1:0.5 3:2\n-1 2:1 # more\n" * 5000
@@ -74,7 +74,7 @@ def test_pipes_and_files_of_any_kind_will_do(kind):
     for step in (1, 3, 7, 1000):
         assert content(Trickle(data, step)) == TEXT
     assert content(OnlyRead(data)) == content(io.BytesIO(data)) == TEXT
-    command = "import sys; from scwlearn.data.sources.opening import open_source\n"
+    command = "import sys; from scwlearn.data.io.streams import open_source\n"
     command += "with open_source('-') as stream: sys.stdout.buffer.write(stream.readall())"
     assert subprocess.run([sys.executable, "-c", command], input=data, capture_output=True, check=True).stdout == TEXT
 
@@ -312,7 +312,7 @@ def test_compressed_data_that_come_no_further_do_not_hold_up_the_end():
         packer = zlib.compressobj(wbits=31)
         into.write(packer.compress(b"1 1:1\n" * 100) + packer.flush(zlib.Z_SYNC_FLUSH))
         before = threading.enumerate()
-        batches = read_libsvm_examples(file, Schema("libsvm"), HowToRead(eager=True))
+        batches = read_libsvm_examples(file, Schema("libsvm"), ReaderOptions(eager=True))
         assert len(next(batches)) == 100
         batches.close()
         assert not [thread for thread in threading.enumerate() if thread not in before]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.detect import FORMATS, detect_format, enough_to_detect
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_examples
-from scwlearn.data.sources.detecting import FORMATS, detect_format, enough_to_detect
-from scwlearn.data.sources.faults import Faults
 from table_text import exactly
 
 # How to read
@@ -33,35 +33,35 @@ GIB = 2**30
         ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be an integer from 1 to {GIB}, got {2 * GIB}"),
         ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be an integer from 1 to {GIB}, got -1"),
         ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be an integer from 1 to {GIB}, got 1.5"),
-        ({"faults": None}, TypeError, "faults must be a Faults, which counts what is left out, got None"),
+        ({"skipped": None}, TypeError, "skipped must be a SkippedRecords, which counts what is left out, got None"),
         ({"batch_rows": 0}, ValueError, "batch_rows must be an integer >= 1, got 0"),
     ],
 )
 def test_what_is_asked_of_readers_is_checked(asked, error, message):
     with pytest.raises(error, match=exactly(message)):
-        HowToRead(**asked)
+        ReaderOptions(**asked)
 
 
 def test_short_numbers_of_numpy_do_not_overflow():
     rows = b"1,2\n" * 100
     text = b"y,a\n" + rows + b'1,"' + b"0" * 300 + b'"\n' + rows
-    how = HowToRead(chunk_bytes=np.uint8(128))
+    options = ReaderOptions(chunk_bytes=np.uint8(128))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, batches = read_examples([io.BytesIO(text)], format="csv", label="y", how=how)
+        _, batches = read_examples([io.BytesIO(text)], format="csv", label="y", options=options)
         assert sum(map(len, batches)) == 201
 
 
 def test_how_to_read_is_said_by_a_HowToRead():
-    with pytest.raises(TypeError, match="how must be a HowToRead, got None"):
-        read_examples([io.BytesIO(b"1 1:1\n")], how=None)
+    with pytest.raises(TypeError, match="options must be a ReaderOptions, got None"):
+        read_examples([io.BytesIO(b"1 1:1\n")], options=None)
 
 
 def test_nothing_is_counted_where_errors_are_raised():
-    how = HowToRead()
+    options = ReaderOptions()
     with pytest.raises(ValueError, match="line 2, column 3"):
-        [*read_examples([io.BytesIO(b"1 1:1\n1 x\n1 y\n")], how=how)[1]]
-    assert how.faults == Faults()
+        [*read_examples([io.BytesIO(b"1 1:1\n1 x\n1 y\n")], options=options)[1]]
+    assert options.skipped == SkippedRecords()
 
 
 # Formats
@@ -98,12 +98,11 @@ def test_what_leaves_a_doubt_is_decided_by_the_name():
             for packed in ("", ".gz", ".zst"):
                 assert detect_format(b"label\n1\n", f"some/data{ending.upper()}{packed}") == format
     assert detect_format(b"spam 1:1\n", "data") == detect_format(b"1 -3:1\n", "data") == "libsvm"
-    with pytest.raises(ValueError, match="cannot") as caught:
+    with pytest.raises(ValueError, match="unknown format") as caught:
         detect_format(b"some words\nand more\n", "the data")
     assert str(caught.value) == (
-        "the data: its format cannot be told from 'some words'; looked for: index:value (libsvm), a bar (vw), a comma "
-        "(csv), a tab (tsv), { (jsonl); --format (format=) says which of "
-        "libsvm, vw, csv, tsv, jsonl, parquet, arrow it is"
+        "the data: unknown format; looked for index:value (libsvm), a bar (vw), a comma (csv), a tab (tsv), { (jsonl); "
+        "found 'some words' (name one of libsvm, vw, csv, tsv, jsonl, parquet, arrow with format=...)"
     )
 
 
@@ -191,11 +190,15 @@ def test_a_format_that_is_given_is_believed():
 
 def test_what_a_format_has_no_place_for_is_refused():
     for text, options, message in (
-        (b"1 1:1", {"label": "y"}, "the file is libsvm data, of which label cannot be chosen; zero_based can"),
-        (b"1 | a", {"weight": "w"}, "the file is vw data, of which weight cannot be chosen; ignore can"),
-        (b"1 | a", {"zero_based": True}, "the file is vw data, of which zero_based cannot be chosen; ignore can"),
+        (b"1 1:1", {"label": "y"}, "the file: this is libsvm data (drop label=...; this format takes zero_based=True)"),
+        (b"1 | a", {"weight": "w"}, "the file: this is vw data (drop weight=...; this format takes ignore=...)"),
+        (
+            b"1 | a",
+            {"zero_based": True},
+            "the file: this is vw data (drop zero_based=True; this format takes ignore=...)",
+        ),
     ):
-        with pytest.raises(ValueError, match="cannot be chosen") as caught:
+        with pytest.raises(ValueError, match="this format takes") as caught:
             read_examples([io.BytesIO(text)], **options)
         assert str(caught.value) == message
     with pytest.raises(ValueError, match=r"^there is nothing to read: no source was given$"):
@@ -207,7 +210,7 @@ def test_a_model_says_how_data_are_read():
     schema, batches = read_examples([io.BytesIO(b"1 0:1\n")], learned)
     assert schema == learned
     assert len(next(batches)) == 1
-    with pytest.raises(ValueError, match=r"^the model says how data are read; zero_based cannot be chosen again$"):
+    with pytest.raises(ValueError, match=r"^the model says how data are read \(drop zero_based=True\)$"):
         read_examples([io.BytesIO(b"1 0:1\n")], learned, zero_based=True)
     with pytest.raises(ValueError, match=r"^the file has named features, but the model learned from numbered "):
         read_examples([io.BytesIO(b"1 | a\n")], learned)
@@ -221,8 +224,8 @@ def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
     given = []
 
     class Table:
-        def __init__(self, source, schema, how):
-            given.append((source.readall(), schema, how))
+        def __init__(self, source, schema, options):
+            given.append((source.readall(), schema, options))
             self.schema = Schema("csv", label="y", columns={"a": "numeric"})
 
         def __iter__(self):
@@ -232,22 +235,22 @@ def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
             given.append("closed")
 
     monkeypatch.setitem(sys.modules, "scwlearn.data.tables", types.SimpleNamespace(read_csv_examples=Table))
-    how = HowToRead(chunk_bytes=100)
-    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", how=how)
+    options = ReaderOptions(chunk_bytes=100)
+    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", options=options)
     assert schema.columns == {"a": "numeric"}
     assert [*batches] == []
     assert given == [
-        (b"a,y\n", Schema("csv", label="y"), how),
+        (b"a,y\n", Schema("csv", label="y"), options),
         "closed",
-        (b"a,y\n", schema, how),
+        (b"a,y\n", schema, options),
         "closed",
     ]
 
 
 def test_faults_are_counted_over_all_sources(tmp_path):
     paths = files(tmp_path, a_svm=b"1 1:1\n1 x\n", b_svm=b"1 y\n1 1:1\n")
-    faults = Faults()
-    _, batches = read_examples(paths, how=HowToRead(on_error="skip", faults=faults))
+    faults = SkippedRecords()
+    _, batches = read_examples(paths, options=ReaderOptions(on_error="skip", skipped=faults))
     assert sum(map(len, batches)) == 2
     assert [(os.path.basename(fault.source), fault.line) for fault in faults.first] == [("a.svm", 2), ("b.svm", 1)]
 
@@ -262,7 +265,7 @@ def test_nothing_is_left_open_however_it_ends(tmp_path):
     _, batches = read_examples(paths)
     batches.close()
     assert left() == 0
-    _, batches = read_examples(paths, how=HowToRead(chunk_bytes=100))
+    _, batches = read_examples(paths, options=ReaderOptions(chunk_bytes=100))
     assert isinstance(next(batches), Examples)
     batches.close()
     assert left() == 0
@@ -275,7 +278,7 @@ def test_a_pipe_hands_on_whole_lines_as_they_come(text):
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         into.write(text)
-        _, batches = read_examples([file], how=HowToRead(eager=True, labels="optional"))
+        _, batches = read_examples([file], options=ReaderOptions(eager=True, labels="optional"))
         for _ in range(3):
             assert len(next(batches)) == 1
             into.write(text)
@@ -304,12 +307,12 @@ BROKEN = {
 @pytest.mark.parametrize("format", BROKEN)
 @pytest.mark.parametrize("read_ahead", [False, True])
 def test_what_stands_before_a_fault_comes_before_it(format, read_ahead):
-    _, batches = read_examples([io.BytesIO(BROKEN[format])], how=HowToRead(read_ahead=read_ahead))
+    _, batches = read_examples([io.BytesIO(BROKEN[format])], options=ReaderOptions(read_ahead=read_ahead))
     assert next(batches).labels.tolist() == [1, -1]
     with pytest.raises(ValueError, match=f"^the file, line {4 if format == 'csv' else 3}"):
         next(batches)
-    faults = Faults()
-    how = HowToRead(read_ahead=read_ahead, on_error="skip", faults=faults)
-    _, batches = read_examples([io.BytesIO(BROKEN[format])], how=how)
+    faults = SkippedRecords()
+    options = ReaderOptions(read_ahead=read_ahead, on_error="skip", skipped=faults)
+    _, batches = read_examples([io.BytesIO(BROKEN[format])], options=options)
     assert [label for batch in batches for label in batch.labels.tolist()] == [1, -1, 1]
     assert faults.count == 1

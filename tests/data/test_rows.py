@@ -293,7 +293,7 @@ def test_a_corrupt_csr_matrix_is_refused_with_the_place(fault, values, indices):
 def refusal(make):
     """What a process of its own says of the matrix: SciPy's conversions trust the arrays, and may take it down."""
     script = f"import numpy, test_rows; test_rows.Rows(test_rows.{make})"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1] / "_support"), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
     return done.stderr.splitlines()[-1] if done.stderr else f"ended with {done.returncode}"
 

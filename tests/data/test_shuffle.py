@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
 from scwlearn.data.shuffle import shuffled
 from scwlearn.data.vw import read_vw_examples
@@ -31,12 +31,12 @@ def plainly_shuffled(items, buffer, seed):
 
 def libsvm(count, chunk_bytes):
     text = b"".join(b"%d %d:%d %d:0.5\n" % (i, i % 7 + 1, i, i + 10) for i in range(count))
-    return read_libsvm_examples(io.BytesIO(text), Schema("libsvm"), HowToRead(chunk_bytes=chunk_bytes))
+    return read_libsvm_examples(io.BytesIO(text), Schema("libsvm"), ReaderOptions(chunk_bytes=chunk_bytes))
 
 
 def vw(count, chunk_bytes):
     lines = (f"{i} {i / 2} tag{i}|s {' '.join(f'w{j}' for j in range(i, i + 1 + i % 4))} x:{i}" for i in range(count))
-    return read_vw_examples(io.BytesIO("\n".join(lines).encode()), Schema("vw"), HowToRead(chunk_bytes=chunk_bytes))
+    return read_vw_examples(io.BytesIO("\n".join(lines).encode()), Schema("vw"), ReaderOptions(chunk_bytes=chunk_bytes))
 
 
 def told(batches):

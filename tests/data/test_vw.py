@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scwlearn._native import parse_vw
 from scwlearn.data.examples import NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
-from scwlearn.data.sources.faults import Faults
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.vw import read_vw_examples
 from vw_text import examples, native, read, read_plainly
 
@@ -144,11 +144,11 @@ def assert_read_plainly(text, optional, ignore=()):
     expected, faulty = read_plainly(text, optional=optional, ignore=ignore)
     options = {"labels": "optional" if optional else "required", "ignore": ignore, "read_ahead": False}
     if not expected:
-        with pytest.raises(ValueError, match="holds no examples"):
+        with pytest.raises(ValueError, match="no examples"):
             read(text, on_error="skip", **options)
         return
-    faults = Faults()
-    found = examples(text, on_error="skip", faults=faults, **options)
+    faults = SkippedRecords()
+    found = examples(text, on_error="skip", skipped=faults, **options)
     assert repr(found) == repr(ordered(expected, found))
     assert faults.count == faulty
     if faulty:
@@ -231,7 +231,7 @@ def test_many_names_keep_their_numbers_while_the_table_grows():
 def test_a_pipe_hands_on_whole_lines_as_they_come():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
-        batches = read_vw_examples(file, Schema("vw"), HowToRead(eager=True))
+        batches = read_vw_examples(file, Schema("vw"), ReaderOptions(eager=True))
         for line, names in ((b"1 | a\n", ["a"]), (b"1 | b\n1 | c\n1 |", ["b", "c"]), (b" d\n", ["d"])):
             into.write(line)
             assert next(batches).x.names == names
@@ -241,9 +241,9 @@ def test_a_pipe_hands_on_whole_lines_as_they_come():
 def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
     program = """if True:
         from scwlearn.data.examples import Schema
-        from scwlearn.data.how_to_read import HowToRead
+        from scwlearn.data.options import ReaderOptions
         from scwlearn.data.vw import read_vw_examples
-        for batch in read_vw_examples("-", Schema("vw"), HowToRead(eager=True)):
+        for batch in read_vw_examples("-", Schema("vw"), ReaderOptions(eager=True)):
             print(len(batch), flush=True)
     """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

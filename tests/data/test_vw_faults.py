@@ -6,8 +6,8 @@ import io
 import pytest
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
-from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.vw import read_vw_examples
 from vw_text import native, read
 
@@ -78,7 +78,7 @@ at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.values()
 
 def fault_of(source, **options):
     with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
-        [*read_vw_examples(source, Schema("vw"), HowToRead(**options))]
+        [*read_vw_examples(source, Schema("vw"), ReaderOptions(**options))]
     return str(caught.value)
 
 
@@ -99,13 +99,13 @@ def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
     # A name that only a line at fault has is none of the batch.
     text = b"1 |n a\n" + line.replace(b"|n ", b"|n gone ") + b"\n" + line + b"\n2 t| b |n c\n"
     for chunk_bytes in (1, 12, 2**20):
-        faults = Faults()
-        batches = read(text, on_error="skip", faults=faults, chunk_bytes=chunk_bytes)
+        faults = SkippedRecords()
+        batches = read(text, on_error="skip", skipped=faults, chunk_bytes=chunk_bytes)
         assert [y for batch in batches for y in batch.labels.tolist()] == [1, 2]
         assert [at for batch in batches for at in batch.lines.tolist()] == [1, 4]
         assert [name for batch in batches for name in batch.x.names] == ["n^a", "b", "n^c"]
         assert faults.count == 2
-        assert faults.first[1] == Fault("the file", 3, column, message)
+        assert str(faults.first[1]) == f"the file, line 3, column {column}: {message}"
 
 
 @native
@@ -114,8 +114,8 @@ def test_labels_that_are_words_stay_words_over_all_chunks():
     for chunk_bytes in (1, 2**20):
         message = "the file, line 3, column 1: all labels are words, as the first is; found '1'"
         assert fault_of(io.BytesIO(text), labels="optional", chunk_bytes=chunk_bytes) == message
-        faults = Faults()
-        batches = read(text, labels="optional", on_error="skip", faults=faults, chunk_bytes=chunk_bytes)
+        faults = SkippedRecords()
+        batches = read(text, labels="optional", on_error="skip", skipped=faults, chunk_bytes=chunk_bytes)
         assert sum(map(len, batches)) == 3
         assert [str(fault) for fault in faults.first] == [message]
 
@@ -127,11 +127,11 @@ def test_a_label_has_a_largest_size():
     message = f"a label has at most 256 characters; found '{'x' * 40}'..."
     text = b"spam | a\n" + b"x" * 10**6 + b" | a\nham | a\n"
     assert fault_of(io.BytesIO(text)) == f"the file, line 2, column 1: {message}"
-    faults = Faults()
-    (batch,) = read(text, on_error="skip", faults=faults)
+    faults = SkippedRecords()
+    (batch,) = read(text, on_error="skip", skipped=faults)
     # Each label takes the memory of the longest.
     assert (batch.labels.tolist(), batch.labels.dtype.itemsize) == (["spam", "ham"], 4 * len("spam"))
-    assert faults.first == [Fault("the file", 2, 1, message)]
+    assert [*map(str, faults.first)] == [f"the file, line 2, column 1: {message}"]
 
 
 @native
@@ -144,8 +144,8 @@ def test_a_namespace_has_a_largest_size():
 
 @native
 def test_a_label_at_fault_does_not_say_what_labels_are():
-    faults = Faults()
-    (batch,) = read(b"nan | a\n1:2 | a\nspam | a\n1 | a\n", on_error="skip", faults=faults)
+    faults = SkippedRecords()
+    (batch,) = read(b"nan | a\n1:2 | a\nspam | a\n1 | a\n", on_error="skip", skipped=faults)
     assert batch.labels.tolist() == ["spam"]
     assert [(fault.line, fault.column) for fault in faults.first] == [(1, 1), (2, 1), (4, 1)]
 
@@ -160,14 +160,15 @@ def test_files_without_examples_are_refused(tmp_path):
     path = tmp_path / "none.vw"
     for text in (b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"):
         path.write_bytes(text)
-        assert fault_of(path) == f"{path} holds no examples; a line is label |namespace name:value name:value ..."
+        assert fault_of(path) == f"{path}: no examples; a line is label |namespace name:value name:value ..."
 
 
 def test_a_line_that_is_too_long_is_refused_or_left_out():
     text = b"1 | a\n1 | " + b"b" * 10_000 + b"\n1 | c\n"
-    message = "the file, line 2: a line has at most max_line_bytes=1000 bytes; found '1 | " + "b" * 36 + "'..."
+    message = "the file, line 2: a line has at most 1000 bytes; found '1 | " + "b" * 36 + "'..."
+    message += " (raise the limit with max_line_bytes=...)"
     options = {"chunk_bytes": 100, "max_line_bytes": 1000}
     assert fault_of(io.BytesIO(text), **options) == message
-    faults = Faults()
-    assert [batch.x.names for batch in read(text, on_error="skip", faults=faults, **options)] == [["a"], ["c"]]
+    faults = SkippedRecords()
+    assert [batch.x.names for batch in read(text, on_error="skip", skipped=faults, **options)] == [["a"], ["c"]]
     assert [str(fault) for fault in faults.first] == [message]

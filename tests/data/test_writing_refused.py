@@ -51,15 +51,15 @@ REFUSED = [
         [made([{"a": 1.0}], [1])],
         "libsvm",
         {},
-        "source: LIBSVM data have numbered features; found 'a'; --names (names=) numbers them and writes their names "
-        "to a file of their own",
+        "source: LIBSVM data have numbered features; found 'a' "
+        "(number them, and write their names to a file, with names=...)",
     ),
     (
         [made([{"0": 1.0}], [1])],
         "libsvm",
         {},
-        "source: LIBSVM data have numbered features; found '0'; --names (names=) numbers them and writes their names "
-        "to a file of their own",
+        "source: LIBSVM data have numbered features; found '0' "
+        "(number them, and write their names to a file, with names=...)",
     ),
     (
         [made([{"1": 1.0}], ["a"])],
@@ -83,15 +83,15 @@ REFUSED = [
         [made([{"label": 1.0}], [1])],
         "jsonl",
         {},
-        "source, line 1: a feature is called 'label', as the label or the weight is to be; --label and --weight "
-        "(label=, weight=) choose other keys",
+        "source, line 1: a feature is called 'label', as the label or the weight is to be "
+        "(choose other keys with label=... and weight=...)",
     ),
     (
         [made([{"label": 1.0}], [1])],
         "csv",
         {},
-        "a column is called 'label', as the label or the weight is to be; --label and --weight (label=, weight=) "
-        "choose other names",
+        "a column is called 'label', as the label or the weight is to be "
+        "(choose other names with label=... and weight=...)",
     ),
     (
         iter([made([X], [1])]),

@@ -8,8 +8,8 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.data.examples import NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
+from scwlearn.data.options import ReaderOptions
 from scwlearn.rules import find_rule
 from scwlearn.runs.align import by_number
 from scwlearn.runs.config import Choices
@@ -26,12 +26,12 @@ def choices(name="arow", parameters=None, **settings):
 
 
 def batches(text, chunk_bytes=2**20):
-    how = HowToRead(chunk_bytes=chunk_bytes, read_ahead=False)
-    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), how)
+    options = ReaderOptions(chunk_bytes=chunk_bytes, read_ahead=False)
+    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), options)
 
 
-def course_over(text, chunk_bytes=2**20, **how):
-    course = Course(choices(covariance="diagonal").learner(), clock=lambda: 0.0, **how)
+def course_over(text, chunk_bytes=2**20, **options):
+    course = Course(choices(covariance="diagonal").learner(), clock=lambda: 0.0, **options)
     for examples in batches(text, chunk_bytes):
         course.learn(examples)
     course.finish()

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import in_flags
+from scwlearn.cli.messages import flag, in_flags
 
 #: What --version tells of.
 PARTS = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
@@ -128,7 +128,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _failed(f"error: not enough memory {error}".rstrip())
     except ValueError as error:
-        return _failed(f"error: {in_flags(str(error))}")
+        from scwlearn.data.io.errors import DataError
+
+        return _failed(f"error: {error.render(flag) if isinstance(error, DataError) else in_flags(str(error))}")
     return code if isinstance(code, int) else 0
 
 

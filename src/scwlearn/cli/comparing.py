@@ -68,7 +68,7 @@ class ComparingRun:
                 examples = gathered(batches, self._given["limit"])
         except ValueError as error:
             raise ValueError(str(error).replace("(limit)", "(--limit N)")) from None
-        self._reading.tell_faults(self._say)
+        self._reading.report_skipped(self._say)
         return examples
 
     def _summary(self, found: Sequence[Standing], seen: int, command: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class ComparingRun:
             "command": command,
             "sources": [str(name) for name in self._reading.names],
             "seen": seen,
-            "skipped": self._reading.faults.count,
+            "skipped": self._reading.skipped.count,
             "permutations": self._given["permutations"],
             "seed": self._given["seed"],
             "tuned": self._given["tune"],

@@ -16,7 +16,7 @@ from scwlearn.cli.input import CommandReading
 from scwlearn.cli.messages import counted
 from scwlearn.cli.options import FORMATS, Data, checked_own, own_parameters
 from scwlearn.cli.provenance import made_now
-from scwlearn.data.sources.opening import STDIN
+from scwlearn.data.io.streams import STDIN
 from scwlearn.runs.records import is_model
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Conversion:
             )
         self._say(f"wrote {counted(count, 'example')} to {output}")
         if not self._given["quiet"]:
-            reading.tell_faults(lambda line: click.echo(line, err=True))
+            reading.report_skipped(lambda line: click.echo(line, err=True))
 
     def _only_source(self, what: str) -> str:
         if len(self._data.sources) > 1:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from scwlearn.cli.console import has_terminal, progress
-from scwlearn.cli.messages import counted, in_flags
+from scwlearn.cli.messages import counted, flag
 from scwlearn.cli.options import Data
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.io.streams import STDIN, expand
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_examples
-from scwlearn.data.sources.faults import Faults
-from scwlearn.data.sources.opening import STDIN, expand
 
 if TYPE_CHECKING:
     from scwlearn._util.progress import ProgressReporter
@@ -34,7 +34,7 @@ class CommandReading:
         self.names = [os.fspath(name) for name in expand(data.sources)]  # type: ignore[arg-type]
         #: How the data is read: as the model says, or, once reading has begun, as it was found to be.
         self.schema = schema
-        self.faults = Faults()
+        self.skipped = SkippedRecords()
         self._begun = False
         self._bar: ProgressReporter | None = None
 
@@ -77,14 +77,14 @@ class CommandReading:
             yield self._bar
         self._bar = None
 
-    def tell_faults(self, say: Callable[[str], None]) -> None:
+    def report_skipped(self, say: Callable[[str], None]) -> None:
         """What was skipped, the first few in full."""
-        if self.faults.count:
-            shown = self.faults.first[:3]
-            more = ", the first of them" if self.faults.count > len(shown) else ""
-            say(f"skipped {counted(self.faults.count, 'example')} that could not be read{more}:")
-            for fault in shown:
-                say(f"  {in_flags(str(fault))}")
+        if self.skipped.count:
+            shown = self.skipped.first[:3]
+            more = ", the first of them" if self.skipped.count > len(shown) else ""
+            say(f"skipped {counted(self.skipped.count, 'example')} that could not be read{more}:")
+            for error in shown:
+                say(f"  {error.render(flag)}")
 
     def _files(self, opened: ExitStack) -> list[BinaryIO]:
         """Where there is a bar, the files are opened here, to see how far they are read."""
@@ -92,11 +92,11 @@ class CommandReading:
             return []
         return [opened.enter_context(open(name, "rb", buffering=0)) for name in self.names]
 
-    def _how(self) -> HowToRead:
-        return HowToRead(
+    def _how(self) -> ReaderOptions:
+        return ReaderOptions(
             labels=self._labels,
             on_error="raise" if self._data.on_error == "stop" else "skip",
-            faults=Faults() if self._begun else self.faults,
+            skipped=SkippedRecords() if self._begun else self.skipped,
             eager=self._eager and self.once_only,
         )
 

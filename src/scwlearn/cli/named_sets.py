@@ -70,8 +70,8 @@ def show_set(name: str, directory: Path | None) -> None:
 
 def export_set(name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
     """Write a set to a file, in the format that is given or that its name says."""
-    from scwlearn.data.sources.detecting import format_of_name
-    from scwlearn.data.sources.opening import STDIN
+    from scwlearn.data.io.detect import format_of_name
+    from scwlearn.data.io.streams import STDIN
     from scwlearn.data.writing import write_examples
 
     with _wrong_usage():

@@ -16,8 +16,8 @@ from scwlearn._util.atomic import atomic_file
 from scwlearn.cli.input import CommandReading
 from scwlearn.cli.options import Data
 from scwlearn.cli.output import check_apart
-from scwlearn.data.sources.faults import Fault, Faults
-from scwlearn.data.sources.opening import STDIN
+from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.io.streams import STDIN
 from scwlearn.runs.predict import Places, Predictor, Wanted
 from scwlearn.runs.trained_model import Model
 
@@ -35,7 +35,7 @@ class PredictionRun:
         self._predictor = Predictor(model, Wanted(**{name: given[name] for name in names}))
         self._reading = CommandReading(data, model.data_schema, labels="optional", eager=True)
         check_apart({"-o": self._output}, [given["model"], *self._reading.names])
-        self._reading.faults = self._faults = _KeptFaults()
+        self._reading.skipped = self._skipped = _KeptErrors()
 
     def go(self) -> None:
         """Read, answer and write."""
@@ -47,7 +47,7 @@ class PredictionRun:
                 for text in self._answered():
                     write(text)
         if not self._given["quiet"]:
-            self._reading.tell_faults(lambda line: click.echo(line, err=True))
+            self._reading.report_skipped(lambda line: click.echo(line, err=True))
 
     def _answered(self) -> Iterator[str]:
         """What is to be written, a batch at a time."""
@@ -56,7 +56,7 @@ class PredictionRun:
         for examples in self._reading.examples():
             if places is None:
                 assert self._reading.schema is not None
-                places = Places(self._reading.schema.format, self._faults.places)
+                places = Places(self._reading.schema.format, self._skipped.places)
             lines = self._predictor.lines(examples)
             before = places.empty_before(examples)
             yield "".join(f"{empty * count}{line}\n" for count, line in zip(before, lines, strict=True))
@@ -83,17 +83,17 @@ class PredictionRun:
         yield write
 
 
-class _KeptFaults(Faults):
+class _KeptErrors(SkippedRecords):
     """Keeps the place of all that could not be read: it is to be answered, too."""
 
     def __init__(self) -> None:
         super().__init__()
         self.places: list[tuple[str, int]] = []
 
-    def add(self, fault: Fault) -> None:
+    def add(self, error: DataError) -> None:
         """Count one more."""
-        super().add(fault)
-        self.places.append((fault.source, fault.line))
+        super().add(error)
+        self.places.append((error.source, error.line))
 
 
 def _is_file(stream: Any) -> bool:

@@ -112,7 +112,7 @@ class TrainingRun:
             **self._made,
             sources=[str(name) for name in self._reading.names],
             schema=self._reading.schema,
-            skipped=self._reading.faults.count,
+            skipped=self._reading.skipped.count,
             settings={name: self._given[name] for name in ("seed", "shuffle_buffer", "holdout")},
         )
         return self._training.record(told, finished=finished)
@@ -141,7 +141,7 @@ class TrainingRun:
             shown = "" if loss is None else f", log-loss {loss:.4f}"
             count = counted(int(record.holdout["count"]), "example")
             self._say(f"held out: {count}, error {record.holdout['error']:.2%}{shown}")
-        self._reading.tell_faults(self._say)
+        self._reading.report_skipped(self._say)
 
     def _say_step(self, point: Point) -> None:
         """A line of the table, with the head above the first one: data that cannot be read have no table."""

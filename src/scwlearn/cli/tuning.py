@@ -69,7 +69,7 @@ class TuningRun:
             raise ValueError(f"{', '.join(map(str, self._reading.names))}: no example to learn from")
         best = best_first(outcomes, self._metric)
         self._say(f"{counted(best[0].counts.seen, 'example')} in {seconds:.2f} s")
-        self._reading.tell_faults(self._say)
+        self._reading.report_skipped(self._say)
         if mixing.in_long_runs:
             self._say(f"{IN_LONG_RUNS}: errors in that order say little about others")
             self._say("--shuffle-buffer N mixes them")
@@ -135,7 +135,7 @@ class TuningRun:
             "metric": self._metric,
             "sources": [str(name) for name in self._reading.names],
             "seen": best[0].counts.seen,
-            "skipped": self._reading.faults.count,
+            "skipped": self._reading.skipped.count,
             "seconds": seconds,
             "best": cells[0],
             "cells": cells,
@@ -151,7 +151,7 @@ class TuningRun:
             **self._made,
             sources=[str(name) for name in self._reading.names],
             schema=self._reading.schema,
-            skipped=self._reading.faults.count,
+            skipped=self._reading.skipped.count,
             settings={name: self._given[name] for name in ("seed", "shuffle_buffer")},
         )
         Model(training.begun, self._reading.schema, training.record(told)).write(path)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import DataError, excerpt, line_too_long
+from scwlearn.data.io.streams import Source, check_source, name_of, stop_of
 from scwlearn.data.json_values import BadValueError, features, flat, found, label, label_array, weight
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.readers import Made, ReadExamples, RecordSource, Way
-from scwlearn.data.sources.faults import Fault, excerpt
-from scwlearn.data.sources.opening import Source, check_source, name_of, stop_of
 from scwlearn.data.tables.assembling import one_by_one
 from scwlearn.data.tables.records import Chunk, LongRecord, Records
 from scwlearn.data.tables.schemas import check_roles, default_label
@@ -31,10 +31,12 @@ class Objects(NamedTuple):
 
     records: list[dict[str, Any]]
     lines: NDArray[np.int64]
-    faults: list[Fault]
+    faults: list[DataError]
 
 
-def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
+def read_jsonl_examples(
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
+) -> ReadExamples[Any, Any]:
     """The examples of a file with a JSON object a line, in batches. Blank lines are left out.
 
     A number is the value of the feature "key"; true counts 1. A string is the feature "key=string", and each string of
@@ -48,7 +50,7 @@ def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRe
         Perhaps the keys of the label and of the weight, keys that are left out, and what some are: strings of a "text"
         key are split into words, numbers of a "categorical" one are taken as strings. The default label is that of
         tables.
-    how : HowToRead
+    options : ReaderOptions
         What all readers take.
 
     Examples
@@ -65,13 +67,13 @@ def read_jsonl_examples(source: Source, schema: Schema, how: HowToRead = HowToRe
     name = name_of(source)
     for key, kind in schema.columns.items():
         check_choice(f"the kind of the key {key!r}", kind, COLUMN_KINDS)
-    text = _Text(name, how.max_line_bytes)
+    text = _Text(name, options.max_line_bytes)
     wanted = 'a line is an object, as in {"label": 1, "feature": 0.5}'
     # More threads would only wait for each other: Python makes the objects.
-    origin = RecordSource(name, how, most_threads=1, wanted=wanted)
+    origin = RecordSource(name, options, most_threads=1, wanted=wanted)
     stopped = stop_of(source)
     objects = _Objects()
-    way = Way(Records(name, None, how).chunks(source, stopped), text.objects, objects.resolved, objects.made)
+    way = Way(Records(name, None, options).chunks(source, stopped), text.objects, objects.resolved, objects.made)
     return ReadExamples(way, schema, origin, stopped)
 
 
@@ -85,13 +87,11 @@ class _Text:
     def objects(self, chunk: Chunk | LongRecord) -> Objects:
         """The objects of some lines."""
         if isinstance(chunk, LongRecord):
-            message = (
-                f"a line has at most max_line_bytes={self._max_line_bytes} bytes; found {excerpt(chunk.beginning)}"
-            )
-            return Objects([], np.empty(0, dtype=np.int64), [Fault(self._name, chunk.line, None, message)])
+            error = line_too_long(self._name, chunk.line, self._max_line_bytes, chunk.beginning)
+            return Objects([], np.empty(0, dtype=np.int64), [error])
         objects: list[dict[str, Any]] = []
         lines: list[int] = []
-        faults: list[Fault] = []
+        faults: list[DataError] = []
         for line, text in enumerate(chunk.text.split(b"\n"), chunk.line):
             if not text or text.isspace():
                 continue
@@ -99,7 +99,7 @@ class _Text:
                 objects.append(self._object(text))
                 lines.append(line)
             except _LineError as error:
-                faults.append(Fault(self._name, line, error.column, str(error)))
+                faults.append(DataError(str(error), source=self._name, line=line, column=error.column))
         return Objects(objects, np.array(lines, dtype=np.int64), faults)
 
     def _object(self, line: bytes) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class _Objects:
                 batch.lines.append(line)
             except BadValueError as error:
                 batch.forget()
-                faults.append(Fault(origin.name, line, error.key, str(error)))
+                faults.append(DataError(str(error), source=origin.name, line=line, column=error.key))
         faults.sort(key=lambda fault: fault.line)
         return Made(batch.examples(schema, origin.name, self._kind or "numeric"), faults)
 
@@ -210,7 +210,7 @@ class _Objects:
     def _label(self, value: Any, schema: Schema, origin: RecordSource) -> Any:
         key = str(schema.label)
         if value is None:
-            if origin.how.labels == "required":
+            if origin.options.labels == "required":
                 raise BadValueError(key, "an object has a label; found nothing")
             return None
         if self._kind is None:

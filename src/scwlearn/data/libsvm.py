@@ -13,10 +13,11 @@ from numpy.typing import DTypeLike, NDArray
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
 from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.examples import Examples, Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.lines import CHUNK_BYTES, FoundFault, Parsed, parsed_chunks
+from scwlearn.data.io.streams import Source, check_source, name_of
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.lines import CHUNK_BYTES, FoundFault, Parsed, parsed_chunks
-from scwlearn.data.sources.opening import Source, check_source, name_of
 
 _LARGEST_WIDTH = int(np.iinfo(np.int64).max)
 
@@ -45,7 +46,7 @@ def read_libsvm(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = HowToRead.max_line_bytes,
+    max_line_bytes: int = ReaderOptions.max_line_bytes,
     read_ahead: bool = True,
 ) -> Generator[Batch, None, None]:
     """The examples of a file in batches, in memory that does not grow with the file.
@@ -69,7 +70,7 @@ def read_libsvm(
     max_line_bytes : int
         A longer line is an error (unless it fits into chunk_bytes). At most 1 GiB.
     read_ahead : bool
-        Whether the next batches are read while the caller works on one, as `HowToRead` has it.
+        Whether the next batches are read while the caller works on one, as `ReaderOptions` has it.
 
     Yields
     ------
@@ -92,12 +93,12 @@ def read_libsvm(
         n_features=None if n_features is None else check_int("n_features", n_features, maximum=_LARGEST_WIDTH),
         single=np.dtype(dtype) == np.float32,
     )
-    how = HowToRead(chunk_bytes=chunk_bytes, max_line_bytes=max_line_bytes, read_ahead=read_ahead)
-    return _batches(source, form, how)
+    options = ReaderOptions(chunk_bytes=chunk_bytes, max_line_bytes=max_line_bytes, read_ahead=read_ahead)
+    return _batches(source, form, options)
 
 
 def read_libsvm_examples(
-    source: Source, schema: Schema, how: HowToRead = HowToRead()
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
 ) -> Generator[Examples, None, None]:
     """The examples of a file in batches, as every format gives them.
 
@@ -109,7 +110,7 @@ def read_libsvm_examples(
         Compressed or not.
     schema : Schema
         Says whether indices count from 0.
-    how : HowToRead
+    options : ReaderOptions
         What all readers take.
 
     Yields
@@ -121,15 +122,15 @@ def read_libsvm_examples(
     --------
     >>> import io
     >>> from scwlearn.data.examples import Schema
-    >>> from scwlearn.data.how_to_read import HowToRead
+    >>> from scwlearn.data.options import ReaderOptions
     >>> from scwlearn.data.libsvm import read_libsvm_examples
-    >>> text, how = io.BytesIO(b"1 1:0.5\\n# none\\n3:2\\n"), HowToRead(labels="optional")
-    >>> (batch,) = read_libsvm_examples(text, Schema("libsvm"), how)
+    >>> text, options = io.BytesIO(b"1 1:0.5\\n# none\\n3:2\\n"), ReaderOptions(labels="optional")
+    >>> (batch,) = read_libsvm_examples(text, Schema("libsvm"), options)
     >>> batch.x.dense().tolist(), batch.labelled.tolist(), batch.lines.tolist()
     ([[0.5, 0.0, 0.0], [0.0, 0.0, 2.0]], [True, False], [1, 3])
     """
     check_source(source)
-    return _examples(source, _Form(zero_based=schema.zero_based, optional=how.labels == "optional"), how)
+    return _examples(source, _Form(zero_based=schema.zero_based, optional=options.labels == "optional"), options)
 
 
 def load_libsvm(
@@ -139,7 +140,7 @@ def load_libsvm(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     chunk_bytes: int = CHUNK_BYTES,
-    max_line_bytes: int = HowToRead.max_line_bytes,
+    max_line_bytes: int = ReaderOptions.max_line_bytes,
 ) -> tuple[Any, NDArray[np.float64]]:
     """The examples of a whole file: a csr_array and the labels. The parameters are those of `read_libsvm`.
 
@@ -189,22 +190,25 @@ class _Form:
     def max_features(self) -> int:
         return _LARGEST_WIDTH if self.n_features is None else self.n_features
 
-    def allowed(self, fault: str) -> str:
-        """What should have been where the parser found something else."""
+    def fault(self, kind: str, **place: Any) -> DataError:
+        """Return the error for what the parser found."""
         number = "a finite number of at most {:g} in size"
         largest = np.finfo(np.float32).max if self.single else LARGEST_VALUE
         first = 0 if self.zero_based else 1
         known = "" if self.n_features is None else f" with n_features={self.n_features}"
-        return {
+        allowed = {
             "label": f"a line begins with its label, {number.format(LARGEST_VALUE)}",
             "labels": "a line has one label; several (multi-label data) are not supported",
             "query": "a query is qid:n with a whole number n, right after the label",
             "feature": "a feature is index:value, with a whole number as index, as in 7:0.5",
-            "base": "indices count from 1; for a file that counts from 0 use zero_based=True",
+            "base": "indices start at 1",
             "index": f"indices go from {first} to {self.max_features - 1 + first}{known}",
             "value": f"a value is {number.format(largest)}, right behind the colon",
             "twice": "a line has each index once",
-        }[fault]
+        }
+        return DataError(
+            allowed[kind], hint="use {zero_based} for a file that counts from 0" if kind == "base" else None, **place
+        )
 
 
 class _Lines(NamedTuple):
@@ -215,16 +219,16 @@ class _Lines(NamedTuple):
     lines: NDArray[np.int64]
 
 
-def _batches(source: Source, form: _Form, how: HowToRead) -> Generator[Batch, None, None]:
+def _batches(source: Source, form: _Form, options: ReaderOptions) -> Generator[Batch, None, None]:
     """The batches, up to the end of the file or until they are closed."""
-    with closing(_lines(source, form, how)) as parts:
+    with closing(_lines(source, form, options)) as parts:
         for part in parts:
             yield Batch(part.rows, part.labels)
 
 
-def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples, None, None]:
+def _examples(source: Source, form: _Form, options: ReaderOptions) -> Generator[Examples, None, None]:
     name = name_of(source)
-    with closing(_lines(source, form, how)) as parts:
+    with closing(_lines(source, form, options)) as parts:
         for rows, labels, lines in parts:
             labelled = ~np.isnan(labels) if form.optional else np.ones(1, dtype=np.bool_)
             yield Examples(
@@ -237,16 +241,16 @@ def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples
             )
 
 
-def _lines(source: Source, form: _Form, how: HowToRead) -> Generator[_Lines, None, None]:
+def _lines(source: Source, form: _Form, options: ReaderOptions) -> Generator[_Lines, None, None]:
     def parse(text: NDArray[np.uint8], _: Any) -> Parsed:
         arrays, (lines, width), (faulty, found) = parse_libsvm(
-            text, form.zero_based, form.max_features, form.single, form.optional, how.skips, how.most_found
+            text, form.zero_based, form.max_features, form.single, form.optional, options.skips, options.most_found
         )
         return Parsed(lines, len(arrays[0]), faulty, (FoundFault(*fault) for fault in found), (arrays, width))
 
     width = form.n_features or 0
     line_form = "label index:value index:value ..."
-    with closing(parsed_chunks(source, parse, form.allowed, line_form, how)) as chunks:
+    with closing(parsed_chunks(source, parse, form.fault, line_form, options)) as chunks:
         for ((labels, values, indices, offsets, lines), widest), lines_before in chunks:
             width = max(width, widest)
             yield _Lines(Rows.from_checked(values, indices, offsets, width), labels, lines + lines_before)

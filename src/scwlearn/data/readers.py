@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Examples, Schema
-from scwlearn.data.how_to_read import MOST_THREADS, HowToRead
-from scwlearn.data.sources.chunks import work_ahead
-from scwlearn.data.sources.faults import Fault
+from scwlearn.data.io.chunks import work_ahead
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.options import MOST_THREADS, ReaderOptions
 
 
 class Looked(Protocol):
@@ -25,7 +25,7 @@ class Looked(Protocol):
         """Where each stands."""
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[DataError]:
         """What among them is no record, and left out."""
 
 
@@ -38,7 +38,7 @@ class Made(NamedTuple):
 
     examples: Examples
     #: Those that could not be read, in their order.
-    faults: list[Fault]
+    faults: list[DataError]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RecordSource:
     """Where records come from, and what has to be known of it to make examples of them."""
 
     name: str
-    how: HowToRead
+    options: ReaderOptions
     #: How many make examples of what comes, at most, ahead of who takes them.
     most_threads: int = MOST_THREADS
     #: Whether numbers may come as strings, because the file knows nothing else.
@@ -89,7 +89,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
         self._any = False
         self._dropped = 0
         # To be raised by the next look.
-        self._late: list[Fault] = []
+        self._late: list[DataError] = []
 
     @property
     def schema(self) -> Schema:
@@ -100,7 +100,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
         if self._begun is None:
             first = next(filter(self._has_rows, map(self._way.look, self._way.items)), None)
             if first is None:
-                raise ValueError(self._nothing())
+                raise self._nothing()
             schema = self._way.resolve(first, self._given, self._origin)
             self._begun = schema, self._all_made(first, schema)
         return self._begun
@@ -110,23 +110,26 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
             self._drop(looked.faults)
         return len(looked.lines) > 0
 
-    def _drop(self, faults: list[Fault]) -> None:
+    def _drop(self, faults: list[DataError]) -> None:
         self._dropped += len(faults)
-        self._origin.how.drop(faults)
+        self._origin.options.drop(faults)
 
     def _raise_late(self) -> None:
         faults, self._late = self._late, []
+        if faults:
+            # The traceback keeps this reader alive; its file and threads end now.
+            self.close()
         self._drop(faults)
 
-    def _nothing(self) -> str:
+    def _nothing(self) -> DataError:
         bad = f" ({self._dropped} of its records could not be read)" if self._dropped else ""
-        return f"{self._origin.name} holds no examples{bad}; {self._origin.wanted}"
+        return DataError(f"no examples{bad}; {self._origin.wanted}", source=self._origin.name)
 
     def _all_made(self, first: L, schema: Schema) -> Generator[Made, None, None]:
         def work(item: T) -> Made:
             return self._way.make(self._way.look(item), schema, self._origin)
 
-        threads = self._origin.how.threads(self._origin.most_threads)
+        threads = self._origin.options.threads(self._origin.most_threads)
         yield self._way.make(first, schema, self._origin)
         with closing(work_ahead(self._way.items, work, threads, self._stopped)) as made:
             yield from made
@@ -137,7 +140,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
     def __next__(self) -> Examples:
         self._raise_late()
         for examples, faults in self._begin()[1]:
-            if self._origin.how.skips:
+            if self._origin.options.skips:
                 self._drop(faults)
             elif faults:
                 # What stands before comes before.
@@ -148,7 +151,7 @@ class ReadExamples(Iterator[Examples], Generic[T, L]):
                 return examples
             self._raise_late()
         if not self._any:
-            raise ValueError(self._nothing())
+            raise self._nothing()
         raise StopIteration
 
     def close(self) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import Examples, Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.detect import FORMATS, detect_format, enough_to_detect
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.streams import Source, Stream, expand, name_of, open_source
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.detecting import FORMATS, detect_format, enough_to_detect
-from scwlearn.data.sources.opening import Source, Stream, expand, name_of, open_source
 
 # Imported when they are used: tables and JSON need packages that other data do not.
 _READERS = {
@@ -30,7 +31,7 @@ _READERS = {
 def read_examples(
     sources: Iterable[Source],
     schema: Schema | None = None,
-    how: HowToRead = HowToRead(),
+    options: ReaderOptions = ReaderOptions(),
     *,
     format: str | None = None,
     label: str | None = None,
@@ -48,7 +49,7 @@ def read_examples(
     schema : Schema or None
         How a model learned to read; then nothing of `label`, `weight`, `ignore`, `columns`, `zero_based` may be said.
         Named features may come in another format than those that it learned from.
-    how : HowToRead
+    options : ReaderOptions
         What is asked of the reader of each format.
     format : str or None
         None: as the first source begins.
@@ -77,17 +78,17 @@ def read_examples(
         "zero_based": zero_based,
     }
     chosen = {name: value for name, value in said.items() if value}
-    if not isinstance(how, HowToRead):
-        raise TypeError(f"how must be a HowToRead, got {how!r}")
+    if not isinstance(options, ReaderOptions):
+        raise TypeError(f"options must be a ReaderOptions, got {options!r}")
     if format is not None:
         check_choice("format", format, tuple(FORMATS))
-    batches = _read(expand(sources), schema, how, format, chosen)
+    batches = _read(expand(sources), schema, options, format, chosen)
     # It begins by saying how it reads; so it has begun, and closing it closes what it has opened.
     return next(batches), batches
 
 
 def _read(
-    sources: list[Source], schema: Schema | None, how: HowToRead, format: str | None, said: dict[str, Any]
+    sources: list[Source], schema: Schema | None, options: ReaderOptions, format: str | None, said: dict[str, Any]
 ) -> Generator[Any, None, None]:
     """The schema, and then all batches."""
     if not sources:
@@ -106,7 +107,7 @@ def _read(
                 raise ValueError(
                     f"{stream.name} is {found} data, but {first} is {settled.format}; all are of one format"
                 )
-            batches = _reader(stream, settled or _schema(found, schema, said, first), how)
+            batches = _reader(stream, settled or _schema(found, schema, said, first), options)
             opened.callback(batches.close)
             if settled is None:
                 # A table shows what its columns are when its first rows have been read.
@@ -131,9 +132,9 @@ def _detected(stream: Stream, schema: Schema | None) -> str:
         return schema.format
 
 
-def _reader(stream: Stream, schema: Schema, how: HowToRead) -> Any:
+def _reader(stream: Stream, schema: Schema, options: ReaderOptions) -> Any:
     module, function = _READERS[schema.format]
-    return getattr(import_module(module), function)(stream, schema, how)
+    return getattr(import_module(module), function)(stream, schema, options)
 
 
 def _schema(found: str, schema: Schema | None, said: dict[str, Any], name: str) -> Schema:
@@ -141,11 +142,12 @@ def _schema(found: str, schema: Schema | None, said: dict[str, Any], name: str) 
         own = {"libsvm": ("zero_based",), "vw": ("ignore",)}.get(found, ("label", "weight", "ignore", "columns"))
         for option in said:
             if option not in own:
-                allowed = ", ".join(own)
-                raise ValueError(f"{name} is {found} data, of which {option} cannot be chosen; {allowed} can")
+                allowed = ", ".join(f"{{{each}}}" for each in own)
+                hint = f"drop {{{option}}}; this format takes {allowed}"
+                raise DataError(f"this is {found} data", source=name, hint=hint)
         return Schema(found, **said)
     if said:
-        raise ValueError(f"the model says how data are read; {', '.join(said)} cannot be chosen again")
+        raise DataError("the model says how data are read", hint=f"drop {', '.join(f'{{{name}}}' for name in said)}")
     if found != schema.format and "libsvm" in (found, schema.format):
         kinds = {True: "numbered features (libsvm)", False: "named features"}
         learned, has = kinds[schema.format == "libsvm"], kinds[found == "libsvm"]

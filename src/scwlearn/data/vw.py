@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT, parse_vw, vw_labels_are_words
 from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.lines import FoundFault, Parsed, parsed_chunks
+from scwlearn.data.io.streams import Source, check_source, name_of
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.lines import FoundFault, Parsed, parsed_chunks
-from scwlearn.data.sources.opening import Source, check_source, name_of
 from scwlearn.data.tables.columns import LONGEST_LABEL, LONGEST_PREFIX
 
 # So many examples are handed on at a time where labels are words.
 _ROWS_WITH_WORDS = 2**16
 
 
-def read_vw_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> Generator[Examples, None, None]:
+def read_vw_examples(
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
+) -> Generator[Examples, None, None]:
     """The examples of a file of VW text in batches, in memory that does not grow with the file.
 
     A line is ``[label [weight]] ['tag] |namespace:scale name:value name ... |namespace ...``. The feature of a named
@@ -38,7 +42,7 @@ def read_vw_examples(source: Source, schema: Schema, how: HowToRead = HowToRead(
         Compressed or not.
     schema : Schema
         Says which namespaces are left out.
-    how : HowToRead
+    options : ReaderOptions
         What all readers take.
 
     Yields
@@ -57,7 +61,7 @@ def read_vw_examples(source: Source, schema: Schema, how: HowToRead = HowToRead(
     (['size^height', 'says^stripes', 'legs'], [1.0, -1.0], [2.0, 1.0], ['first', ''])
     """
     check_source(source)
-    return _examples(source, _Form(how.labels == "optional", [*schema.ignore]), how)
+    return _examples(source, _Form(options.labels == "optional", [*schema.ignore]), options)
 
 
 @dataclass
@@ -75,11 +79,11 @@ class _Form:
             self.words = vw_labels_are_words(text)
         return bool(self.words)
 
-    def allowed(self, fault: str) -> str:
-        """What should have been where the parser found something else."""
+    def fault(self, kind: str, **place: Any) -> DataError:
+        """Return the error for what the parser found."""
         number = f"a finite number of at most {LARGEST_VALUE:g} in size"
         weight = f"0 or a number from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
-        return {
+        allowed = {
             "bar": "a line has a bar before its features, as in 1 |words some more",
             "label": f"a line begins with its label, a word or {number}",
             "glued": "a line begins with its label and a space; what touches the bar is a tag",
@@ -95,14 +99,15 @@ class _Form:
             "value": f"a value, times its namespace's scale, is {number}, right behind the colon",
             "sum": f"the values of a repeated feature add up to {number}",
             "name": "words are UTF-8 text without control characters",
-        }[fault]
+        }
+        return DataError(allowed[kind], **place)
 
 
-def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples, None, None]:
+def _examples(source: Source, form: _Form, options: ReaderOptions) -> Generator[Examples, None, None]:
     name = name_of(source)
 
     def parse(text: NDArray[np.uint8], words: bool) -> Parsed:
-        made = parse_vw(text, words, form.optional, how.skips, how.most_found, form.ignored)
+        made = parse_vw(text, words, form.optional, options.skips, options.most_found, form.ignored)
         features, labels, weights, tags, places, lines, (faulty, found) = made
         values, columns, offsets, names = features
         x = NamedRows(Rows.from_checked(values, columns, offsets, len(names)), names)
@@ -110,7 +115,7 @@ def _examples(source: Source, form: _Form, how: HowToRead) -> Generator[Examples
         return Parsed(lines, len(places), faulty, [FoundFault(*fault) for fault in found], parts)
 
     line_form = "label |namespace name:value name:value ..."
-    chunks = parsed_chunks(source, parse, form.allowed, line_form, how, before=form.see)
+    chunks = parsed_chunks(source, parse, form.fault, line_form, options, before=form.see)
     with closing(chunks):
         for (x, labels, weights, tags, places), lines_before in chunks:
             numbers, of_words, words = labels

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.sources.detecting import FORMATS
+from scwlearn.data.io.detect import FORMATS
 from scwlearn.files import Stored, read, stored_estimator, write
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.explain import CONSTANT, Weight, largest_weights

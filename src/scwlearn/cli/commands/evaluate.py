@@ -57,9 +57,9 @@ def command(**given: Any) -> None:
     with reading.progress(given["quiet"], what="evaluating"):
         evaluation = evaluate(model, reading.examples())
     if not given["quiet"]:
-        reading.tell_faults(lambda line: click.echo(line, err=True))
+        reading.report_skipped(lambda line: click.echo(line, err=True))
     if given["as_json"]:
-        told = evaluation.to_json() | {"skipped": reading.faults.count}
+        told = evaluation.to_json() | {"skipped": reading.skipped.count}
         click.echo(json.dumps(told, ensure_ascii=False))
     else:
         click.echo("\n".join(_table(evaluation)))

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.how_to_read import HowToRead
+from scwlearn.data.io.streams import Source, Stream, check_source, name_of, stop_of
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.readers import ReadExamples, RecordSource, Way
-from scwlearn.data.sources.opening import Source, Stream, check_source, name_of, stop_of
 from scwlearn.data.tables.records import CHUNK_BYTES, Records
 from scwlearn.data.tables.schemas import examples_of, is_resolved, resolved
 
@@ -19,7 +19,9 @@ from scwlearn.data.tables.schemas import examples_of, is_resolved, resolved
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 
 
-def read_csv_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
+def read_csv_examples(
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
+) -> ReadExamples[Any, Any]:
     """The examples of a CSV or TSV file with a header, in batches, in memory that does not grow with the file.
 
     Cells may be quoted, and hold delimiters, newlines and doubled quotes then. An empty cell says nothing. Blank lines
@@ -32,7 +34,7 @@ def read_csv_examples(source: Source, schema: Schema, how: HowToRead = HowToRead
     schema : Schema
         The format, "csv" or "tsv"; perhaps the label, the weight, what is left out, and what some columns are. What is
         not said is decided by the records of the first chunk: see the `schema` of what is returned.
-    how : HowToRead
+    options : ReaderOptions
         What all readers take. Where labels are required, a table has a column of them.
 
     Examples
@@ -49,13 +51,15 @@ def read_csv_examples(source: Source, schema: Schema, how: HowToRead = HowToRead
     from scwlearn.data.tables.delimited import Delimited
 
     check_source(source)
-    text = Delimited(schema, _records(source, schema, how))
+    text = Delimited(schema, _records(source, schema, options))
     stopped = stop_of(source)
     way = Way(text.chunks(source, stopped), text.piece, resolved, examples_of)
-    return ReadExamples(way, schema, RecordSource(name_of(source), how, untyped=True), stopped)
+    return ReadExamples(way, schema, RecordSource(name_of(source), options, untyped=True), stopped)
 
 
-def read_parquet_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
+def read_parquet_examples(
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
+) -> ReadExamples[Any, Any]:
     """The examples of a Parquet file, as `read_csv_examples` gives them; `lines` are numbers of records.
 
     What a Parquet file lists its contents by comes at its end: from a pipe, or compressed as a whole, it is first
@@ -77,10 +81,12 @@ def read_parquet_examples(source: Source, schema: Schema, how: HowToRead = HowTo
     needs_arrow("Parquet")
     from scwlearn.data.tables.arrow_files import parquet_pieces
 
-    return _typed(parquet_pieces, source, schema, how)
+    return _typed(parquet_pieces, source, schema, options)
 
 
-def read_arrow_examples(source: Source, schema: Schema, how: HowToRead = HowToRead()) -> ReadExamples[Any, Any]:
+def read_arrow_examples(
+    source: Source, schema: Schema, options: ReaderOptions = ReaderOptions()
+) -> ReadExamples[Any, Any]:
     """The examples of an Arrow file (Feather) or stream, as `read_parquet_examples` gives them.
 
     Streams are read as they come. Files are copied first where Parquet files are.
@@ -101,7 +107,7 @@ def read_arrow_examples(source: Source, schema: Schema, how: HowToRead = HowToRe
     needs_arrow("Arrow")
     from scwlearn.data.tables.arrow_files import arrow_pieces
 
-    return _typed(arrow_pieces, source, schema, how)
+    return _typed(arrow_pieces, source, schema, options)
 
 
 def resolve_schema(source: Source, schema: Schema, *, labels: str = "required") -> Schema:
@@ -121,14 +127,14 @@ def resolve_schema(source: Source, schema: Schema, *, labels: str = "required") 
     """
     if is_resolved(schema):
         return schema
-    how = HowToRead(labels=labels, on_error="skip", read_ahead=False)
+    options = ReaderOptions(labels=labels, on_error="skip", read_ahead=False)
     if schema.format in DELIMITERS:
         head = _Head(source, schema) if isinstance(source, Stream) else source
-        batches = read_csv_examples(head, schema, how)
+        batches = read_csv_examples(head, schema, options)
     elif schema.format == "parquet":
-        batches = read_parquet_examples(source, schema, how)
+        batches = read_parquet_examples(source, schema, options)
     elif schema.format == "arrow":
-        batches = read_arrow_examples(source, schema, how)
+        batches = read_arrow_examples(source, schema, options)
     else:
         raise ValueError(f"tables are csv, tsv, parquet or arrow, got {schema.format!r}")
     found = batches.schema
@@ -142,21 +148,23 @@ class _Head(io.BytesIO):
     def __init__(self, stream: Stream, schema: Schema) -> None:
         self.name = stream.name
         text = stream.peek(lambda head: len(head) >= CHUNK_BYTES, CHUNK_BYTES)
-        whole = _records(stream, schema, HowToRead()).last_end(text)
+        whole = _records(stream, schema, ReaderOptions()).last_end(text)
         super().__init__(text if len(text) < CHUNK_BYTES else text[:whole])
 
 
-def _records(source: Source, schema: Schema, how: HowToRead) -> Records:
+def _records(source: Source, schema: Schema, options: ReaderOptions) -> Records:
     if schema.format not in DELIMITERS:
         raise ValueError(f"the format of delimited text is one of {', '.join(DELIMITERS)}, got {schema.format!r}")
-    return Records(name_of(source), DELIMITERS[schema.format], how)
+    return Records(name_of(source), DELIMITERS[schema.format], options)
 
 
-def _typed(pieces: Callable[..., Any], source: Source, schema: Schema, how: HowToRead) -> ReadExamples[Any, Any]:
+def _typed(
+    pieces: Callable[..., Any], source: Source, schema: Schema, options: ReaderOptions
+) -> ReadExamples[Any, Any]:
     check_source(source)
     stopped = stop_of(source)
-    way = Way(pieces(source, schema, how.batch_rows, stopped), lambda piece: piece, resolved, examples_of)
-    origin = RecordSource(name_of(source), how, unit="record", wanted="it has no rows")
+    way = Way(pieces(source, schema, options.batch_rows, stopped), lambda piece: piece, resolved, examples_of)
+    origin = RecordSource(name_of(source), options, unit="record", wanted="it has no rows")
     return ReadExamples(way, schema, origin, stopped)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.sources.opening import Source, Stream, name_of, open_source
+from scwlearn.data.io.streams import Source, Stream, name_of, open_source
 from scwlearn.data.tables.schemas import Piece, check_names, wanted_columns
 
 # So much of what cannot be read again is kept in memory, and more of it on disk.

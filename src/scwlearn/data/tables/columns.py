@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -29,11 +30,14 @@ _SHOWN = 40
 
 
 class Bad(NamedTuple):
-    """The rows whose cells in one column cannot be used, and what to say of one."""
+    """The rows whose cells in one column cannot be used, and why."""
 
     column: str
     rows: NDArray[np.intp]
-    message: Callable[[int], str]
+    problem: str
+    #: From a row to the excerpt of its cell.
+    found: Callable[[int], str]
+    hint: str | None = None
 
 
 class Numbers(NamedTuple):
@@ -165,16 +169,9 @@ def features_of(name: str, column: Any, kind: str, bad: list[Bad]) -> Part | Non
 def _numeric(name: str, column: Any, bad: list[Bad]) -> Part | None:
     values, _, wrong = as_numbers(column)
     if wrong.any():
-        bad.append(
-            Bad(
-                name,
-                np.flatnonzero(wrong),
-                lambda row: (
-                    "the column is numeric: a cell is empty or a finite number of at most "
-                    f"{LARGEST_VALUE:g} in size; found {found(column, row)}; --categorical (columns=) takes any string"
-                ),
-            )
-        )
+        allowed = f"the column is numeric: a cell is empty or a finite number of at most {LARGEST_VALUE:g} in size"
+        hint = "use {categorical} for a column of strings"
+        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column), hint))
         return None
     there = values != 0
     values = values if there.all() else values[there]
@@ -224,14 +221,14 @@ def labels_of(name: str, column: Any, kind: str, bad: list[Bad]) -> tuple[NDArra
         if long:
             rows = np.flatnonzero(np.isin(codes, long))
             allowed = f"a label has at most {LONGEST_LABEL} characters"
-            bad.append(Bad(name, rows, lambda row: f"{allowed}; found {found(column, row)}"))
+            bad.append(Bad(name, rows, allowed, partial(found, column)))
         return np.array([*(text[:LONGEST_LABEL] for text in texts), ""])[codes], codes < 0
     if pa.types.is_boolean(column.type):
         return _array(column.fill_null(False)).astype(bool), _missing(column)
     values, missing, wrong = as_numbers(column)
     if wrong.any():
         allowed = f"the labels are numbers: finite ones of at most {LARGEST_VALUE:g} in size"
-        bad.append(Bad(name, np.flatnonzero(wrong), lambda row: f"{allowed}; found {found(column, row)}"))
+        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column)))
     return _whole(column, values), missing
 
 
@@ -256,5 +253,5 @@ def weights_of(name: str, column: Any, bad: list[Bad]) -> NDArray[np.float64]:
     wrong = wrong | missing | ~((values == 0) | ((values >= SMALLEST_WEIGHT) & (values <= LARGEST_WEIGHT)))
     if wrong.any():
         allowed = f"a weight is 0 or a number from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
-        bad.append(Bad(name, np.flatnonzero(wrong), lambda row: f"{allowed}; found {found(column, row)}"))
+        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column)))
     return values

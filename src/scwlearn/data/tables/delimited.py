@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Schema
-from scwlearn.data.sources.faults import Fault, excerpt
-from scwlearn.data.sources.opening import Source
+from scwlearn.data.io.errors import DataError, excerpt
+from scwlearn.data.io.streams import Source
 from scwlearn.data.tables.records import Chunk, LongRecord, Records, breaks, line_count, lines_of, quoted
 from scwlearn.data.tables.schemas import Piece, check_names, wanted_columns
 
@@ -34,12 +34,12 @@ class Delimited:
         with closing(self._records.chunks(source, stopped)) as chunks:
             for chunk in chunks:
                 if isinstance(chunk, LongRecord):
-                    raise ValueError(str(self._fault(chunk.line, self._too_long(chunk))))
+                    raise self._too_long(chunk)
                 behind = chunk if self._header else self._behind_header(chunk)
                 if behind.text:
                     yield behind
         if not self._header:
-            raise ValueError(f"{self._records.name} is empty; a table begins with a line that names its columns")
+            raise DataError("empty file; a table begins with a line that names its columns", source=self._records.name)
 
     def piece(self, chunk: Chunk) -> Piece:
         """The records of a chunk, all cells as strings; empty ones are null."""
@@ -64,23 +64,21 @@ class Delimited:
         try:
             header = first.decode()
         except UnicodeDecodeError as error:
-            message = f"the header is UTF-8; found {excerpt(first[error.start :])}"
-            raise ValueError(str(self._fault(line, message))) from None
+            raise self._error(line, "the header is UTF-8", first[error.start :]) from None
         if "\0" in header:
-            raise ValueError(str(self._fault(line, f"the header has no NUL byte; found {excerpt(first)}")))
+            raise self._error(line, "the header has no NUL byte", first)
         try:
             (names,) = csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter.decode())
         except csv.Error as error:  # a name that is longer than Python takes for a cell
-            message = f"the header names the columns; {error}; found {excerpt(first)}"
-            raise ValueError(str(self._fault(line, message))) from None
+            raise self._error(line, f"the header names the columns; {error}", first) from None
         return names
 
-    def _too_long(self, record: LongRecord) -> str:
-        limit = f"a record has at most max_record_bytes={self._records.max_record_bytes} bytes"
-        return f"{limit}; found {excerpt(record.beginning)}; is a quote not closed?"
+    def _too_long(self, record: LongRecord) -> DataError:
+        problem = f"a record has at most {self._records.max_record_bytes} bytes; is a quote not closed?"
+        return self._error(record.line, problem, record.beginning, "raise the limit with {max_record_bytes}")
 
-    def _fault(self, line: int, message: str) -> Fault:
-        return Fault(self._records.name, line, None, message)
+    def _error(self, line: int, problem: str, found: bytes, hint: str | None = None) -> DataError:
+        return DataError(problem, found=excerpt(found), source=self._records.name, line=line, hint=hint)
 
 
 class _Cells:
@@ -132,20 +130,20 @@ class _Cells:
         ).combine_chunks()
         return {name: _one(table.column(name)) for name in wanted}
 
-    def _ragged_faults(self, lines: NDArray[np.int64]) -> list[Fault]:
+    def _ragged_faults(self, lines: NDArray[np.int64]) -> list[DataError]:
         wanted = f"a record has {len(self._header)} cells, one for each column of the header"
         return [
-            Fault(self._name, int(lines[number - 1]), None, f"{wanted}; found {cells}")
+            DataError(wanted, found=str(cells), source=self._name, line=int(lines[number - 1]))
             for number, cells in self._ragged
         ]
 
     def _decoded(
-        self, columns: dict[str, Any], lines: NDArray[np.int64], faults: list[Fault]
+        self, columns: dict[str, Any], lines: NDArray[np.int64], faults: list[DataError]
     ) -> tuple[dict[str, Any], NDArray[np.int64]]:
         """Bytes as strings, without the records in which some are none."""
         import pyarrow as pa
 
-        bad: dict[int, Fault] = {}
+        bad: dict[int, DataError] = {}
         decoded: dict[str, list[str | None]] = {}
         for name, column in columns.items():
             decoded[name] = []
@@ -153,7 +151,8 @@ class _Cells:
                 cell = b"" if characters is None else characters.encode("latin-1")
                 if b"\0" in cell or not _is_utf8(cell):
                     what = "a cell has no NUL byte" if b"\0" in cell else "cells are UTF-8"
-                    bad.setdefault(row, Fault(self._name, int(lines[row]), name, f"{what}; found {excerpt(cell)}"))
+                    place: dict[str, Any] = {"source": self._name, "line": int(lines[row]), "column": name}
+                    bad.setdefault(row, DataError(what, found=excerpt(cell), **place))
                 decoded[name].append(cell.decode(errors="replace") or None)
         faults += bad.values()
         keep = np.delete(np.arange(len(lines)), [*bad])

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.how_to_read import HowToRead
-from scwlearn.data.sources.faults import Fault, excerpt
-from scwlearn.data.sources.opening import Source, Stream, open_source
+from scwlearn.data.io.errors import DataError, excerpt
+from scwlearn.data.io.streams import Source, Stream, open_source
+from scwlearn.data.options import ReaderOptions
 
 #: How much text makes a chunk where nobody says.
 CHUNK_BYTES = 2**20
@@ -47,17 +47,17 @@ class Records:
     name: str
     #: What is between cells that may be quoted; None where a record is a line, whatever it holds.
     delimiter: bytes | None
-    how: HowToRead
+    options: ReaderOptions
 
     @property
     def chunk_bytes(self) -> int:
         """How much text makes a chunk."""
-        return self.how.chunk_bytes or CHUNK_BYTES
+        return self.options.chunk_bytes or CHUNK_BYTES
 
     @property
     def max_record_bytes(self) -> int:
         """How long a record may be."""
-        return self.how.max_line_bytes if self.delimiter is None else self.how.max_record_bytes
+        return self.options.max_line_bytes if self.delimiter is None else self.options.max_record_bytes
 
     def chunks(self, source: Source, stopped: Event) -> Generator[Chunk | LongRecord, None, None]:
         """The text of a source in chunks of whole records."""
@@ -97,7 +97,7 @@ class Records:
             if not count:
                 return bytes(buffer[:used]), True
             used += count
-            if self.how.eager and buffer.find(b"\n", used - count, used) >= 0:
+            if self.options.eager and buffer.find(b"\n", used - count, used) >= 0:
                 break
         return bytes(buffer[:used]), False
 
@@ -116,8 +116,9 @@ class Records:
         # Pairs do not tell where a cell with doubled quotes begins.
         place = _quoted_one_by_one(text, self.delimiter).open
         if place is not None:
-            message = f"the file ends before this quote is closed; found {excerpt(text[place:])}"
-            raise ValueError(str(Fault(self.name, line + len(breaks(text[:place])), None, message)))
+            at = line + len(breaks(text[:place]))
+            problem = "the file ends before this quote is closed"
+            raise DataError(problem, found=excerpt(text[place:]), source=self.name, line=at)
         return len(text)
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from scwlearn._util.checks import check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples, Schema
+from scwlearn.data.io.errors import DataError
 from scwlearn.data.readers import Made, RecordSource
-from scwlearn.data.sources.faults import Fault
 from scwlearn.data.tables.assembling import together
 from scwlearn.data.tables.columns import (
     LONGEST_PREFIX,
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
     #: Where each stands.
     lines: NDArray[np.int64]
     #: Records among them that are no rows of the table, and are not in it.
-    faults: list[Fault]
+    faults: list[DataError]
 
 
 def check_names(names: list[str], source: str) -> None:
@@ -115,7 +115,7 @@ def wanted_columns(names: list[str], schema: Schema) -> list[str]:
 def check_columns(piece: Piece, schema: Schema, origin: RecordSource) -> None:
     """A ValueError for a column that the schema has and the table has not, or not as what it should be."""
     names = {*piece.names}
-    may_miss = {schema.label, schema.weight} if origin.how.labels == "optional" else set()
+    may_miss = {schema.label, schema.weight} if origin.options.labels == "optional" else set()
     wanted = [*schema.columns, *filter(None, (schema.label, schema.weight))]
     for name in dict.fromkeys(wanted):
         if name not in names and name not in may_miss:
@@ -138,12 +138,13 @@ def default_label(names: list[str], origin: RecordSource, what: str = "column") 
     found = [name for name in LABEL_NAMES if name in names]
     if len(found) == 1:
         return found[0]
-    if not found and origin.how.labels == "optional":
+    if not found and origin.options.labels == "optional":
         return None
     several = f"{' and '.join(map(repr, found))} could both be" if found else f"none is called {_or(LABEL_NAMES)}"
-    raise ValueError(
-        f"{origin.name}: which {what} is the label? {several}; --label (label=) says it; "
-        f"the {what}s are {listed(names)}"
+    raise DataError(
+        f"which {what} is the label? {several}; the {what}s are {listed(names)}",
+        source=origin.name,
+        hint="name it with {label}",
     )
 
 
@@ -164,9 +165,11 @@ def _kind(name: str, column: Any, origin: RecordSource) -> str:
 def _kind_of_type(name: str, given: Any, origin: RecordSource) -> str:
     kind = kind_of_type(given)
     if kind is None:
-        raise ValueError(
-            f"{origin.name}: the column {name!r} is of the type {given}, which is nothing to learn from; "
-            f"numbers, bools, strings and lists of strings are; --ignore (ignore=) leaves it out"
+        raise DataError(
+            f"the column {name!r} is of the type {given}, which is nothing to learn from; "
+            "numbers, bools, strings and lists of strings are",
+            source=origin.name,
+            hint="leave it out with {ignore}",
         )
     return kind
 
@@ -175,11 +178,12 @@ def examples_of(piece: Piece, schema: Schema, origin: RecordSource) -> Made:
     """The examples that records are, without those that cannot be read."""
     bad: list[Bad] = []
     examples = _converted(piece, schema, origin, bad)
-    first: dict[int, Fault] = {}
-    for column, rows, message in bad:
+    first: dict[int, DataError] = {}
+    for column, rows, problem, found_at, hint in bad:
         for row in rows.tolist():
             if row not in first:
-                first[row] = Fault(origin.name, int(piece.lines[row]), column, message(row), origin.unit)
+                place: dict[str, Any] = {"source": origin.name, "line": int(piece.lines[row]), "unit": origin.unit}
+                first[row] = DataError(problem, found=found_at(row), hint=hint, column=column, **place)
     if first:
         keep = np.delete(np.arange(len(piece.lines)), [*first])
         columns = {name: column.take(keep) for name, column in piece.columns.items()}
@@ -195,8 +199,8 @@ def _converted(piece: Piece, schema: Schema, origin: RecordSource, bad: list[Bad
     if schema.label is not None and schema.label in piece.columns:
         column = piece.columns[schema.label]
         labels, missing = labels_of(schema.label, column, schema.columns[schema.label], bad)
-        if missing.any() and origin.how.labels == "required":
-            bad.append(Bad(schema.label, np.flatnonzero(missing), lambda row: "a record has a label; found nothing"))
+        if missing.any() and origin.options.labels == "required":
+            bad.append(Bad(schema.label, np.flatnonzero(missing), "a record has a label", lambda row: "nothing"))
         labelled = ~missing if missing.any() else None
     has_weights = schema.weight is not None and schema.weight in piece.columns
     weights = weights_of(str(schema.weight), piece.columns[str(schema.weight)], bad) if has_weights else None

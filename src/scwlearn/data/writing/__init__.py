@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.examples import COLUMN_KINDS, Examples
+from scwlearn.data.io.detect import FORMATS
 from scwlearn.data.rows import Rows
-from scwlearn.data.sources.detecting import FORMATS
 from scwlearn.data.writing.cells import named_cells
 from scwlearn.data.writing.lines import JsonlWriter, LibsvmWriter, VwWriter, Writer
 from scwlearn.data.writing.targets import Target, opened

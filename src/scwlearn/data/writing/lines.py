@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from scwlearn.data.examples import Examples
+from scwlearn.data.io.errors import DataError
 from scwlearn.data.rows import Rows
 from scwlearn.data.writing.cells import (
     Cells,
@@ -76,9 +77,11 @@ class LibsvmWriter:
         if self.numbered is not None:
             return self.numbered.setdefault(name, len(self.numbered)) + self._first
         if not _INDEX.fullmatch(name) or not self._first <= int(name) < 2**63:
-            raise ValueError(
-                f"{examples.source}: LIBSVM data have numbered features; found {name!r}; --names (names=) numbers them "
-                "and writes their names to a file of their own"
+            raise DataError(
+                "LIBSVM data have numbered features",
+                found=repr(name),
+                source=examples.source,
+                hint="number them, and write their names to a file, with {names}",
             )
         return int(name)
 
@@ -140,9 +143,11 @@ class JsonlWriter:
         for key in (self._label, self._weight):
             row = next((row for row, features in enumerate(objects) if key in features), None)
             if row is not None:
-                raise ValueError(
-                    f"{place(examples, row)}: a feature is called {key!r}, as the label or the weight is to be; "
-                    "--label and --weight (label=, weight=) choose other keys"
+                raise DataError(
+                    f"a feature is called {key!r}, as the label or the weight is to be",
+                    source=examples.source,
+                    line=int(examples.lines[row]),
+                    hint="choose other keys with {label} and {weight}",
                 )
         weights = [None] * len(examples) if examples.weights is None else examples.weights.tolist()
         lines = []

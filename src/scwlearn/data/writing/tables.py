@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from scwlearn.data.examples import Examples
+from scwlearn.data.io.errors import DataError
 from scwlearn.data.writing.cells import label_texts, label_values, number_text, place, plain_words, table_of
 
 #: More columns than these make no table that anybody could use.
@@ -136,9 +137,9 @@ def check_columns(columns: Mapping[str, str], label: str, weight: str) -> None:
     """A ValueError for columns that make no table."""
     for name in (label, weight):
         if name in columns:
-            raise ValueError(
-                f"a column is called {name!r}, as the label or the weight is to be; --label and --weight (label=, "
-                "weight=) choose other names"
+            raise DataError(
+                f"a column is called {name!r}, as the label or the weight is to be",
+                hint="choose other names with {label} and {weight}",
             )
     check_count(len(columns))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scwlearn._util.checks import check_bool, check_choice, check_int
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.sources.faults import Fault, Faults
+from scwlearn.data.io.errors import DataError, SkippedRecords
 
 # What parsers count in has 31 bits.
 _MOST_BYTES = 2**30
@@ -16,7 +16,7 @@ MOST_THREADS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class HowToRead:
+class ReaderOptions:
     """What all readers of examples take. What means nothing to a format is not used there.
 
     Parameters
@@ -25,7 +25,7 @@ class HowToRead:
         Whether an example without a label is an error, or one as it is to be predicted.
     on_error : {"raise", "skip"}
         What to do about an example that cannot be read: raise a ValueError, or leave it out.
-    faults : Faults
+    skipped : SkippedRecords
         Counts what is left out.
     read_ahead : bool
         Whether the next batches are read while the caller works on one, one each by as many threads as linear algebra
@@ -45,19 +45,19 @@ class HowToRead:
     Examples
     --------
     >>> import io
-    >>> from scwlearn.data.how_to_read import HowToRead
+    >>> from scwlearn.data.options import ReaderOptions
     >>> from scwlearn.data.reading import read_examples
-    >>> how = HowToRead(on_error="skip", chunk_bytes=8)
-    >>> how
-    HowToRead(on_error='skip', chunk_bytes=8)
-    >>> _, batches = read_examples([io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")], how=how)
-    >>> [len(batch) for batch in batches], how.faults.count
+    >>> options = ReaderOptions(on_error="skip", chunk_bytes=8)
+    >>> options
+    ReaderOptions(on_error='skip', chunk_bytes=8)
+    >>> _, batches = read_examples([io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")], options=options)
+    >>> [len(batch) for batch in batches], options.skipped.count
     ([1, 1], 1)
     """
 
     labels: str = "required"
     on_error: str = "raise"
-    faults: Faults = field(default_factory=Faults, hash=False)
+    skipped: SkippedRecords = field(default_factory=SkippedRecords, hash=False)
     read_ahead: bool = True
     chunk_bytes: int | None = None
     max_line_bytes: int = 64 * 2**20
@@ -68,8 +68,8 @@ class HowToRead:
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
-        if not isinstance(self.faults, Faults):
-            raise TypeError(f"faults must be a Faults, which counts what is left out, got {self.faults!r}")
+        if not isinstance(self.skipped, SkippedRecords):
+            raise TypeError(f"skipped must be a SkippedRecords, which counts what is left out, got {self.skipped!r}")
         for name in ("read_ahead", "eager"):
             self._keep(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
@@ -82,9 +82,9 @@ class HowToRead:
 
     def __repr__(self) -> str:
         """What is not as usual: it is what readers show as their default, too."""
-        usual = {"faults": Faults()} | vars(HowToRead)
+        usual = {"skipped": SkippedRecords()} | vars(ReaderOptions)
         said = [f"{name}={value!r}" for name, value in vars(self).items() if value != usual[name]]
-        return f"HowToRead({', '.join(said)})"
+        return f"ReaderOptions({', '.join(said)})"
 
     @property
     def skips(self) -> bool:
@@ -94,15 +94,15 @@ class HowToRead:
     @property
     def most_found(self) -> int:
         """How many faults of a chunk are worth describing."""
-        return max(self.faults.most, 1) if self.skips else 1
+        return max(self.skipped.keep, 1) if self.skips else 1
 
     def threads(self, most: int = MOST_THREADS) -> int:
         """How many threads read ahead."""
         return min(allowed_threads(), most) if self.read_ahead else 0
 
-    def drop(self, faults: Iterable[Fault]) -> None:
-        """Raise for the first of what could not be read, or count it all."""
-        for fault in faults:
+    def drop(self, errors: Iterable[DataError]) -> None:
+        """Raise the first error, or count all of them."""
+        for error in errors:
             if not self.skips:
-                raise ValueError(str(fault))
-            self.faults.add(fault)
+                raise error
+            self.skipped.add(error)

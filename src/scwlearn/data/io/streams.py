@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any, BinaryIO
 
-from scwlearn.data.sources.unpacking import Unpacked, may_be_packed, packed_as
+from scwlearn.data.io.decompress import Unpacked, may_be_packed, packed_as
 
 #: A path, or a file that is open for reading bytes.
 Source = str | os.PathLike[str] | BinaryIO | io.RawIOBase
@@ -80,7 +80,7 @@ def open_source(source: Source, stopped: Event | None = None) -> Iterator[Stream
     Examples
     --------
     >>> import gzip, io
-    >>> from scwlearn.data.sources.opening import open_source
+    >>> from scwlearn.data.io.streams import open_source
     >>> with open_source(io.BytesIO(gzip.compress(b"+1 3:0.5\\n"))) as stream:
     ...     stream.read()
     b'+1 3:0.5\\n'

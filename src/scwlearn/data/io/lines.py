@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.how_to_read import HowToRead
-from scwlearn.data.sources.chunks import LongLine, whole_lines, work_ahead
-from scwlearn.data.sources.faults import Fault, excerpt
-from scwlearn.data.sources.opening import Source, name_of, stop_of
+from scwlearn.data.io.chunks import LongLine, whole_lines, work_ahead
+from scwlearn.data.io.errors import DataError, excerpt, line_too_long
+from scwlearn.data.io.streams import Source, name_of, stop_of
+from scwlearn.data.options import ReaderOptions
 
 #: Long enough that Python costs nothing, short enough that few of them are soon done and take little memory.
 CHUNK_BYTES = 4 * 2**20
@@ -40,66 +40,64 @@ class Parsed(NamedTuple):
 def parsed_chunks(
     source: Source,
     parse: Callable[[NDArray[np.uint8], Any], Parsed],
-    allowed: Callable[[str], str],
+    fault: Callable[..., DataError],
     line_form: str,
-    how: HowToRead,
+    options: ReaderOptions,
     *,
     before: Callable[[NDArray[np.uint8]], Any] = lambda text: None,
 ) -> Generator[tuple[Any, int], None, None]:
     """What `parse` made of each chunk that has examples, and how many lines were before it.
 
-    `allowed` says for a kind of fault what should have been there, and `line_form` how a line looks. Chunks are parsed
+    `fault` makes the error of a kind,  and `line_form` how a line looks. Chunks are parsed
     at the same time; what has to be known of those before is found out by `before`, which sees one after the other, and
     given to `parse`.
     """
     name = name_of(source)
     rows_before = lines_before = 0
     faulty = 0
-    with closing(_parsed(source, parse, before, how)) as chunks:
+    with closing(_parsed(source, parse, before, options)) as chunks:
         for parsed in chunks:
             if isinstance(parsed, LongLine):
-                limit = f"a line has at most max_line_bytes={how.max_line_bytes} bytes"
-                message = f"{limit}; found {excerpt(parsed.beginning)}"
+                found = [line_too_long(name, lines_before + 1, options.max_line_bytes, parsed.beginning)]
                 parsed = Parsed(1, 0, 1, (), None)
-                found = [Fault(name, lines_before + 1, None, message)]
             else:
                 found = [
-                    Fault(name, lines_before + line, column, f"{allowed(kind)}; found {excerpt(text)}")
+                    fault(kind, found=excerpt(text), source=name, line=lines_before + line, column=column)
                     for kind, line, column, text in parsed.faults
                 ]
             faulty += parsed.faulty
             rows_before += parsed.rows
-            if how.skips:
-                how.drop(found)
-                how.faults.count += parsed.faulty - len(found)
+            if options.skips:
+                options.drop(found)
+                options.skipped.count += parsed.faulty - len(found)
             if parsed.rows:
                 yield parsed.made, lines_before
-            if not how.skips:
+            if not options.skips:
                 # The parser stopped there: what it has made stands before it.
-                how.drop(found)
+                options.drop(found)
             lines_before += parsed.lines
     if not rows_before:
         bad = f" ({faulty} of its lines could not be read)" if faulty else ""
-        raise ValueError(f"{name} holds no examples{bad}; a line is {line_form}")
+        raise DataError(f"no examples{bad}; a line is {line_form}", source=name)
 
 
 def _parsed(
     source: Source,
     parse: Callable[[NDArray[np.uint8], Any], Parsed],
     before: Callable[[NDArray[np.uint8]], Any],
-    how: HowToRead,
+    options: ReaderOptions,
 ) -> Generator[Parsed | LongLine, None, None]:
-    stopped, threads = stop_of(source), how.threads()
+    stopped, threads = stop_of(source), options.threads()
 
     def in_order() -> Generator[tuple[NDArray[np.uint8], Any] | LongLine, None, None]:
         chunks = whole_lines(
             source,
-            how.chunk_bytes or CHUNK_BYTES,
-            how.max_line_bytes,
+            options.chunk_bytes or CHUNK_BYTES,
+            options.max_line_bytes,
             stopped,
             buffers=max(threads, 1),
-            eager=how.eager,
-            behind_long=how.skips,
+            eager=options.eager,
+            behind_long=options.skips,
         )
         with closing(chunks):
             for chunk in chunks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from scwlearn.data.sources.faults import excerpt
+from scwlearn.data.io.errors import DataError, excerpt
 
 #: All formats, with the endings of names that hint at them.
 FORMATS = {
@@ -45,7 +45,7 @@ def detect_format(head: bytes, name: str) -> str:
 
     Examples
     --------
-    >>> from scwlearn.data.sources.detecting import detect_format
+    >>> from scwlearn.data.io.detect import detect_format
     >>> detect_format(b"+1 3:0.5 7:1\\n", "data"), detect_format(b"1 |words a b\\n", "data")
     ('libsvm', 'vw')
     """
@@ -108,7 +108,9 @@ def _check_text(head: bytes, name: str) -> None:
 
 
 def _in_doubt(line: bytes, name: str) -> str:
-    raise ValueError(
-        f"{name}: its format cannot be told from {excerpt(line)}; looked for: index:value (libsvm), a bar (vw), "
-        f"a comma (csv), a tab (tsv), {{ (jsonl); --format (format=) says which of {', '.join(FORMATS)} it is"
+    raise DataError(
+        "unknown format; looked for index:value (libsvm), a bar (vw), a comma (csv), a tab (tsv), { (jsonl)",
+        found=excerpt(line),
+        source=name,
+        hint=f"name one of {', '.join(FORMATS)} with {{format}}",
     )

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import NamedTuple, TypeVar
 
-from scwlearn.data.sources.opening import Source, Stream, open_source
+from scwlearn.data.io.streams import Source, Stream, open_source
 
 # How long to wait, when nobody wants more, for threads that are held up by a read (seconds): they end by themselves
 # when the read does.

@@ -1,0 +1,140 @@
+"""Errors in input data, and the record of examples skipped because of them."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# How Python code sets an option that an error suggests; any other one is `name=...`.
+_PYTHON_SPELLING = {"zero_based": "zero_based=True", "categorical": 'columns={...: "categorical"}'}
+
+
+def _python_argument(option: str) -> str:
+    return _PYTHON_SPELLING.get(option, f"{option}=...")
+
+
+class DataError(ValueError):
+    """Error in input data, kept in fields so that any user interface can present it.
+
+    ``str(error)`` is the message for Python users. `render` spells the suggested options differently, such as
+    command-line flags.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, or what is allowed, without the place: "indices must not repeat within a line".
+    found : str or None
+        What was found instead, ready to print: a quoted excerpt, or "nothing".
+    source : str
+        Name of the file or stream; empty if the error concerns none.
+    line : int
+        Number of the line or record, from 1; 0 if the error concerns the whole source.
+    column : int, str or None
+        Position in the line, from 1, or the name of a table column or JSON key.
+    unit : {"line", "record"}
+        What `line` counts; Parquet and Arrow files have no lines.
+    hint : str or None
+        What to do next. Options of the reader or writer appear as ``{name}``: "use {zero_based} for a file that counts
+        from 0".
+
+    Examples
+    --------
+    >>> from scwlearn.data.io.errors import DataError
+    >>> place = {"source": "a.svm", "line": 7, "column": 3}
+    >>> error = DataError("indices start at 1", found="'0:1'", hint="use {zero_based}", **place)
+    >>> str(error)
+    "a.svm, line 7, column 3: indices start at 1; found '0:1' (use zero_based=True)"
+    >>> error.render(lambda option: "--" + option.replace("_", "-"))
+    "a.svm, line 7, column 3: indices start at 1; found '0:1' (use --zero-based)"
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        found: str | None = None,
+        source: str = "",
+        line: int = 0,
+        column: int | str | None = None,
+        unit: str = "line",
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.found = problem, found
+        self.source, self.line, self.column, self.unit = source, line, column, unit
+        self.hint = hint
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options that the hint mentions."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.hint or "") if name)
+
+    def render(self, spell: Callable[[str], str | None] = _python_argument) -> str:
+        """Return the whole message.
+
+        Parameters
+        ----------
+        spell : callable
+            Returns the spelling of an option, given its name. If it returns None for an option of the hint, the user
+            cannot set it, and the hint is left out.
+
+        Returns
+        -------
+        str
+            The place, the problem, what was found and the hint, on one line.
+        """
+        place = [self.source] if self.source else []
+        if self.line:
+            place.append(f"{self.unit} {self.line}")
+        if self.column is not None:
+            place.append(f"column {self.column!r}")
+        message = (", ".join(place) + ": " if place else "") + self.problem
+        if self.found is not None:
+            message += f"; found {self.found}"
+        spelled = {name: spell(name) for name in self.options}
+        if self.hint and None not in spelled.values():
+            message += f" ({self.hint.format(**spelled)})"
+        return message
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+@dataclass
+class SkippedRecords:
+    """Count of the examples that ``on_error="skip"`` left out, with the first few errors.
+
+    One object may serve several sources.
+
+    Examples
+    --------
+    >>> from scwlearn.data.io.errors import DataError, SkippedRecords
+    >>> skipped = SkippedRecords(keep=1)
+    >>> for line in (3, 7):
+    ...     skipped.add(DataError("values must be numbers", found="'x'", source="a.svm", line=line, column=5))
+    >>> skipped.count, [str(error) for error in skipped.first]
+    (2, ["a.svm, line 3, column 5: values must be numbers; found 'x'"])
+    """
+
+    #: How many errors are kept in `first`.
+    keep: int = 10
+    count: int = 0
+    first: list[DataError] = field(default_factory=list)
+
+    def add(self, error: DataError) -> None:
+        """Count one more skipped record."""
+        self.count += 1
+        if len(self.first) < self.keep:
+            self.first.append(error)
+
+
+def excerpt(found: bytes, length: int = 40) -> str:
+    """Return the first bytes of the input, quoted and escaped for a message."""
+    return repr(found[:length])[1:] + "..." * (len(found) > length) if found else "nothing"
+
+
+def line_too_long(source: str, line: int, most: int, beginning: bytes) -> DataError:
+    """Return the error for a line of more than `most` bytes."""
+    hint = "raise the limit with {max_line_bytes}"
+    return DataError(f"a line has at most {most} bytes", found=excerpt(beginning), source=source, line=line, hint=hint)

@@ -215,7 +215,7 @@ def test_whole_numbers_are_names_in_csv_if_the_data_have_names(tmp_path):
 
 
 WRONG = [
-    ("w.json", "{", "is no JSON: "),
+    ("w.json", "{", "w.json: invalid JSON: "),
     ("w.json", "[1]", "must hold an object with classes and coef, got list"),
     ("w.json", '{"coef": [[1]]}', "has no classes; weights are classes, coef, and perhaps intercept and variance"),
     ("w.json", '{"classes": ["a"], "coef": [[1]]}', "classes must be at least two different labels, got ['a']"),
@@ -226,9 +226,9 @@ WRONG = [
         "coef must be of shape (3, features) for 3 classes, got (1, 1)",
     ),
     ("w.json", '{"classes": [1, 2], "coef": [[1, "x"]]}', "coef must hold numbers, and as many in each line"),
-    ("w.json", '{"classes": [1, 2], "coef": [[1, NaN]]}', "w.json holds NaN; numbers must be finite"),
+    ("w.json", '{"classes": [1, 2], "coef": [[1, NaN]]}', "w.json: numbers must be finite, got NaN"),
     ("w.json", '{"classes": [1, 2], "coef": [[1, 1e200]]}', "coef must hold finite numbers of at most 1e+100 in size"),
-    ("w.json", '{"classes": ' + "[" * 100_000, "w.json is nested too deeply"),
+    ("w.json", '{"classes": ' + "[" * 100_000, "w.json: nested too deeply"),
     ("w.json", '{"classes": [1, 2], "coef": [[1]], "intercept": [1, 2]}', "intercept must be of shape (1,), got (2,)"),
     ("w.json", '{"classes": [1, 2], "coef": [[1]], "variance": [[0]]}', "variance must be positive, got 0"),
     ("w.json", '{"classes": [1, 2], "coef": [[1, 2]], "features": ["a", "a"]}', "features must be 2 different names"),
@@ -244,7 +244,7 @@ WRONG = [
     ("w.csv", "class,feature,weight,deviation\na,x,1,-1\n", "line 2: a deviation is a positive number; found '-1'"),
     ("w.safetensors", "1234", "is no safetensors file: it is too short for its header"),
     ("w.safetensors", b"\x02" + bytes(7) + b"{}", "has no classes; weights are classes, coef"),
-    ("w.safetensors", b"\x02" + bytes(7) + b"{x", "is no safetensors file: its header is no JSON"),
+    ("w.safetensors", b"\x02" + bytes(7) + b"{x", "is no safetensors file: its header: invalid JSON"),
     ("w.onnx", "", "ONNX can be written, not read; json, csv and safetensors can"),
     ("w.txt", "", "weights are read from a file that ends with one of .json, .csv, .safetensors\n"),
 ]

@@ -154,4 +154,4 @@ def test_a_damaged_model_is_no_model(tmp_path, capsys):
     with open(path, "r+b") as file:
         file.truncate(os.path.getsize(path) - 1)
     assert run(["inspect", path]) == 1
-    assert f"{path}: is cut short" in capsys.readouterr().err
+    assert f"{path}: truncated model file" in capsys.readouterr().err

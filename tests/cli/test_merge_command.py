@@ -100,7 +100,7 @@ def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
     assert run(["merge", missing, "-m", out]) == 1
     assert capsys.readouterr().err == f"scwlearn: error: {missing}: No such file or directory\n"
     assert run(["merge", written(tmp_path / "x", "1 1:1\n"), "-m", out]) == 1
-    assert "is not a model file of scwlearn" in capsys.readouterr().err
+    assert "not a scwlearn model file" in capsys.readouterr().err
 
 
 def test_a_place_to_save_it_is_needed(tmp_path, capsys):

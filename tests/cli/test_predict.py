@@ -201,7 +201,7 @@ def test_models_that_cannot_answer_say_why(tmp_path, capsys):
         (learner, f"{learner} holds a Learner; {needs}"),
         (unfitted, f"{unfitted} holds a SCW1 that is not fitted; {needs}"),
         (untaught, "the model has not learned from any example yet"),
-        (data, f"{data}: is not a model file of scwlearn"),
+        (data, f"{data}: not a scwlearn model file"),
         (str(tmp_path / "none"), f"{tmp_path / 'none'}: No such file or directory"),
     ]:
         assert run(["predict", path, data]) == 1

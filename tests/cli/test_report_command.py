@@ -42,13 +42,13 @@ def test_json_may_be_laid_out_anew_or_hold_a_run_a_line(tmp_path, printed_run):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{spam", "is neither a model nor the JSON of a run: a line is no JSON: Expecting property name"),
-        ('{"curve": ' + "[" * 100_000, "is neither a model nor the JSON of a run: a line is nested too deeply"),
+        ("{spam", "is neither a model nor the JSON of a run: a line: invalid JSON: Expecting property name"),
+        ('{"curve": ' + "[" * 100_000, "is neither a model nor the JSON of a run: a line: nested too deeply"),
         ('{"algorithm": 1}', "this is no record of a run: "),
         ("{}\n[1]\n", "this is no record of a run: "),
         ("\n\n", "is empty; the JSON of a run is expected"),
-        ("1 1:2\n", "is not a model file of scwlearn"),
-        ("", "is empty; a model file is expected"),
+        ("1 1:2\n", "not a scwlearn model file"),
+        ("", "the file is empty"),
     ],
 )
 def test_what_is_no_run_is_refused_and_nothing_is_written(tmp_path, capsys, text, said):

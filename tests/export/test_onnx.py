@@ -8,7 +8,7 @@ import pytest
 import scwlearn
 from scwlearn.cli.app import run
 from scwlearn.export.onnx import to_onnx
-from scwlearn.files import stored_of
+from scwlearn.files import SavedModel
 from scwlearn.runs.trained_model import Model
 from use_examples import arrays, csv_model, libsvm_model, saved
 
@@ -58,7 +58,7 @@ def session(content):
 
 def test_the_messages_say_what_goes_in_and_comes_out():
     x, y = arrays()
-    content = to_onnx(Model.of(stored_of(scwlearn.SCW1().fit(x, y))))
+    content = to_onnx(Model.of(SavedModel.from_model(scwlearn.SCW1().fit(x, y))))
     message = fields(content)
     assert dict(message)[1] == 8
     assert dict(fields(dict(message)[8]))[2] == 18
@@ -71,7 +71,7 @@ def test_the_messages_say_what_goes_in_and_comes_out():
 
 
 def agree(model, x):
-    label, scores, chances = session(to_onnx(Model.of(stored_of(model)))).run(None, {"X": x})
+    label, scores, chances = session(to_onnx(Model.of(SavedModel.from_model(model)))).run(None, {"X": x})
     np.testing.assert_array_equal(label, model.predict(x))
     np.testing.assert_allclose(scores, model.decision_function(x), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(chances, model.predict_proba(x), rtol=1e-9, atol=1e-11)

@@ -62,7 +62,7 @@ class Conversion:
 
     def _weights_to_model(self) -> None:
         from scwlearn.export import model_from_weights
-        from scwlearn.files import Stored
+        from scwlearn.files import SavedModel
         from scwlearn.runs.trained_model import Model
 
         path, given = self._only_source("file of weights"), self._given
@@ -81,7 +81,7 @@ class Conversion:
             zero_based=self._data.zero_based,
         )
         notes = {"made": made_now()}
-        model = Model(model.learner, model.schema, stored=Stored("stream", "", model.learner, notes=notes))
+        model = Model(model.learner, model.schema, stored=SavedModel.from_learner(model.learner, notes))
         model.write(given["model"])
         self._say(f"{len(model.learner.classes)} classes, {model.n_features} features; model: {given['model']}")
 

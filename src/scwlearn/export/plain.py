@@ -15,7 +15,7 @@ import numpy as np
 from scwlearn import __version__
 from scwlearn.export.checking import checked_weights
 from scwlearn.export.weights import Array, Weights
-from scwlearn.files.document import from_json as parsed
+from scwlearn.files.json_reader import parse_json as parsed
 from scwlearn.learning.explain import CONSTANT
 
 #: What the beginning of a JSON file says.

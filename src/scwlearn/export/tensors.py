@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scwlearn.export.checking import checked_weights
 from scwlearn.export.weights import Weights
-from scwlearn.files.document import from_json
+from scwlearn.files.json_reader import parse_json as from_json
 
 # Numbers as others may have written them.
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}

@@ -1,8 +1,9 @@
-"""Models in files that are safe to load: `save` and `load`, and what a file holds, without scikit-learn."""
+"""Model files that are safe to load: `save` and `load`, and their contents without scikit-learn."""
 
 from __future__ import annotations
 
-from scwlearn.files.files import load, read, save, write
-from scwlearn.files.stored import Stored, stored_estimator, stored_of
+from scwlearn.files.json_reader import InvalidModelFile
+from scwlearn.files.model_file import load, read, save, write
+from scwlearn.files.saved_model import SavedModel
 
-__all__ = ["Stored", "load", "read", "save", "stored_estimator", "stored_of", "write"]
+__all__ = ["InvalidModelFile", "SavedModel", "load", "read", "save", "write"]

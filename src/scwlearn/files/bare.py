@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from scwlearn.files.document import Document, Refused, shown
+from scwlearn.files.codec import ArrayReader as Tensors
 from scwlearn.files.gaussians import Arrays
+from scwlearn.files.json_reader import InvalidModelFile as Refused
+from scwlearn.files.json_reader import JsonObject as Document
+from scwlearn.files.json_reader import shorten as shown
 from scwlearn.files.learners import (
     LINEAR,
     SEVERAL,
@@ -16,7 +19,6 @@ from scwlearn.files.learners import (
     told_from_json,
     told_to_json,
 )
-from scwlearn.files.values import Tensors
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner
 

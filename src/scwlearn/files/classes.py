@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.files.document import MOST, Document, Refused
+from scwlearn.files.codec import ArrayReader as Tensors
+from scwlearn.files.codec import decode_classes as classes_from_json
+from scwlearn.files.codec import decode_setting as setting_from_json
+from scwlearn.files.codec import encode_classes as classes_to_json
+from scwlearn.files.codec import encode_setting as setting_to_json
 from scwlearn.files.gaussians import FLOAT, WHOLE, Array, Arrays
+from scwlearn.files.json_reader import MAX_COUNT as MOST
+from scwlearn.files.json_reader import InvalidModelFile as Refused
+from scwlearn.files.json_reader import JsonObject as Document
 from scwlearn.files.learners import LINEAR, linear_from_parts, linear_to_parts, made, told_from_json, told_to_json
-from scwlearn.files.values import (
-    Tensors,
-    classes_from_json,
-    classes_to_json,
-    setting_from_json,
-    setting_to_json,
-)
 from scwlearn.learning.classifier import ClassLearner, Recipe
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner

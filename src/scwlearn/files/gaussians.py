@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LANE_MULTIPLE, SCALARS, full_stride
-from scwlearn.files.document import Document, Refused
-from scwlearn.files.values import Tensors
+from scwlearn.files.codec import ArrayReader as Tensors
+from scwlearn.files.json_reader import InvalidModelFile as Refused
+from scwlearn.files.json_reader import JsonObject as Document
 from scwlearn.learning.counters import INITIAL_VARIANCE
 from scwlearn.model import COVARIANCES, Gaussian
 from scwlearn.model.class_covariance import class_covariance

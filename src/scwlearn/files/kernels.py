@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import SCALARS
-from scwlearn.files.document import Document, Refused, shown
-from scwlearn.files.examples import examples_from_parts, examples_to_parts
+from scwlearn.files.codec import ArrayReader as Tensors
+from scwlearn.files.codec import decode_settings as settings_from_json
+from scwlearn.files.codec import encode_settings as settings_to_json
 from scwlearn.files.gaussians import (
     BYTE,
     FLOAT,
@@ -21,8 +22,12 @@ from scwlearn.files.gaussians import (
     initial_variance,
     memory_shape,
 )
+from scwlearn.files.json_reader import InvalidModelFile as Refused
+from scwlearn.files.json_reader import JsonObject as Document
+from scwlearn.files.json_reader import shorten as shown
 from scwlearn.files.learners import counters_from, made
-from scwlearn.files.values import Tensors, settings_from_json, settings_to_json
+from scwlearn.files.support import decode_support as examples_from_parts
+from scwlearn.files.support import encode_support as examples_to_parts
 from scwlearn.kernels import KernelLearner, KernelMultiLearner
 from scwlearn.kernels.functions import Kernel
 from scwlearn.kernels.support import SharedExamples, Support

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.files.document import Document, Refused
+from scwlearn.files.codec import ArrayReader as Tensors
+from scwlearn.files.codec import decode_settings as settings_from_json
+from scwlearn.files.codec import encode_settings as settings_to_json
 from scwlearn.files.gaussians import (
     Arrays,
     gaussian_from_parts,
@@ -16,8 +18,11 @@ from scwlearn.files.gaussians import (
     gaussians_from_parts,
     gaussians_to_parts,
 )
-from scwlearn.files.names import scale_from_parts, vocabulary_from_parts, vocabulary_to_parts
-from scwlearn.files.values import Tensors, settings_from_json, settings_to_json
+from scwlearn.files.json_reader import InvalidModelFile as Refused
+from scwlearn.files.json_reader import JsonObject as Document
+from scwlearn.files.vocabulary import decode_scale as scale_from_parts
+from scwlearn.files.vocabulary import decode_vocabulary as vocabulary_from_parts
+from scwlearn.files.vocabulary import encode_vocabulary as vocabulary_to_parts
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.linear import LinearLearner
 from scwlearn.learning.multi_learner import MultiLearner

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn.files import Stored, read
+from scwlearn.files import SavedModel, read
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.explain import Weight
@@ -48,7 +48,7 @@ def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> F
     return facts
 
 
-def _of_untaught(stored: Stored) -> Facts:
+def _of_untaught(stored: SavedModel) -> Facts:
     from scwlearn.rules import all_rules
 
     rule = next(rule for rule in all_rules() if stored.class_name in (rule.estimator, rule.kernel_estimator))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from scwlearn.data.examples import Schema
-from scwlearn.files import Stored, read, stored_estimator, stored_of
+from scwlearn.files import SavedModel, read
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.merging import merge
 from scwlearn.runs.trained_model import Model, schema_of
@@ -20,7 +20,7 @@ def merge_files(
     weights: Sequence[float] | None = None,
     *,
     made: dict[str, Any] | None = None,
-) -> Stored:
+) -> SavedModel:
     """One model out of those in these files, as a file holds it; they have learned by the same algorithm and settings.
 
     Where the models say how their data are read, they must agree, and the merged model says it, too. `made` is noted.
@@ -33,23 +33,19 @@ def merge_files(
     try:
         if schema is not None and all(isinstance(one.learner, ClassLearner) for one in stored):
             return _merged_learners([Model.of(one) for one in stored], how, weights, notes)
-        return stored_of(merge([one.model() for one in stored], how, weights), notes)
+        return SavedModel.from_model(merge([one.to_model() for one in stored], how, weights), notes)
     except (TypeError, ValueError) as error:
         raise ValueError(_with_names(str(error), paths)) from None
 
 
 def _merged_learners(
     models: Sequence[Model], how: str, weights: Sequence[float] | None, notes: dict[str, Any]
-) -> Stored:
+) -> SavedModel:
     """Those that the command made need no scikit-learn, and may be of data of different widths."""
-    learner = merge([model.learner for model in models], how, weights)
-    together = Model(learner)
-    if together.has_names:
-        return Stored("stream", "StreamClassifier", learner, notes=notes)
-    return stored_estimator(learner, together.n_features, notes=notes)
+    return SavedModel.from_learner(merge([model.learner for model in models], how, weights), notes)
 
 
-def _common_schema(paths: Sequence[str], stored: Sequence[Stored]) -> Schema | None:
+def _common_schema(paths: Sequence[str], stored: Sequence[SavedModel]) -> Schema | None:
     """How the data of all are read; None where one does not say. Named features may have come in any format."""
     schemas = [schema_of(one) for one in stored]
     first = schemas[0]

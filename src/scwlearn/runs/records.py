@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from scwlearn.files.document import from_json
+from scwlearn.files.json_reader import parse_json
 from scwlearn.runs.record import Record
 
 # How a model file begins, behind the length of its header: bytes that may be any, and look like text.
@@ -42,9 +42,9 @@ def _of_text(content: bytes, name: str) -> list[Record]:
     try:
         text = content.decode("utf-8-sig")
         try:
-            values = [from_json(text, "it")]
+            values = [parse_json(text, "it")]
         except ValueError:
-            values = [from_json(line, "a line") for line in text.splitlines() if line.strip()]
+            values = [parse_json(line, "a line") for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise ValueError(f"{name} is neither a model nor the JSON of a run: {error}") from None
     if not values:

@@ -11,7 +11,7 @@ import numpy as np
 
 from scwlearn.data.examples import Schema
 from scwlearn.data.io.detect import FORMATS
-from scwlearn.files import Stored, read, stored_estimator, write
+from scwlearn.files import SavedModel, read, write
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.explain import CONSTANT, Weight, largest_weights
 from scwlearn.learning.learner import Learner
@@ -32,7 +32,7 @@ class Model:
     schema: Schema | None = None
     record: Record | None = None
     #: What the file was, where it was one.
-    stored: Stored | None = None
+    stored: SavedModel | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Model:
@@ -43,7 +43,7 @@ class Model:
         return cls.of(stored)
 
     @classmethod
-    def of(cls, stored: Stored) -> Model:
+    def of(cls, stored: SavedModel) -> Model:
         """From what a file holds, which must be a classifier."""
         run = stored.notes.get(_RUN)
         return cls(stored.learner, schema_of(stored), None if run is None else Record.from_json(run), stored)
@@ -55,11 +55,7 @@ class Model:
             notes[_DATA] = self.schema.to_json()
         if self.record is not None:
             notes[_RUN] = self.record.to_json()
-        if self.has_names:
-            stored = Stored("stream", "StreamClassifier", self.learner, notes=notes)
-        else:
-            stored = stored_estimator(self.learner, self.n_features, notes=notes)
-        write(stored, path)
+        write(SavedModel.from_learner(self.learner, notes), path)
 
     @property
     def rule(self) -> Rule:
@@ -110,7 +106,7 @@ class Model:
         if self.learner.learner.model is None:
             return {}
         if self.has_names:
-            top: dict[Any, list[Weight]] = Stored("stream", "", self.learner).model().top_features(count)
+            top: dict[Any, list[Weight]] = SavedModel.from_learner(self.learner).to_model().top_features(count)
             by_number = self.learner.learner.vocabulary.key_type is int
             if by_number and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
@@ -144,7 +140,7 @@ class Model:
         }
 
 
-def schema_of(stored: Stored) -> Schema | None:
+def schema_of(stored: SavedModel) -> Schema | None:
     """How the data of a model are read; None where it does not say."""
     data = stored.notes.get(_DATA)
     return None if data is None else checked_schema(data)
@@ -161,5 +157,5 @@ def checked_schema(value: Any) -> Schema:
     return schema
 
 
-def _described(stored: Stored) -> str:
+def _described(stored: SavedModel) -> str:
     return f"a {stored.class_name}" if stored.learner is not None else f"a {stored.class_name} that is not fitted"

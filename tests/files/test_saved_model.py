@@ -1,4 +1,4 @@
-"""What cannot be saved, and what a file keeps besides the model."""
+"""Models that cannot be saved, and what is saved with a model."""
 
 import datetime
 import os
@@ -11,7 +11,7 @@ import pytest
 import scwlearn
 from saved_examples import everything, rows_of, saved
 from scwlearn.data.labels import Classes
-from scwlearn.files import read, stored_estimator, stored_of, write
+from scwlearn.files import SavedModel, read, write
 from scwlearn.kernels import KernelLearner
 from scwlearn.rules import HOLD, Parameter, Step, declare, rule
 
@@ -48,7 +48,10 @@ REFUSED = {
         lambda: scwlearn.SCW1(random_state=np.random.RandomState(0)),
         "random_state is RandomState(MT19937) at 0x",
     ),
-    "kernel": (lambda: scwlearn.KernelSCW1(kernel=linear), f"kernel is a function of your own, {NO_CODE}"),
+    "kernel": (
+        lambda: scwlearn.KernelSCW1(kernel=linear),
+        "kernel is a function, which cannot be saved: model files hold no code",
+    ),
     "fitted kernel": (
         lambda: scwlearn.KernelSCW1(kernel=linear).fit(X, NUMBERS),
         f"the kernel is a function of your own, {NO_CODE}",
@@ -63,23 +66,26 @@ REFUSED = {
     ),
     "tuples as names": (
         lambda: stream_of([{(1, 2): 1.0}], ["a"]),
-        "the features have keys of type tuple, which cannot be saved; strings and whole numbers can",
+        "feature names of type tuple cannot be saved; use strings or integers",
     ),
     "labels of another kind": (
         lambda: learner_of([np.datetime64("2026-01-01")]),
-        "labels of type date cannot be saved; strings, numbers and bools can",
+        "labels of type date cannot be saved; use strings, numbers or bools",
     ),
     "weights of such labels": (
         lambda: scwlearn.SCW1(class_weight={datetime.date(2026, 1, 1): 2.0}),
         "class_weight is {datetime.date(2026, 1, 1): 2.0}, which cannot be saved",
     ),
-    "array": (lambda: scwlearn.SCW1(C=np.ones(3)), "C is array([1., 1., 1.]), which cannot be saved; numbers, strings"),
+    "array": (
+        lambda: scwlearn.SCW1(C=np.ones(3)),
+        "C is array([1., 1., 1.]), which cannot be saved; use a number, string",
+    ),
     "subclass": (
         OwnEstimator,
-        f"a {__name__}.OwnEstimator cannot be saved; scwlearn's estimators, streams and learners can, and "
-        "classes for River, but no classes derived from them",
+        f"{__name__}.OwnEstimator cannot be saved; only scwlearn's own estimators, streams, learners and River classes "
+        "can, not their subclasses",
     ),
-    "something else": (lambda: {"a": 1}, "a builtins.dict cannot be saved; scwlearn's estimators"),
+    "something else": (lambda: {"a": 1}, "builtins.dict cannot be saved; only scwlearn's own"),
 }
 
 
@@ -97,7 +103,7 @@ def test_settings_and_text_that_no_file_can_hold(tmp_path):
     path = tmp_path / "none.model"
     with pytest.raises(ValueError, match="this model cannot be saved: Out of range float values"):
         scwlearn.save(scwlearn.SCW1(C=np.inf), path)
-    with pytest.raises(ValueError, match="this model cannot be saved: a string holds two halves of a character"):
+    with pytest.raises(ValueError, match="this model cannot be saved: a string holds two separate surrogates in a row"):
         scwlearn.save(stream_of([{"a": 1}], ["\ud83d\ude00"]), path)
     with pytest.raises(TypeError, match="this model cannot be saved: Object of type set is not JSON serializable"):
         scwlearn.save(scwlearn.SCW1(), path, notes={"a": {1}})
@@ -148,9 +154,7 @@ def test_an_estimator_that_is_not_fitted_needs_its_rule_too(tmp_path):
     own = declare_own()
     scwlearn.save(scwlearn.HalfPASaved(), tmp_path / "own.model")
     del declare._declared[own.name]
-    with pytest.raises(
-        ValueError, match="the model is a 'HalfPASaved', which there is not; a rule of your own must be"
-    ):
+    with pytest.raises(ValueError, match="unknown class 'HalfPASaved'; declare a rule of your own before loading"):
         scwlearn.load(tmp_path / "own.model")
 
 
@@ -179,10 +183,10 @@ def test_each_kind_of_model_can_save_itself(tmp_path):
 def test_a_learner_is_stored_as_the_estimator_that_it_would_be(model, tmp_path):
     model.set_params(n_epochs=2, shuffle=True, random_state=4).fit(X, NUMBERS)
     of_fit = {"n_epochs": 2, "shuffle": True, "random_state": 4}
-    write(stored_estimator(model._learner, X.shape[1], **of_fit), tmp_path / "learner.model")
+    write(SavedModel.from_learner(model._learner, **of_fit), tmp_path / "learner.model")
     scwlearn.save(model, tmp_path / "estimator.model")
     assert (tmp_path / "learner.model").read_bytes() == (tmp_path / "estimator.model").read_bytes()
-    assert stored_of(model).class_name == type(model).__name__
+    assert SavedModel.from_model(model).class_name == type(model).__name__
 
 
 def test_a_disk_that_is_full_leaves_the_old_model(tmp_path):

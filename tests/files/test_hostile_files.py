@@ -14,7 +14,7 @@ import scwlearn
 from forged import Forged, mutated, refusal, resealed
 from hostile_cases import CASES
 from saved_examples import rows_of
-from scwlearn.files import stored_of, write
+from scwlearn.files import SavedModel, write
 from scwlearn.kernels import KernelLearner, KernelMultiLearner
 from stream_examples import EXAMPLES, TOLD
 
@@ -153,5 +153,5 @@ def test_a_model_of_numbers_that_are_none_is_not_written(tmp_path):
 def test_a_model_whose_weights_have_run_away_is_kept_as_it_is(tmp_path):
     model = learner(scwlearn.Learner, False, "arow", covariance="diagonal")
     model.gaussian.memory[2, 0] = np.inf
-    write(stored_of(model), tmp_path / "away.model")
+    write(SavedModel.from_model(model), tmp_path / "away.model")
     assert np.isinf(scwlearn.load(tmp_path / "away.model").gaussian.memory[2, 0])

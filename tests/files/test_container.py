@@ -1,4 +1,4 @@
-"""Files that were cut short, changed or never were model files: all are refused, with a message that says why."""
+"""Truncated, damaged and foreign files: all are refused, with a message that says why."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("make", [small_learner, small_stream])
-def test_every_bit_that_is_flipped_is_noticed(make, tmp_path):
+def test_every_flipped_bit_is_detected(make, tmp_path):
     path = tmp_path / "small.model"
     scwlearn.save(make(), path)
     content, accepted = path.read_bytes(), []
@@ -55,7 +55,7 @@ def test_every_bit_that_is_flipped_is_noticed(make, tmp_path):
 
 
 @pytest.mark.parametrize("make", [small_learner, small_stream])
-def test_every_length_but_the_right_one_is_noticed(make, tmp_path):
+def test_every_wrong_length_is_detected(make, tmp_path):
     path = tmp_path / "small.model"
     scwlearn.save(make(), path)
     content, accepted = path.read_bytes(), []
@@ -76,70 +76,70 @@ def test_every_length_but_the_right_one_is_noticed(make, tmp_path):
     assert accepted == []
 
 
-def test_what_is_said_of_a_file_that_was_cut_short(path):
+def test_message_for_a_truncated_file(path):
     content = path.read_bytes()
     path.write_bytes(content[:-10])
-    assert refusal(path) == f"is cut short: it has {len(content) - 10} bytes of {len(content)}"
+    assert refusal(path) == f"truncated model file: {len(content) - 10} of {len(content)} bytes"
     path.write_bytes(content[:300])
-    assert refusal(path) == "is damaged: its checksum is not that of its content"
+    assert refusal(path) == "damaged model file: wrong checksum"
     path.write_bytes(content[:30])
-    assert refusal(path) == "is not a model file of scwlearn"
+    assert refusal(path) == "not a scwlearn model file"
     path.write_bytes(b"")
-    assert refusal(path) == "is empty; a model file is expected"
+    assert refusal(path) == "the file is empty"
 
 
-def test_what_is_said_of_a_file_that_was_changed(path):
+def test_message_for_a_changed_file(path):
     content = bytearray(path.read_bytes())
     content[-3] ^= 16
     path.write_bytes(content)
-    assert refusal(path) == "is damaged: its checksum is not that of its content"
+    assert refusal(path) == "damaged model file: wrong checksum"
     content[-3] ^= 16
     path.write_bytes(content + b"ab")
-    assert refusal(path) == f"is damaged: it has {len(content) + 2} bytes, of which 2 do not belong to it"
+    assert refusal(path) == f"damaged model file: {len(content) + 2} bytes, expected {len(content)}"
     content[12] ^= 1
     path.write_bytes(content)
-    assert refusal(path) == "is damaged: it does not begin as a model file does"
+    assert refusal(path) == "damaged model file: the first fields of the header are wrong"
 
 
-def test_a_file_that_is_written_to_while_it_is_read_is_refused(path, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_refused(path, monkeypatch):
     content = bytearray(path.read_bytes())
-    check = container._check
+    verify = container._verify
 
     def then_changed(file, size):
-        library = check(file, size)
+        library = verify(file, size)
         content[-1] ^= 1
         path.write_bytes(content)
         os.utime(path, ns=(0, 0))
         return library
 
-    monkeypatch.setattr(container, "_check", then_changed)
-    assert refusal(path) == "has changed while it was read"
+    monkeypatch.setattr(container, "_verify", then_changed)
+    assert refusal(path) == "the file changed while it was read"
 
 
-def test_what_is_said_of_other_files(path, tmp_path):
+def test_message_for_other_files(path, tmp_path):
     for other in (b"\x80\x04\x95 a pickle", b"1 1:0.5 3:2\n", bytes(range(256)) * 10):
         path.write_bytes(other)
-        assert refusal(path) == "is not a model file of scwlearn"
+        assert refusal(path) == "not a scwlearn model file"
     with pytest.raises(FileNotFoundError, match="No such file or directory"):
         scwlearn.load(tmp_path / "none")
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         scwlearn.load(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path / "pipe") == "is not a regular file, as a model file is"
+    assert refusal(tmp_path / "pipe") == "not a regular file"
 
 
-def test_a_file_of_a_newer_format_says_so(path):
+def test_message_for_another_format(path):
     forged = Forged(path.read_bytes())
     forged.metadata |= {"version": "2", "library": "3.4.5"}
     path.write_bytes(forged.content())
-    expected = "was written in format 2 by scwlearn 3.4.5; this one, 0.1.0, reads up to 1: update scwlearn"
+    expected = "format 2, written by scwlearn 3.4.5, is newer than this version (0.1.0) can read; update scwlearn"
     assert refusal(path) == expected
     forged.metadata["version"] = "0"
     path.write_bytes(forged.content())
-    assert refusal(path) == "says that it is in format 0, which there never was"
+    assert refusal(path) == "unknown format 0"
 
 
-def test_the_safetensors_library_reads_our_files(path):
+def test_the_safetensors_library_reads_model_files(path):
     safetensors = pytest.importorskip("safetensors")
     numpy_files = pytest.importorskip("safetensors.numpy")
     learner = scwlearn.load(path)
@@ -152,7 +152,7 @@ def test_the_safetensors_library_reads_our_files(path):
     np.testing.assert_array_equal(numpy_files.load_file(path)["memory"], learner.gaussian.memory)
 
 
-def test_a_file_that_is_read_needs_no_scikit_learn(tmp_path):
+def test_reading_needs_no_scikit_learn(tmp_path):
     x, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 1, 2]
     for i, model in enumerate((scwlearn.SCW1(), scwlearn.KernelSCW1())):
         model.fit(x, y).save(tmp_path / f"{i}.model")
@@ -164,35 +164,35 @@ for i in range(2):
     write(stored, {str(tmp_path)!r} + f"/{{i}}.again")
     print(stored.kind, stored.class_name, stored.learner.counts.seen, "sklearn" in sys.modules)
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == ["estimator SCW1 3 False", "estimator KernelSCW1 3 False"]
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["estimator SCW1 3 False", "estimator KernelSCW1 3 False"]
     for i in range(2):
         assert (tmp_path / f"{i}.again").read_bytes() == (tmp_path / f"{i}.model").read_bytes()
 
 
-def test_a_header_that_is_hostile_is_refused(path):
+def test_hostile_headers_are_refused(path):
     forged = Forged(path.read_bytes())
     head = forged.content()[8:].partition(b'"model":')[0].decode()
     deep = "[" * 100_000
     long = "1" * 10_000
-    for rest, told in {
-        f'"model":{deep}': "the header is nested too deeply",
-        '"model":"{}"': "the header is no JSON",
-        '"model":"{}","model":"{}"}}': "the header has the field 'model' twice",
-        '"model":NaN}}': "the header holds NaN; numbers must be finite",
-        '"model":1e999}}': "the header holds 1e999, which is beyond what floats hold",
-        f'"model":{long}}}}}': "the header holds a number that is too long",
+    for rest, message in {
+        f'"model":{deep}': "header: nested too deeply",
+        '"model":"{}"': "header: invalid JSON",
+        '"model":"{}","model":"{}"}}': "header: duplicate field 'model'",
+        '"model":NaN}}': "header: numbers must be finite, got NaN",
+        '"model":1e999}}': "header: numbers must be finite, got 1e999",
+        f'"model":{long}}}}}': "header: number too long",
         '"model":7}}': "__metadata__.model must be a string, got 7",
-        '"model":"{}","more":"1"}}': "__metadata__ has an unknown field 'more'",
-        '"model":"[]"}}': "the model must be an object, got []",
-        '"model":"{]"}}': "the model is no JSON",
+        '"model":"{}","more":"1"}}': "__metadata__ has unknown fields: 'more'",
+        '"model":"[]"}}': "model must be an object, got []",
+        '"model":"{]"}}': "model: invalid JSON",
     }.items():
         path.write_bytes(with_checksum(head + rest, b""))
-        assert refusal(path).startswith(told)
+        assert refusal(path).startswith(message)
     path.write_bytes(with_checksum(head.encode() + b'"model":"\xff"}}', b""))
-    assert refusal(path).startswith("has a header that is not UTF-8")
+    assert refusal(path).startswith("header: not UTF-8")
     content = bytearray(forged.content())
     for length in (2**63, 10**8 + 1, len(content) - 7):
         content[:8] = length.to_bytes(8, "little")
         path.write_bytes(resealed(content))
-        assert refusal(path).startswith(f"has a header of {length} bytes; at most {len(content) - 8} are possible")
+        assert refusal(path).startswith(f"header length of {length} bytes, but at most {len(content) - 8} are possible")

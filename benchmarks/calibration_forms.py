@@ -62,7 +62,7 @@ def sure(f: Array, v: Array) -> Array:
 def learned_online(before: Trace, y: Array, looks: Looks) -> Array:
     """What scwlearn does."""
     calibration = Calibration()
-    calibration.learn(before.score, before.variance, y)
+    calibration.learn(before.score, before.variance, y == 1)
     return calibration.probabilities(*looks)
 
 

@@ -1,5 +1,5 @@
-// What the curves from scores to probabilities are made of, for two classes (calibrate/calibration.hpp) and more
-// (calibrate/class_calibration.hpp): how rows fade, the signals of a score, the line through them and its correction at knots.
+// Parts of the calibration curve (calibrate/calibration.hpp): fading weights, the two signals of a score, the line through
+// them and its correction at knots. Plain data and scalar functions; nothing throws or allocates.
 #pragma once
 
 #include <algorithm>
@@ -11,48 +11,48 @@ namespace scwlearn {
 
 namespace calibration {
 
-// The choices below were measured; none of them is sharp.
+// These constants were tuned on data; results depend little on them.
 
-// Rows count like (rows + kSlowStart)^kFading: two thirds of what counts is the last third of a stream, because a young
-// model's scores say little about those of the model that it became.
+// Weight of a row: (rows + kSlowStart)^kFading. Two thirds of the weight lies in the last third of the stream, because the
+// scores of a young model say little about those of the model it became.
 inline constexpr double kFading = 2.0;
 inline constexpr double kSlowStart = 100.0;
-// The curve is drawn anew when the stream is longer by this part.
+// The curve is refitted when the stream has grown by this fraction.
 inline constexpr double kPartOfStream = 1.0 / 16.0;
-// Before the first row: a line with a slope of kSlope for a signal of the usual size counts as much as a few rows. At a
-// knot, so many rows of either class agree with the line.
+// Prior: a slope of kSlope for a signal of typical size, with the weight of kPrior rows; at each knot, kPriorAtKnot rows of
+// either class that agree with the line.
 inline constexpr double kPrior = 1.0;
 inline constexpr double kSlope = 0.5;
 inline constexpr double kPriorAtKnot = 4.0;
-// Signals count up to so many times their usual size, and scores up to so many standard deviations: models that
-// diverge would otherwise have all the say.
+// Signals are clipped at this multiple of their typical size, and scores at this many standard deviations; otherwise a
+// diverging model would dominate the sums.
 inline constexpr double kLargestSignal = 5.0;
 inline constexpr double kMostDeviations = 8.0;
-// No probability is closer to 0 or 1 than this says.
+// Bound on the log-odds of a probability.
 inline constexpr double kLargestLogit = 30.0;
-// The curve is corrected at so many places, so far apart: from -8 to 8.
+// Number and spacing of the knots: logits from -8 to 8.
 inline constexpr int kKnots = 33;
 inline constexpr double kKnotStep = 0.5;
-// What is computed from these stays finite.
+// Bounds that keep everything computed from them finite.
 inline constexpr double kNoLimit = 1e60;
 inline constexpr double kLeastSignal = 1e-60;
 inline constexpr double kLargestGain = 1e60;
 inline constexpr double kLargestWeight = 1e30;
-// What is left of a prior that rounding would swallow, as a part of what the rows count.
+// Smallest prior relative to the weight of all rows, so that rounding cannot lose it.
 inline constexpr double kRounding = 1e-9;
 
-// How much each row counts. `gain` grows from row to row: older rows fade in all sums without their being touched.
+// Weights of rows. `gain` grows from row to row, so that older rows fade in every sum without touching the sums.
 struct Fading {
-    double window;  // older rows fade as if the stream were never longer than this
-    double rows;    // learned from
-    double drawn;   // how many they were when the curve was last drawn
-    double weight;  // of all rows, which is how fast they fade
-    double gain;    // what the last row counts
-    double total;   // what all rows count
+    double window;  // rows fade as if the stream were never longer than this
+    double rows;    // number learned from
+    double drawn;   // `rows` when the curve was last refitted
+    double weight;  // sum of the sample weights; sets the rate of fading
+    double gain;    // weight of the last row
+    double total;   // weight of all rows
 
     void start(double length) noexcept { *this = {length, 0.0, 0.0, 0.0, 1.0, 0.0}; }
 
-    // What the next row counts.
+    // Adds a row; returns its weight in the sums.
     double enter(double given) noexcept {
         const double counts = std::min(given, kLargestWeight);
         gain *= 1.0 + kFading * counts / (std::min(weight, window) + kSlowStart);
@@ -66,7 +66,7 @@ struct Fading {
         return rows - drawn >= std::clamp(rows * kPartOfStream, 1.0, std::max(1.0, window * kPartOfStream));
     }
 
-    // Makes the last row count 1; what every sum is to be multiplied by.
+    // Rescales so that the last row has weight 1; returns the factor for every sum.
     double settle() noexcept {
         const double part = 1.0 / gain;
         gain = 1.0;
@@ -74,8 +74,8 @@ struct Fading {
         return part;
     }
 
-    // What was learned apart fades as if it had been no longer than the longest part: the scores of a model merged from
-    // others are not quite theirs.
+    // Parts learned separately fade like the longest of them: the scores of a merged model differ slightly from those
+    // of its parts.
     void add(const Fading& other) noexcept {
         window = std::max(window, other.window);
         rows += other.rows;
@@ -83,7 +83,6 @@ struct Fading {
         total += other.total;
     }
 
-    // What came before, in so many rows, counts for so much of what it did.
     void thin(double part, double learned_from) noexcept {
         total *= part;
         rows = learned_from;
@@ -92,7 +91,7 @@ struct Fading {
     double prior() const noexcept { return kPrior + kRounding * total / gain; }
 };
 
-// Sums side by side, which fade together.
+// Sums that fade together.
 template <int kCount>
 struct Sums {
     double of[kCount];
@@ -107,10 +106,10 @@ struct Sums {
     }
 };
 
-// What differs by less is the same but for rounding.
+// Differences below this are rounding errors.
 inline constexpr double kLevel = 0x1p-40;
 
-// Where a logit lies between two knots: on the first by `near`, on the next by the rest.
+// A logit between two knots: weight `near` on the first, the rest on the next.
 struct Place {
     int knot;
     double near;
@@ -118,7 +117,7 @@ struct Place {
 
 inline Place place(double u) noexcept {
     const double at = u / kKnotStep + kKnots / 2;
-    // No state, not even one of a broken file, leads to a knot that is none: what is not a number compares false.
+    // NaN compares false, so that not even the state of a corrupt file leads outside the knots.
     const double inside = at > 0.0 ? std::min(at, static_cast<double>(kKnots - 1)) : 0.0;
     const int knot = std::min(static_cast<int>(inside), kKnots - 2);
     return {knot, 1.0 - (inside - knot)};
@@ -126,9 +125,9 @@ inline Place place(double u) noexcept {
 
 inline constexpr double knot_at(int knot) noexcept { return (knot - kKnots / 2) * kKnotStep; }
 
-// What was seen near each knot, and by how much the line is corrected there.
+// Observations near each knot, and the correction of the line there.
 struct Knots {
-    Sums<kKnots> seen, positive, expected;  // what rows count, those of the class, and their sum of P
+    Sums<kKnots> seen, positive, expected;  // weight of all rows, of positive rows, and sum of P
     double shift[kKnots];
 
     void see(Place at, double w, double p, bool is_positive) noexcept {
@@ -144,7 +143,7 @@ struct Knots {
         const auto [knot, near] = place(u);
         const double low = knot_at(knot) + shift[knot], high = knot_at(knot + 1) + shift[knot + 1];
         double moved = u + near * shift[knot] + (1.0 - near) * shift[knot + 1];
-        // Where the curve is level, rounding is not to tell apart what is the same.
+        // On a level piece, rounding must not separate equal values.
         if (high - low < kLevel && near > 0.0 && near < 1.0) moved = std::round(low / kLevel) * kLevel;
         return std::clamp(moved, -kLargestLogit, kLargestLogit);
     }
@@ -155,7 +154,7 @@ struct Knots {
         expected.scale(part);
     }
 
-    // What they are of the other class.
+    // Returns the knots of the other class.
     Knots mirrored() const noexcept {
         Knots other{};
         for (int k = 0; k < kKnots; ++k) {
@@ -174,8 +173,8 @@ struct Knots {
         expected.add(other.expected);
     }
 
-    // At each knot, by how much the log-odds of what was seen differ from those that the line had expected; then the
-    // nearest curve that never falls, by pooling neighbours.
+    // Refits the shifts: at each knot the difference between observed and expected log-odds, then the nearest
+    // non-decreasing curve, by pooling neighbours.
     void draw(double gain) noexcept {
         struct Pool {
             double height, mass;
@@ -204,12 +203,12 @@ struct Knots {
     }
 };
 
-// The usual size of the two signals, for scores on any scale to be treated alike, and where they are cut off.
+// Typical size of the two signals, which makes the curve independent of the scale of the scores, and their clipping.
 struct Units {
     Sums<2> square;
     double limit[2];
 
-    // 1/usual, or 0 for a signal that has not been seen.
+    // Computes 1/size of each signal, 0 for one never seen, and the limits.
     void draw(double total, double* unit) noexcept {
         for (int i = 0; i < 2; ++i) {
             const double usual = std::sqrt(square[i] / total);
@@ -219,8 +218,8 @@ struct Units {
     }
 };
 
-// Where h00 a^2/2 + h01 a b + h11 b^2/2 - top_0 a - top_1 b is least, of what is not negative. Both h00 and h11 are at
-// least `floor`, but for rounding.
+// Returns the non-negative minimiser of h00 a^2/2 + h01 a b + h11 b^2/2 - top_0 a - top_1 b. Both h00 and h11 are at least
+// `floor`, up to rounding.
 struct Slopes {
     double a, b;
 };
@@ -232,25 +231,25 @@ inline Slopes least(double h00, double h01, double h11, double top_0, double top
     const double a = (top_0 * h11 - top_1 * h01) / determinant;
     const double b = (top_1 * h00 - top_0 * h01) / determinant;
     if (determinant > 0.0 && a >= 0.0 && b >= 0.0) return {a, b};
-    // Then it lies on one of the two edges.
+    // Otherwise the minimum lies on one of the two edges.
     const double only_a = std::max(0.0, top_0), only_b = std::max(0.0, top_1);
     if (only_a * (only_a / h00) >= only_b * (only_b / h11)) return {only_a / h00, 0.0};
     return {0.0, only_b / h11};
 }
 
-// f/sqrt(1 + v) says how a score stands out from noise of variance 1 and its own; f/sqrt(v), bent so that it stays
-// below 8, how many of its own standard deviations it is from 0.
+// f/sqrt(1 + v): the score relative to noise of variance 1 plus its own. f/sqrt(v), bent to stay below 8: the number of its
+// own standard deviations from 0.
 inline double noisy(double score, double variance) noexcept { return score / std::sqrt(1.0 + variance); }
 inline double sure(double score, double deviation) noexcept {
     return score == 0.0 ? 0.0 : score / (deviation + std::fabs(score) / kMostDeviations);
 }
 
 // 1/(1 + exp(-u)) and its derivative.
-struct Chance {
+struct Sigmoid {
     double p, spread;
 };
 
-inline Chance chance(double u) noexcept {
+inline Sigmoid sigmoid(double u) noexcept {
     const double e = std::exp(-std::fabs(u));
     const double q = 1.0 / (1.0 + e);
     return {u >= 0.0 ? q : e * q, e * q * q};

@@ -1,5 +1,5 @@
-// The curve from scores to probabilities, for Python.
-#include "python/bindings.hpp"
+// The class Calibration: a calibration curve over a state array that NumPy owns.
+#include "calibrate/calibration.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -11,8 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "calibrate/calibration.hpp"
-#include "calibrate/class_calibration.hpp"
+#include "python/bindings.hpp"
 
 using namespace nanobind::literals;
 
@@ -20,222 +19,218 @@ namespace scwlearn {
 
 namespace {
 
+using calibration::Curve;
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
-using Classes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using ClassLabels = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 
-Calibration& curve_of(const Numbers& state) {
-    require(static_cast<std::int64_t>(state.size()) == kCalibrationEntries, "state has the wrong length");
-    return *reinterpret_cast<Calibration*>(state.data());
-}
-
-const Calibration& curve_of(const ReadOnly& state) {
-    require(static_cast<std::int64_t>(state.size()) == kCalibrationEntries, "state has the wrong length");
-    return *reinterpret_cast<const Calibration*>(state.data());
-}
-
-void refuse_row(const char* what, std::size_t row) {
-    throw nb::value_error((std::string(what) + " in row " + std::to_string(row)).c_str());
-}
-
-bool size_is_sound(double size) { return size >= 0.0 && std::isfinite(size); }
-
-void check_weights(const std::optional<Column>& weights, std::size_t rows) {
-    if (!weights) return;
-    require(weights->size() == rows, "one weight for each row");
-    for (std::size_t row = 0; row < rows; ++row)
-        if (!size_is_sound(weights->data()[row]))
-            refuse_row("a weight must be finite and not negative; it is not", row);
-}
-
-double weight_of(const std::optional<Column>& weights, std::size_t row) { return weights ? weights->data()[row] : 1.0; }
-
-// Before anything is learned: a number that is not finite would stay in the sums for good. Of a row that weighs nothing
-// nothing is looked at.
-template <class IsSound>
-void check_looks(const double* scores, std::size_t classes, const Column& variances,
-                 const std::optional<Column>& weights, const IsSound& is_sound) {
-    for (std::size_t row = 0; row < variances.size(); ++row) {
-        if (weight_of(weights, row) == 0.0) continue;
-        for (std::size_t r = 0; r < classes; ++r)
-            if (!is_sound(scores[row * classes + r])) refuse_row("a score must be finite; it is not", row);
-        if (!size_is_sound(variances.data()[row]))
-            refuse_row("a variance must be finite and not negative; it is not", row);
+class Calibration {
+public:
+    Calibration(std::int64_t n_scores, double window) {
+        require(n_scores >= 1, "n_scores must be at least 1");
+        adopt(nb::module_::import_("numpy").attr("zeros")(kCurveEntries + n_scores * kScoreEntries));
+        curve().start(window);
     }
-}
+    explicit Calibration(const nb::object& state) { set_state(state); }
 
-void check_looks(const Column& scores, const Column& variances, const std::optional<Column>& weights = {}) {
-    require(scores.size() == variances.size(), "one variance for each row");
-    check_looks(scores.data(), 1, variances, weights, [](double score) { return std::isfinite(score); });
-}
+    // Copies the array, which may be read-only.
+    void set_state(const nb::object& state) { adopt(nb::module_::import_("numpy").attr("array")(state, "float64")); }
+    nb::object state() const { return array_; }
+    nb::object state_copy() const { return array_.attr("copy")(); }
+    std::int64_t n_scores() const noexcept { return n_scores_; }
 
-void calibrate_rows(const Numbers& state, const Column& scores, const Column& variances, const Labels& labels,
-                    const std::optional<Column>& weights) {
-    Calibration& curve = curve_of(state);
-    check_weights(weights, scores.size());
-    check_looks(scores, variances, weights);
-    require(labels.size() == scores.size(), "one label for each row");
-    for (std::size_t row = 0; row < labels.size(); ++row) {
-        const std::int8_t label = labels.data()[row];
-        if (label != 1 && label != -1) refuse_row("a label must be -1 or +1; it is not", row);
+    // Checks everything before learning anything: a number that is not finite would stay in the sums for ever.
+    void learn(const ReadOnly& scores, const Column& variances, const ClassLabels& labels,
+               const std::optional<Column>& weights) {
+        const std::size_t rows = variances.size();
+        require(labels.size() == rows, "labels must have one class number per row");
+        require(!weights || weights->size() == rows, "weights must have one weight per row");
+        for (std::size_t row = 0; row < rows; ++row)
+            if (!is_size(weight_of(weights, row))) refuse_row(row, "weight must be finite and >= 0");
+        check_looks(scores, variances, weights);
+        const std::int64_t classes = std::max<std::int64_t>(n_scores_, 2);
+        for (std::size_t row = 0; row < rows; ++row)
+            if (labels(row) < 0 || labels(row) >= classes)
+                refuse_row(row, "label must be a class number from 0 to " + std::to_string(classes - 1));
+        const nb::object held = array_;  // learning on, even if another thread replaces the state
+        Curve curve = this->curve();
+        const std::int64_t width = n_scores_;
+        std::vector<double> work(static_cast<std::size_t>(3 * width));
+        const nb::gil_scoped_release release_gil;
+        for (std::size_t row = 0; row < rows; ++row)
+            curve.learn(scores.data() + static_cast<std::int64_t>(row) * width, variances(row), labels(row),
+                        weight_of(weights, row), work.data());
     }
-    const nb::gil_scoped_release release_gil;
-    for (std::size_t row = 0; row < scores.size(); ++row)
-        calibration::learn(curve, scores.data()[row], variances.data()[row], labels.data()[row] > 0,
-                           weight_of(weights, row));
-}
 
-// A single row, which the model has just learned from: it is too late to refuse one that is beyond what numbers hold, and
-// it is left out.
-void calibrate_row(const Numbers& state, double score, double variance, bool positive, double weight) {
-    if (std::isfinite(score) && size_is_sound(variance) && size_is_sound(weight))
-        calibration::learn(curve_of(state), score, variance, positive, weight);
-}
+    // A single row, after the model has learned from it: it is too late to refuse numbers out of range, so they are
+    // skipped. Keeps the GIL, so that no other thread reads the curve meanwhile.
+    void learn_one(nb::handle scores, double variance, std::int64_t label, double weight) {
+        if (n_scores_ == 1) {
+            const double score = nb::cast<double>(scores);
+            if (std::isfinite(score) && is_size(variance) && is_size(weight))
+                curve().learn(&score, variance, label, weight, nullptr);
+            return;
+        }
+        const auto all = nb::cast<Column>(scores);
+        require(static_cast<std::int64_t>(all.size()) == n_scores_, "scores must have one score per class");
+        require(label >= 0 && label < n_scores_, "label must be the number of a known class");
+        const bool sound = std::all_of(all.data(), all.data() + all.size(), [](double score) { return score < HUGE_VAL; });
+        if (!(sound && is_size(variance) && is_size(weight))) return;
+        std::vector<double> work(3 * all.size());
+        curve().learn(all.data(), variance, label, weight, work.data());
+    }
 
-double probability(const ReadOnly& state, double score, double variance) {
-    require(std::isfinite(score) && size_is_sound(variance), "a score must be finite, a variance not negative either");
-    return calibration::probability(curve_of(state), score, variance);
-}
+    double probability(double score, double variance) const {
+        require(n_scores_ == 1, "probability is for one score per example; use probabilities");
+        require(std::isfinite(score) && is_size(variance), "score must be finite, variance finite and >= 0");
+        return curve().probability(score, variance);
+    }
 
-void probabilities(const ReadOnly& state, const Column& scores, const Column& variances, const Numbers& out) {
-    const Calibration& curve = curve_of(state);
-    check_looks(scores, variances);
-    require(out.size() == scores.size(), "one probability for each score");
-    const nb::gil_scoped_release release_gil;
-    for (std::size_t row = 0; row < scores.size(); ++row)
-        out.data()[row] = calibration::probability(curve, scores.data()[row], variances.data()[row]);
-}
+    nb::ndarray<nb::numpy, double> probabilities(const ReadOnly& scores, const Column& variances) const {
+        check_looks(scores, variances, {});
+        auto out = std::make_unique_for_overwrite<double[]>(scores.size());
+        const nb::object held = array_;
+        const Curve curve = this->curve();
+        {
+            const std::int64_t width = n_scores_;
+            std::vector<double> work(static_cast<std::size_t>(2 * width));
+            const nb::gil_scoped_release release_gil;
+            for (std::int64_t row = 0; row < static_cast<std::int64_t>(variances.size()); ++row)
+                curve.probabilities(scores.data() + row * width, variances.data()[row], out.get() + row * width, work.data());
+        }
+        std::vector<std::size_t> shape(scores.shape_ptr(), scores.shape_ptr() + scores.ndim());
+        const nb::capsule owner(out.get(), [](void* owned) noexcept { delete[] static_cast<double*>(owned); });
+        return nb::ndarray<nb::numpy, double>(out.release(), shape.size(), shape.data(), owner);
+    }
 
-std::int64_t classes_of(std::size_t entries) {
-    const std::int64_t own = static_cast<std::int64_t>(entries) - kClassCalibrationEntries;
-    require(own >= 0 && own % kEntriesPerClass == 0, "state has the wrong length");
-    return own / kEntriesPerClass;
-}
+    void add(const Calibration& other) {
+        require(n_scores_ == other.n_scores_, "both calibrations must have the same number of scores");
+        std::vector<double> scratch(other.data(), other.data() + kCurveEntries + n_scores_ * kScoreEntries);
+        curve().add(Curve(scratch.data(), n_scores_));
+    }
+    void thin(double part, double rows) { curve().thin(part, rows); }
+    void mirror() {
+        require(n_scores_ == 1, "only a binary calibration can be mirrored");
+        curve().mirror();
+    }
+    void expand(const Calibration& binary) {
+        require(binary.n_scores_ == 1 && n_scores_ >= 2, "only a binary calibration can be expanded, to 2 or more classes");
+        curve().expand(binary.curve());
+    }
+    void arrange(const Calibration& other, const ClassLabels& places) {
+        std::vector<bool> taken(static_cast<std::size_t>(n_scores_));
+        bool distinct = static_cast<std::int64_t>(places.size()) == other.n_scores_;
+        for (std::size_t i = 0; i < places.size() && distinct; ++i) {
+            distinct = places(i) >= 0 && places(i) < n_scores_ && !taken[static_cast<std::size_t>(places(i))];
+            if (distinct) taken[static_cast<std::size_t>(places(i))] = true;
+        }
+        if (!distinct)
+            throw nb::value_error(("places must be " + std::to_string(other.n_scores_) + " different numbers below " +
+                                   std::to_string(n_scores_)).c_str());
+        curve().arrange(other.curve(), places.data());
+    }
 
-calibration::ClassCurve class_curve(const Numbers& state) { return {state.data(), classes_of(state.size())}; }
+    double window() const { return curve().shared().fading.window; }
+    std::int64_t rows() const {
+        const double rows = curve().shared().fading.rows;
+        return rows >= 0.0 && rows <= 0x1p53 ? static_cast<std::int64_t>(rows) : 0;
+    }
+    std::tuple<double, double> slopes() const { return {curve().shared().slopes[0], curve().shared().slopes[1]}; }
+    std::tuple<double, double> limits() const {
+        return {curve().shared().units.limit[0], curve().shared().units.limit[1]};
+    }
+    Vector constants() const {
+        auto values = std::make_unique<double[]>(static_cast<std::size_t>(n_scores_));
+        for (std::int64_t r = 0; r < n_scores_; ++r) values[static_cast<std::size_t>(r)] = curve().constant(r);
+        return vector_of(std::move(values), n_scores_);
+    }
+    Vector shifts() const {
+        auto values = std::make_unique<double[]>(calibration::kKnots);
+        std::copy_n(curve().shared().knots.shift, calibration::kKnots, values.get());
+        return vector_of(std::move(values), calibration::kKnots);
+    }
 
-// Looking at a curve does not change it, though the curve could.
-calibration::ClassCurve class_curve(const ReadOnly& state) {
-    return {const_cast<double*>(state.data()), classes_of(state.size())};
-}
+private:
+    void adopt(nb::object array) {
+        const auto numbers = nb::cast<Numbers>(array);
+        const std::int64_t own = static_cast<std::int64_t>(numbers.size()) - kCurveEntries;
+        require(numbers.ndim() == 1 && own >= kScoreEntries && own % kScoreEntries == 0,
+                "state has the wrong length for a calibration");
+        array_ = std::move(array);
+        state_ = numbers.data();
+        n_scores_ = own / kScoreEntries;
+    }
 
-// A score of -infinity says that the class was not known.
-void check_class_looks(std::size_t entries, const Matrix& scores, const Column& variances,
-                       const std::optional<Column>& weights = {}) {
-    require(static_cast<std::int64_t>(scores.shape(1)) == classes_of(entries), "one score for each class");
-    require(scores.shape(0) == variances.size(), "one variance for each row");
-    check_looks(scores.data(), scores.shape(1), variances, weights, [](double score) { return score < HUGE_VAL; });
-}
+    double* data() const noexcept { return state_; }
+    Curve curve() const noexcept { return {state_, n_scores_}; }
 
-void calibrate_class_rows(const Numbers& state, const Matrix& scores, const Column& variances, const Classes& labels,
-                          const std::optional<Column>& weights) {
-    check_weights(weights, variances.size());
-    check_class_looks(state.size(), scores, variances, weights);
-    require(labels.size() == variances.size(), "one label for each row");
-    const std::size_t classes = scores.shape(1);
-    for (std::size_t row = 0; row < labels.size(); ++row)
-        if (static_cast<std::uint64_t>(labels.data()[row]) >= classes)
-            refuse_row("a label must be the number of a class; it is not", row);
-    calibration::ClassCurve curve = class_curve(state);
-    std::vector<double> work(3 * classes);
-    const nb::gil_scoped_release release_gil;
-    for (std::size_t row = 0; row < labels.size(); ++row)
-        curve.learn(scores.data() + row * classes, variances.data()[row], labels.data()[row], weight_of(weights, row),
-                    work.data());
-}
+    [[noreturn]] static void refuse_row(std::size_t row, const std::string& what) {
+        throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());
+    }
+    static bool is_size(double size) noexcept { return size >= 0.0 && std::isfinite(size); }
+    static double weight_of(const std::optional<Column>& weights, std::size_t row) {
+        return weights ? weights->data()[row] : 1.0;
+    }
 
-// A single row, as calibrate_row. Nobody else reads the curve meanwhile, because the GIL is kept.
-void calibrate_class_row(const Numbers& state, const Column& scores, double variance, std::int64_t label, double weight) {
-    const std::int64_t classes = classes_of(state.size());
-    require(static_cast<std::int64_t>(scores.size()) == classes, "one score for each class");
-    require(label >= 0 && label < classes, "a label must be the number of a class");
-    const bool sound = std::all_of(scores.data(), scores.data() + scores.size(), [](double s) { return s < HUGE_VAL; });
-    if (!(sound && size_is_sound(variance) && size_is_sound(weight))) return;
-    std::vector<double> work(3 * scores.size());
-    class_curve(state).learn(scores.data(), variance, label, weight, work.data());
-}
+    // Rows of weight 0 may hold anything. Of several classes, one with a score of -infinity is unknown.
+    void check_looks(const ReadOnly& scores, const Column& variances, const std::optional<Column>& weights) const {
+        const auto width = static_cast<std::size_t>(n_scores_);
+        require(n_scores_ == 1 ? scores.ndim() == 1 : scores.ndim() == 2 && scores.shape(1) == width,
+                "scores must be a vector, or a matrix with one column per class");
+        require(scores.size() == variances.size() * width, "variances must have one variance per row of scores");
+        for (std::size_t row = 0; row < variances.size(); ++row) {
+            if (weight_of(weights, row) == 0.0) continue;
+            for (std::size_t r = 0; r < width; ++r) {
+                const double score = scores.data()[row * width + r];
+                if (!(n_scores_ == 1 ? std::isfinite(score) : score < HUGE_VAL)) refuse_row(row, "score must be finite");
+            }
+            if (!is_size(variances(row))) refuse_row(row, "variance must be finite and >= 0");
+        }
+    }
 
-void class_probabilities(const ReadOnly& state, const Matrix& scores, const Column& variances, const Numbers& out) {
-    check_class_looks(state.size(), scores, variances);
-    require(out.size() == scores.size(), "one probability for each score");
-    const std::size_t classes = scores.shape(1);
-    const calibration::ClassCurve curve = class_curve(state);
-    std::vector<double> work(2 * classes);
-    const nb::gil_scoped_release release_gil;
-    for (std::size_t row = 0; row < variances.size(); ++row)
-        curve.probabilities(scores.data() + row * classes, variances.data()[row], out.data() + row * classes,
-                            work.data());
-}
-
-void add_class_calibration(const Numbers& state, const ReadOnly& other) {
-    require(state.size() == other.size(), "both must have the same classes");
-    const std::int64_t classes = classes_of(state.size());
-    std::vector<double> used_up(other.data(), other.data() + other.size());
-    class_curve(state).add(calibration::ClassCurve(used_up.data(), classes));
-}
+    nb::object array_;
+    double* state_ = nullptr;
+    std::int64_t n_scores_ = 0;
+};
 
 }  // namespace
 
 void bind_calibration(nb::module_& module) {
-    module.attr("CALIBRATION") = kCalibrationEntries;
-    module.def(
-        "start_calibration", [](const Numbers& state, double window) { calibration::start(curve_of(state), window); },
-        "state"_a.noconvert(), "window"_a, "Nothing learned yet.");
-    module.def("calibrate_rows", &calibrate_rows, "state"_a.noconvert(), "scores"_a, "variances"_a, "labels"_a,
-               "weights"_a.none(),
-               "Learn the curve from rows in order, by their scores before the model learned from them.");
-    module.def("calibrate_row", &calibrate_row, "state"_a.noconvert(), "score"_a, "variance"_a, "positive"_a, "weight"_a,
-               "Learn the curve from a single row, unless it is beyond what numbers hold.");
-    module.def("probability", &probability, "state"_a, "score"_a, "variance"_a, "P(+1) of a single row.");
-    module.def("probabilities", &probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
-               "P(+1) for each row.");
-    module.def(
-        "add_calibration",
-        [](const Numbers& state, const ReadOnly& other) { calibration::add(curve_of(state), curve_of(other)); },
-        "state"_a.noconvert(), "other"_a, "As if the rows of the other had come between its own.");
-    module.def(
-        "thin_calibration",
-        [](const Numbers& state, double part, double rows) { calibration::thin(curve_of(state), part, rows); },
-        "state"_a.noconvert(), "part"_a, "rows"_a,
-        "Let everything so far count for so much of what it did, and for so many rows.");
-    module.def(
-        "mirror_calibration", [](const Numbers& state) { calibration::mirror(curve_of(state)); },
-        "state"_a.noconvert(), "P(-1) for P(+1), with scores of the other sign.");
-    module.def(
-        "calibration_line",
-        [](const ReadOnly& state) {
-            const Calibration& curve = curve_of(state);
-            return std::tuple(curve.line[0], curve.line[1], curve.line[2]);
-        },
-        "state"_a, "The line: two slopes and a constant.");
-    module.attr("CLASS_CALIBRATION") = kClassCalibrationEntries;
-    module.attr("ENTRIES_PER_CLASS") = kEntriesPerClass;
-    module.def(
-        "start_class_calibration", [](const Numbers& state, double window) { class_curve(state).start(window); },
-        "state"_a.noconvert(), "window"_a,
-        "Nothing learned yet. A class that comes later begins with zeros, at the end.");
-    module.def(
-        "class_calibration_from_two",
-        [](const Numbers& state, const ReadOnly& two) {
-            require(classes_of(state.size()) >= 2, "state has the wrong length");
-            class_curve(state).become(curve_of(two));
-        },
-        "state"_a.noconvert(), "two"_a, "What the curve of -1 and +1 says of the first two classes.");
-    module.def("calibrate_class_rows", &calibrate_class_rows, "state"_a.noconvert(), "scores"_a, "variances"_a,
-               "labels"_a, "weights"_a.none(),
-               "Learn from rows in order: the scores of all classes and the variance of the class with the largest, "
-               "before the model learned from them.");
-    module.def("calibrate_class_row", &calibrate_class_row, "state"_a.noconvert(), "scores"_a, "variance"_a, "label"_a,
-               "weight"_a, "Learn from a single row, unless it is beyond what numbers hold.");
-    module.def("class_probabilities", &class_probabilities, "state"_a, "scores"_a, "variances"_a, "out"_a.noconvert(),
-               "P of each class for each row.");
-    module.def("add_class_calibration", &add_class_calibration, "state"_a.noconvert(), "other"_a,
-               "As if the rows of the other had come between its own.");
-    module.def(
-        "thin_class_calibration",
-        [](const Numbers& state, double part, double rows) { class_curve(state).thin(part, rows); },
-        "state"_a.noconvert(), "part"_a, "rows"_a,
-        "Let everything so far count for so much of what it did, and for so many rows.");
+    nb::class_<Calibration>(module, "Calibration", "A curve from scores to probabilities, learned online.")
+        .def(nb::init<std::int64_t, double>(), "n_scores"_a, "window"_a)
+        .def_prop_rw("state", &Calibration::state, &Calibration::set_state,
+                     nb::for_getter(nb::sig("def state(self) -> NDArray[numpy.float64]")),
+                     nb::for_setter(nb::sig("def state(self, value: NDArray[numpy.float64], /) -> None")),
+                     "The curve and its sums; assigning copies the array.")
+        .def_prop_ro("n_scores", &Calibration::n_scores, "Scores per example: 1 in the binary case, else one per class.")
+        .def_prop_ro("window", &Calibration::window, "Rows fade as if the stream were never longer than this.")
+        .def_prop_ro("rows", &Calibration::rows, "Number of rows learned from.")
+        .def_prop_ro("slopes", &Calibration::slopes, "The slopes a and b of the two signals.")
+        .def_prop_ro("limits", &Calibration::limits, "Bounds at which the two signals are clipped.")
+        .def_prop_ro("constants", &Calibration::constants, nb::rv_policy::move,
+                     nb::sig("def constants(self) -> NDArray[numpy.float64]"),
+                     "The constant c of each score.")
+        .def_prop_ro("shifts", &Calibration::shifts, nb::rv_policy::move,
+                     nb::sig("def shifts(self) -> NDArray[numpy.float64]"),
+                     "The correction of the log-odds at each knot.")
+        .def("learn", &Calibration::learn, "scores"_a, "variances"_a, "labels"_a, "weights"_a.none() = nb::none(),
+             "Learn from rows in order, given their scores before the model learned from them. All or nothing.")
+        .def("learn_one", &Calibration::learn_one, "scores"_a, "variance"_a, "label"_a, "weight"_a = 1.0,
+             nb::sig("def learn_one(self, scores: float | NDArray[numpy.float64], variance: float, label: int, "
+                     "weight: float = 1.0) -> None"),
+             "Learn from a single row of class `label`; a row whose numbers are not finite is skipped.")
+        .def("probability", &Calibration::probability, "score"_a, "variance"_a, "Return P(+1) of a single row.")
+        .def("probabilities", &Calibration::probabilities, "scores"_a, "variances"_a,
+             nb::sig("def probabilities(self, scores: NDArray[numpy.float64], variances: NDArray[numpy.float64]) -> "
+                     "NDArray[numpy.float64]"),
+             "Return P(+1) of each row, or P of each class for each row.")
+        .def("add", &Calibration::add, "other"_a, "Add another calibration, as if its rows had been interleaved.")
+        .def("thin", &Calibration::thin, "part"_a, "rows"_a,
+             "Multiply the weight of everything learned so far by `part`; set the number of rows.")
+        .def("mirror", &Calibration::mirror, "Swap the classes -1 and +1.")
+        .def("expand", &Calibration::expand, "binary"_a, "Become what a binary calibration says about the first two classes.")
+        .def("arrange", &Calibration::arrange, "other"_a, "places"_a, "Copy another calibration, its class i to places[i].")
+        .def("__getstate__", &Calibration::state_copy)
+        .def("__setstate__", [](Calibration& self, const nb::object& state) { new (&self) Calibration(state); });
 }
 
 }  // namespace scwlearn

@@ -299,71 +299,82 @@ def learn_classes(rule: Rule, classes: Classes, values: Annotated[NDArray, dict(
 def score_classes(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """W x for each row of a scanned batch."""
 
-CALIBRATION: int = 154
+class Calibration:
+    """A curve from scores to probabilities, learned online."""
 
-def start_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], window: float) -> None:
-    """Nothing learned yet."""
+    def __init__(self, n_scores: int, window: float) -> None: ...
 
-def calibrate_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
-    """
-    Learn the curve from rows in order, by their scores before the model learned from them.
-    """
+    @property
+    def state(self) -> NDArray[numpy.float64]:
+        """The curve and its sums; assigning copies the array."""
 
-def calibrate_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], score: float, variance: float, positive: bool, weight: float) -> None:
-    """
-    Learn the curve from a single row, unless it is beyond what numbers hold.
-    """
+    @state.setter
+    def state(self, value: NDArray[numpy.float64], /) -> None: ...
 
-def probability(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], score: float, variance: float) -> float:
-    """P(+1) of a single row."""
+    @property
+    def n_scores(self) -> int:
+        """Scores per example: 1 in the binary case, else one per class."""
 
-def probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """P(+1) for each row."""
+    @property
+    def window(self) -> float:
+        """Rows fade as if the stream were never longer than this."""
 
-def add_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
-    """As if the rows of the other had come between its own."""
+    @property
+    def rows(self) -> int:
+        """Number of rows learned from."""
 
-def thin_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], part: float, rows: float) -> None:
-    """
-    Let everything so far count for so much of what it did, and for so many rows.
-    """
+    @property
+    def slopes(self) -> tuple[float, float]:
+        """The slopes a and b of the two signals."""
 
-def mirror_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """P(-1) for P(+1), with scores of the other sign."""
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Bounds at which the two signals are clipped."""
 
-def calibration_line(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float, float]:
-    """The line: two slopes and a constant."""
+    @property
+    def constants(self) -> NDArray[numpy.float64]:
+        """The constant c of each score."""
 
-CLASS_CALIBRATION: int = 149
+    @property
+    def shifts(self) -> NDArray[numpy.float64]:
+        """The correction of the log-odds at each knot."""
 
-ENTRIES_PER_CLASS: int = 5
+    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+        """
+        Learn from rows in order, given their scores before the model learned from them. All or nothing.
+        """
 
-def start_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], window: float) -> None:
-    """
-    Nothing learned yet. A class that comes later begins with zeros, at the end.
-    """
+    def learn_one(self, scores: float | NDArray[numpy.float64], variance: float, label: int, weight: float = 1.0) -> None:
+        """
+        Learn from a single row of class `label`; a row whose numbers are not finite is skipped.
+        """
 
-def class_calibration_from_two(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], two: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
-    """What the curve of -1 and +1 says of the first two classes."""
+    def probability(self, score: float, variance: float) -> float:
+        """Return P(+1) of a single row."""
 
-def calibrate_class_rows(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
-    """
-    Learn from rows in order: the scores of all classes and the variance of the class with the largest, before the model learned from them.
-    """
+    def probabilities(self, scores: NDArray[numpy.float64], variances: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+        """Return P(+1) of each row, or P of each class for each row."""
 
-def calibrate_class_row(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], variance: float, label: int, weight: float) -> None:
-    """Learn from a single row, unless it is beyond what numbers hold."""
+    def add(self, other: Calibration) -> None:
+        """Add another calibration, as if its rows had been interleaved."""
 
-def class_probabilities(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """P of each class for each row."""
+    def thin(self, part: float, rows: float) -> None:
+        """
+        Multiply the weight of everything learned so far by `part`; set the number of rows.
+        """
 
-def add_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None:
-    """As if the rows of the other had come between its own."""
+    def mirror(self) -> None:
+        """Swap the classes -1 and +1."""
 
-def thin_class_calibration(state: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], part: float, rows: float) -> None:
-    """
-    Let everything so far count for so much of what it did, and for so many rows.
-    """
+    def expand(self, binary: Calibration) -> None:
+        """Become what a binary calibration says about the first two classes."""
+
+    def arrange(self, other: Calibration, places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Copy another calibration, its class i to places[i]."""
+
+    def __getstate__(self) -> object: ...
+
+    def __setstate__(self, arg: object, /) -> None: ...
 
 def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """

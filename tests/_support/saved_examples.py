@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 import scwlearn
-from scwlearn._native import Vocabulary
+from scwlearn._native import Calibration, Vocabulary
 from scwlearn.rules import Rule, find_rule
 
 ROWS, FEATURES = 90, 5
@@ -45,6 +45,8 @@ def everything(value, path="", found=None):
     elif isinstance(value, Vocabulary):
         most, hashed, kind, names, owners = value.__getstate__()
         everything((most, hashed, kind, list(names.items()), owners), f"{path}:names", found)
+    elif isinstance(value, Calibration):
+        everything(value.state, f"{path}:state", found)
     elif isinstance(value, Rule | type):
         found[path] = value.__name__ if isinstance(value, type) else value.name
     elif isinstance(value, dict):

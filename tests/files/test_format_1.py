@@ -17,10 +17,10 @@ ROWS = [[((7 * i + 3 * j) % 11 - 5) / 4 for j in range(4)] for i in range(40)]
 EXAMPLES = [{"size": row[0], "place": f"p{i % 3}", "words": ["a", f"w{i % 4}"]} for i, row in enumerate(ROWS)]
 
 DIGESTS = {
-    "two_classes": "ab7480e4cd0b0b6b17b1b5b923c4a5c67591a3d4a3991b9bea01c75fa51cda16",
+    "two_classes": "f0204637b312a32d9718cf7dbb4bc068da7d537545f95c9eab89f970c7f2b96d",
     "several_classes": "e0d15c49202cef8a28aee874bcf5e96203bcce61562d53438c845eaef0918792",
     "kernel": "9859d77e9cf1708cc02957bf0bc09deab6cd0bc3ef5f75f13a624154eb3cc072",
-    "stream": "6ba2582d86ec93ac9cf84a363abe06c009b6f1eb92959d015d9e5bf0c0a53fdc",
+    "stream": "75baed9d00b7bd6758a6155ce20ca6a1ab87430db9809e52d5ca4529036ac8d4",
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibration_textbook import ClassTextbook
-from scwlearn.model.calibration import Calibration, ClassCalibration
+from scwlearn.model.calibration import Calibration
 
 pytestmark = pytest.mark.native
 
@@ -26,7 +26,7 @@ def stream(rows, classes=4, *, seed=0, slope=2.0, scale=1.0):
 
 
 def learned(scores, *columns, **settings):
-    calibration = ClassCalibration(np.shape(scores)[1], **settings)
+    calibration = Calibration(np.shape(scores)[1], **settings)
     calibration.learn(scores, *columns)
     return calibration
 
@@ -36,7 +36,7 @@ def learned(scores, *columns, **settings):
 def test_the_curve_is_the_textbook_one(classes, weighted, window, scale):
     f, v, labels, _ = stream(200, classes, scale=scale)
     w = np.random.default_rng(1).exponential(1.0, len(f)) if weighted else np.ones(len(f))
-    calibration, textbook = ClassCalibration(classes, window=window), ClassTextbook(classes, window)
+    calibration, textbook = Calibration(classes, window=window), ClassTextbook(classes, window)
     for row in range(len(f)):
         calibration.learn(f[[row]], v[[row]], labels[[row]], w[[row]])
         textbook.learn(f[row], v[row], labels[row], w[row])
@@ -49,7 +49,7 @@ def test_the_curve_is_the_textbook_one(classes, weighted, window, scale):
 def test_many_rows_at_once_are_one_by_one_bit_for_bit():
     f, v, labels, _ = stream(1000)
     w = np.random.default_rng(1).uniform(0, 3, len(f))
-    many, single = learned(f, v, labels, w), ClassCalibration(4)
+    many, single = learned(f, v, labels, w), Calibration(4)
     for row in range(len(f)):
         single.learn(f[[row]], v[[row]], labels[[row]], w[[row]])
     np.testing.assert_array_equal(many.state, single.state)
@@ -93,7 +93,7 @@ def test_two_classes_are_about_the_binary_curve():
     f, v, labels, _ = stream(20_000, 2)
     signs = np.where(labels, 1, -1)
     binary = Calibration()
-    binary.learn(f[:, 1] - f[:, 0], v, signs)
+    binary.learn(f[:, 1] - f[:, 0], v, signs == 1)
     expected = binary.probabilities(f[:, 1] - f[:, 0], v)
     np.testing.assert_allclose(learned(f, v, labels).probabilities(f, v)[:, 1], expected, atol=0.05)
 
@@ -103,8 +103,8 @@ def test_two_classes_become_more_and_go_on(rows):
     f, v, labels, p = stream(rows + 3000, 3)
     binary = Calibration(window=2000)
     two = np.where(labels == 1, 1, -1)
-    binary.learn((f[:, 1] - f[:, 0])[:rows], v[:rows], two[:rows])
-    calibration = ClassCalibration.from_two(binary)
+    binary.learn((f[:, 1] - f[:, 0])[:rows], v[:rows], two[:rows] == 1)
+    calibration = binary.expanded()
     assert (calibration.window, calibration.rows) == (2000, rows)
     expected = binary.probabilities(f[:, 1] - f[:, 0], v)
     np.testing.assert_allclose(calibration.probabilities(f[:, :2], v)[:, 1], expected, atol=0.1)
@@ -117,8 +117,8 @@ def test_two_classes_become_more_and_go_on(rows):
 def test_two_classes_that_became_classes_learn_as_if_they_had_always_been():
     f, v, labels, _ = stream(4000, 2)
     binary = Calibration()
-    binary.learn((f[:, 1] - f[:, 0])[:3000], v[:3000], np.where(labels, 1, -1)[:3000])
-    calibration = ClassCalibration.from_two(binary)
+    binary.learn((f[:, 1] - f[:, 0])[:3000], v[:3000], np.where(labels, 1, -1)[:3000] == 1)
+    calibration = binary.expanded()
     calibration.learn(f[3000:], v[3000:], labels[3000:])
     always = learned(f, v, labels)
     np.testing.assert_allclose(calibration.probabilities(f, v), always.probabilities(f, v), atol=0.05)
@@ -127,10 +127,10 @@ def test_two_classes_that_became_classes_learn_as_if_they_had_always_been():
 def test_a_class_may_come_later():
     f, v, labels, p = stream(30_000, 3)
     known = labels[:5000] < 2
-    calibration = ClassCalibration(2)
+    calibration = Calibration(2)
     calibration.learn(f[:5000, :2][known], v[:5000][known], labels[:5000][known])
     calibration.add_classes(1)
-    assert calibration.n_classes == 3
+    assert calibration.n_scores == 3
     assert calibration.constants[2] == 0
     first = calibration.probabilities(f[:10], v[:10])
     np.testing.assert_allclose(first.sum(axis=1), 1)
@@ -146,11 +146,11 @@ def test_classes_that_come_within_a_batch_are_as_if_they_had_been_added_then():
         f[row, r] = -np.inf if row else f[row, r]
         labels[:row][labels[:row] == r] = 0
         labels[row] = r if row else labels[row]
-    one = ClassCalibration(2)
+    one = Calibration(2)
     for start, end in ((0, 200), (200, 500), (500, 1000)):
         if start:
             one.add_classes(1)
-        one.learn(f[start:end, : one.n_classes], v[start:end], labels[start:end])
+        one.learn(f[start:end, : one.n_scores], v[start:end], labels[start:end])
     many = learned(f, v, labels)
     np.testing.assert_array_equal(one.state, many.state)
     # The two rows that brought a class.
@@ -173,13 +173,8 @@ def test_a_class_that_never_comes_gets_little():
     assert learned(scores, v, labels).probabilities(scores, v)[:, 3].mean() < 0.01
 
 
-def test_one_class_is_certain():
-    calibration = learned(np.array([[1.0], [2.0]]), np.ones(2), np.array([0, 0]))
-    assert calibration.probabilities([[3.0]], [1.0]).tolist() == [[1.0]]
-
-
 def test_before_the_first_row_all_classes_are_alike():
-    assert ClassCalibration(4).probabilities([[0.0, 1.0, -5.0, 3.0]], [1.0]).tolist() == [[0.25] * 4]
+    assert Calibration(4).probabilities([[0.0, 1.0, -5.0, 3.0]], [1.0]).tolist() == [[0.25] * 4]
 
 
 def test_a_weight_of_zero_changes_nothing():
@@ -224,20 +219,20 @@ def test_merged_shards_are_about_the_whole_in_any_order():
     f, v, labels, p = stream(20_000)
     parts = [learned(f[i::4], v[i::4], labels[i::4]) for i in range(4)]
     states = [part.state.copy() for part in parts]
-    merged = ClassCalibration.merged(parts)
+    merged = Calibration.merged(parts)
     assert merged.rows == 20_000
     assert abs(merged.probabilities(f, v) - p).mean() < 0.02
-    backwards = ClassCalibration.merged(parts[::-1])
+    backwards = Calibration.merged(parts[::-1])
     np.testing.assert_allclose(backwards.probabilities(f, v), merged.probabilities(f, v), atol=1e-9)
     for part, state in zip(parts, states, strict=True):
         np.testing.assert_array_equal(part.state, state)
-    for few in ([parts[0], ClassCalibration(4)], [ClassCalibration(4), parts[0]]):
-        np.testing.assert_array_equal(ClassCalibration.merged(few).state, parts[0].state)
+    for few in ([parts[0], Calibration(4)], [Calibration(4), parts[0]]):
+        np.testing.assert_array_equal(Calibration.merged(few).state, parts[0].state)
 
 
 def test_what_parts_went_on_from_counts_once():
     f, v, labels, p = stream(6000)
-    together, plain = ClassCalibration(4), ClassCalibration(4)
+    together, plain = Calibration(4), Calibration(4)
     for first in range(0, 6000, 500):
         for k, prior in enumerate((together, plain)):
             parts = [prior.copy() for _ in range(8)]
@@ -246,9 +241,9 @@ def test_what_parts_went_on_from_counts_once():
                 # What was a score of 3 becomes one of 1; the beginning is not to have all the say.
                 part.learn(f[rows] * (3 if first < 2000 else 1), v[rows], labels[rows])
             if k == 0:
-                together = ClassCalibration.merged(parts, prior)
+                together = Calibration.merged(parts, prior)
             else:
-                plain = ClassCalibration.merged(parts)
+                plain = Calibration.merged(parts)
     assert together.rows == 6000
     off, off_plain = (abs(calibration.probabilities(f, v) - p).mean() for calibration in (together, plain))
     assert off < 0.05
@@ -280,16 +275,16 @@ def test_shards_with_other_classes_are_arranged_first():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (([[1.0, np.nan]], [1.0], [1]), "a score must be finite; it is not in row 0"),
-        (([[1.0, np.inf]], [1.0], [1]), "a score must be finite; it is not in row 0"),
-        (([[1.0, 1.0]] * 2, [1.0, -1.0], [1, 1]), "a variance must be finite and not negative; it is not in row 1"),
-        (([[1.0, 1.0]], [1.0], [2]), "a label must be the number of a class; it is not in row 0"),
-        (([[1.0, 1.0]], [1.0], [-1]), "a label must be the number of a class; it is not in row 0"),
-        (([[1.0, 1.0, 1.0]], [1.0], [1]), "one score for each class"),
-        (([[1.0, 1.0]], [1.0, 1.0], [1]), "one variance for each row"),
-        (([[1.0, 1.0]], [1.0], [1, 1]), "one label for each row"),
-        (([[1.0, 1.0]], [1.0], [1], [np.inf]), "a weight must be finite and not negative; it is not in row 0"),
-        (([[1.0, 1.0]], [1.0], [1], [1.0, 1.0]), "one weight for each row"),
+        (([[1.0, np.nan]], [1.0], [1]), "row 0: score must be finite"),
+        (([[1.0, np.inf]], [1.0], [1]), "row 0: score must be finite"),
+        (([[1.0, 1.0]] * 2, [1.0, -1.0], [1, 1]), "row 1: variance must be finite and >= 0"),
+        (([[1.0, 1.0]], [1.0], [2]), "row 0: label must be a class number from 0 to 1"),
+        (([[1.0, 1.0]], [1.0], [-1]), "row 0: label must be a class number from 0 to 1"),
+        (([[1.0, 1.0, 1.0]], [1.0], [1]), "one column per class"),
+        (([[1.0, 1.0]], [1.0, 1.0], [1, 1]), "one variance per row"),
+        (([[1.0, 1.0]], [1.0], [1, 1]), "one class number per row"),
+        (([[1.0, 1.0]], [1.0], [1], [np.inf]), "row 0: weight must be finite and >= 0"),
+        (([[1.0, 1.0]], [1.0], [1], [1.0, 1.0]), "one weight per row"),
     ],
 )
 def test_bad_rows_are_refused_and_change_nothing(columns, message):
@@ -301,16 +296,16 @@ def test_bad_rows_are_refused_and_change_nothing(columns, message):
 
 
 def test_labels_that_are_no_numbers_and_parts_that_do_not_fit_are_refused():
-    with pytest.raises(TypeError, match="labels must be whole numbers"):
-        ClassCalibration(2).learn([[1.0, 1.0]], [1.0], [1.0])
-    with pytest.raises(ValueError, match="both must have the same classes"):
-        ClassCalibration.merged([ClassCalibration(2), ClassCalibration(3)])
+    with pytest.raises(TypeError, match="labels must be class numbers"):
+        Calibration(2).learn([[1.0, 1.0]], [1.0], [1.0])
+    with pytest.raises(ValueError, match="the same number of scores"):
+        Calibration.merged([Calibration(2), Calibration(3)])
     with pytest.raises(ValueError, match="nothing to merge"):
-        ClassCalibration.merged([])
+        Calibration.merged([])
 
 
 def test_a_state_of_a_broken_file_does_no_harm():
-    calibration = ClassCalibration(3)
+    calibration = Calibration(3)
     calibration.state[:] = np.nan
     calibration.learn([[1.0, 0.0, 2.0]] * 3, [1.0] * 3, [0, 1, 2])
     calibration.probabilities([[1.0, 0.0, 2.0]], [1.0])

@@ -47,7 +47,7 @@ def model_of(
         state = learner.calibration.state
         if weights.calibration.shape != state.shape:
             raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
-        learner.calibration.state = np.array(weights.calibration)
+        learner.calibration.state = weights.calibration
     return Model(learner, weights.schema)
 
 

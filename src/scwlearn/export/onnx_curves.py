@@ -1,14 +1,14 @@
-"""From scores to probabilities in ONNX's operators, as native/calibration.hpp and class_calibration.hpp do it."""
+"""From scores to probabilities in ONNX's operators, as native/calibrate/calibration.hpp does it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from scwlearn.export.onnx_graph import Array, Graph, Node
-from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration, ClassCalibration
+from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
 from scwlearn.model.snapshot import BARELY, MORE
 
-# As in native/curve.hpp and class_calibration.hpp.
+# As in native/calibrate.
 _MOST_DEVIATIONS = 8.0
 _LARGEST_LOGIT = 30.0
 _TAIL = 0.00033535013046647811
@@ -18,7 +18,7 @@ _FAR_BELOW = -1e300
 
 def chances_of_two(graph: Graph, score: Node, variance: Node, curve: Calibration, *, agree: bool) -> Node:
     """P of both classes, by number: (rows, 2)."""
-    a, b, c = curve.line
+    (a, b), (c,) = curve.slopes, curve.constants.tolist()
     noisy, sure = _signals(graph, score, variance)
     limits = curve.limits
     noisy = graph.do("Clip", noisy, -limits[0], limits[0])
@@ -32,9 +32,7 @@ def chances_of_two(graph: Graph, score: Node, variance: Node, curve: Calibration
     return graph.do("Concat", *both, axis=1)
 
 
-def chances_of_more(
-    graph: Graph, scores: Node, top: Node, variance: Node, curve: ClassCalibration, *, agree: bool
-) -> Node:
+def chances_of_more(graph: Graph, scores: Node, top: Node, variance: Node, curve: Calibration, *, agree: bool) -> Node:
     """P of each class, by number: (rows, classes). `top` is the number of the largest score, (rows, 1)."""
     below = graph.do("Sub", scores, graph.do("GatherElements", scores, top, axis=1))
     noisy, sure = _signals(graph, graph.do("Max", below, _FAR_BELOW), variance)

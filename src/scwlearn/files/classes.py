@@ -21,7 +21,7 @@ from scwlearn.files.learners import LINEAR, linear_from_parts, linear_to_parts, 
 from scwlearn.learning.classifier import ClassLearner, Recipe
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.model.calibration import WINDOW, Calibration, ClassCalibration
+from scwlearn.model.calibration import WINDOW, Calibration
 from scwlearn.model.snapshot import Known
 
 #: Lets a learner that has learned nothing know what a file says.
@@ -79,8 +79,8 @@ def _recipe(fields: Document) -> tuple[Recipe, Fill]:
     return recipe, kernel_learner_from_parts
 
 
-def _calibration(tensors: Tensors, classes: int) -> Calibration | ClassCalibration:
-    curve = Calibration() if classes <= 2 else ClassCalibration(classes)
+def _calibration(tensors: Tensors, classes: int) -> Calibration:
+    curve = Calibration(1 if classes <= 2 else classes)
     state: Array = tensors.take("calibration", FLOAT, curve.state.shape)
     if not np.isfinite(state).all():
         raise Refused("array 'calibration' holds a number that is not finite")

@@ -17,7 +17,7 @@ from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights, rows_that_weigh
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.teaching import Examples, Told, Watch, taught
-from scwlearn.model.calibration import Calibration, ClassCalibration
+from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import Known
 from scwlearn.rules import Rule
 
@@ -141,7 +141,7 @@ class ClassLearner:
         elif self.is_binary and len(classes) > 2:
             learner = self.recipe.from_binary(learner) if self.has_begun else self.recipe.several(2)
             learner.add_classes(len(classes) - 2)
-            calibration = ClassCalibration.from_two(calibration, len(classes))
+            calibration = calibration.expanded(len(classes))
         self.now = Known(learner, calibration, classes)
 
     def learn(
@@ -228,7 +228,7 @@ class ClassLearner:
         before[batch.places[third:]], after[batch.places[:third]] = 0.0, 0.0
         two = Known(copy(self.learner), copy(self.calibration), classes.first(2))
         taught(two, batch._replace(weights=before, places=batch.places[:third]))
-        several = Known(self.recipe.from_binary(two.learner), ClassCalibration.from_two(two.calibration), classes)
+        several = Known(self.recipe.from_binary(two.learner), two.calibration.expanded(len(classes)), classes)
         return taught(several, batch._replace(weights=after, places=batch.places[third:]))
 
     def scores(self, x: Any) -> Array:

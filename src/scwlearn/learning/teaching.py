@@ -60,20 +60,20 @@ def _teach_two(known: Known, batch: Told) -> None:
         _teach_dicts(known, batch, signs, np.empty(len(batch.rows)))
         return
     trace = known.learner.trace(batch.rows, signs, order=batch.order, weights=batch.weights)
-    _calibrate(known, trace.score, trace.variance, signs, batch, batch.places)
+    _calibrate(known, trace.score, trace.variance, batch, batch.places)
 
 
 def _teach_several(known: Known, batch: Told) -> None:
     count, calibration = len(known.classes), known.calibration
     scores = np.empty((len(batch.rows), count))
-    calibration.add_classes(count - calibration.n_classes)
+    calibration.add_classes(count - calibration.n_scores)
     if isinstance(batch.rows, tuple):
         _teach_dicts(known, batch, batch.numbers, scores)
         return
     variances = np.empty(len(batch.rows))
     out = {"scores_out": scores, "variances_out": variances}
     known.learner.learn(batch.rows, batch.numbers, order=batch.order, weights=batch.weights, **out)
-    _calibrate(known, scores[batch.places], variances[batch.places], batch.numbers, batch, batch.places)
+    _calibrate(known, scores[batch.places], variances[batch.places], batch, batch.places)
 
 
 def _teach_dicts(known: Known, batch: Told, labels: NDArray[Any], scores: Array) -> None:
@@ -84,12 +84,10 @@ def _teach_dicts(known: Known, batch: Told, labels: NDArray[Any], scores: Array)
         learner.learn_into(batch.rows, labels, weights, scores, variances)
     finally:
         done = batch.places[: learner.counts.seen - before]
-        _calibrate(known, scores[done], variances[done], labels, batch, done)
+        _calibrate(known, scores[done], variances[done], batch, done)
 
 
-def _calibrate(
-    known: Known, scores: Array, variances: Array, labels: NDArray[Any], batch: Told, places: NDArray[np.intp]
-) -> None:
+def _calibrate(known: Known, scores: Array, variances: Array, batch: Told, places: NDArray[np.intp]) -> None:
     """Teach the curve what the rows at these places looked like, unless they are beyond what numbers hold."""
     if batch.watch is not None:
         batch.watch(Look(known, batch.numbers[places], scores, variances))
@@ -98,4 +96,4 @@ def _calibrate(
     sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
     if not sound.all():
         weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
-    known.calibration.learn(scores, variances, labels[places], weights)
+    known.calibration.learn(scores, variances, batch.numbers[places], weights)

@@ -16,7 +16,7 @@ from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.learners import added
 from scwlearn.learning.merging.models import How, everyone, merged, refuse
 from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.model.calibration import Calibration, ClassCalibration
+from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import Known
 
 Places = NDArray[np.int32]
@@ -74,22 +74,22 @@ def _of_two(model: ClassLearner, places: Places) -> tuple[Learner, Calibration]:
     return learner, model.calibration.mirrored()
 
 
-def _of_several(model: ClassLearner, places: Places, count: int) -> tuple[MultiLearner, ClassCalibration]:
+def _of_several(model: ClassLearner, places: Places, count: int) -> tuple[MultiLearner, Calibration]:
+    calibration: Calibration | None = None
     if not model.is_binary:
         learner, calibration = model.learner, model.calibration
     elif model.has_begun and len(places) == 2:
-        learner, calibration = model.recipe.from_binary(model.learner), ClassCalibration.from_two(model.calibration)
+        learner, calibration = model.recipe.from_binary(model.learner), model.calibration.expanded()
     else:
         # A class that was alone has met no rival: nothing is known of the other one, nor of probabilities.
         learner = model.recipe.from_binary(model.learner) if model.has_begun else model.recipe.several(count)
-        calibration = ClassCalibration(len(places))
-    if np.array_equal(places, np.arange(count)):
+    if calibration is not None and np.array_equal(places, np.arange(count)):
         return learner, calibration
     other = learner._twin()
     other._classes = count
     if learner.gaussians is not None:
         other.gaussians = learner.gaussians.seated(places, count)
-    return other, calibration.arranged(places, count)
+    return other, Calibration(count) if calibration is None else calibration.arranged(places, count)
 
 
 def _united(models: Mapping[str, ClassLearner]) -> Classes:

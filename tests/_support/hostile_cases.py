@@ -292,7 +292,7 @@ CASES = [
     (
         "learner",
         set_text("learner", "algorithm", "evil"),
-        "learns by the rule 'evil', which is not declared here (there is no algorithm 'evil'; there are ",
+        "learns by the rule 'evil', which is not declared here (unknown algorithm 'evil'; choose from ",
     ),
     (
         "learner",

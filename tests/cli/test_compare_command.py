@@ -217,7 +217,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, suffix, permutations):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-a", "nonsense"], 2, "there is no algorithm 'nonsense'; there are perceptron"),
+        (["-a", "nonsense"], 2, "unknown algorithm 'nonsense'; choose from perceptron"),
         (["-k", "0"], 2, "0 is not in the range x>=1"),
         (["--plot", "a.pdf"], 2, "expected a name that ends in .svg or .png, got 'a.pdf'"),
         (["--covariance", "identity", "--variance-floor", "0.1"], 2, "--variance-floor must be 0"),

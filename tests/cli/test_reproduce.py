@@ -163,7 +163,7 @@ def test_a_set_that_is_named_and_missing_is_an_error(tmp_path, capsys, monkeypat
     ("wrong", "code", "message"),
     [
         (["--datasets", "w9a"], 2, "there is no data set or group 'w9a'"),
-        (["--algorithms", "scw3"], 2, "there is no algorithm 'scw3'; there are perceptron, "),
+        (["--algorithms", "scw3"], 2, "unknown algorithm 'scw3'; choose from perceptron, "),
         (["--algorithms", ","], 2, "no algorithm is named"),
         (["--permutations", "0"], 2, "0 is not in the range"),
         (["--tuning", "best"], 2, "'best' is not one of 'libol', 'cv'"),

@@ -208,7 +208,7 @@ def test_broken_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-a", "nonsense"), "there is no algorithm 'nonsense'; there are perceptron"),
+        (("-a", "nonsense"), "unknown algorithm 'nonsense'; choose from perceptron"),
         (("-a", "arow", "--eta", "0.9"), "arow has no parameter 'eta'; it has r"),
         (("--C", "-1"), "C must be a number strictly between 0 and inf, got -1.0"),
         (("--save-every", "10"), "--save-every needs -m: where to save the model"),
@@ -250,7 +250,7 @@ def test_help_shows_the_parameters_of_the_algorithm(capsys):
         assert "--eta" not in out
     assert "--eta FLOAT" in printed(capsys, "--help").out
     assert "None: there is nothing to tune." in printed(capsys, "-a", "pa", "--help").out
-    assert "there is no algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err
+    assert "unknown algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err
 
 
 def sorted_lines(count=1500, **how):

@@ -1,6 +1,6 @@
-"""The mathematics: one decorated function per algorithm, one file per family, scalars only.
+"""Update rules: one decorated function of scalars per algorithm, one file per family.
 
-Every module in this folder is read, so a new algorithm is one new file here and nothing else.
+Every module in this folder is imported, so a new algorithm is one new file.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ __all__ = [
 ]
 
 for _module in pkgutil.iter_modules(__path__):
-    if _module.name != "native":  # needs the module that the build makes from the rules
+    if _module.name != "native":  # needs the compiled module, which the build makes from these rules
         importlib.import_module(f"{__name__}.{_module.name}")

@@ -16,7 +16,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     cite="Crammer, Kulesza and Dredze 2009. Adaptive regularization of weight vectors. NIPS",
 )
 def arow(m: float, v: float, w: float, r: float) -> Step:
-    """min KL + hinge(mu)^2/(2r) + x'Sigma x/(2r), both of the new mu and Sigma (the paper prints Sigma_t)."""
+    """Minimise KL + hinge(mu)^2/(2r) + x'Sigma x/(2r) over the new mu and Sigma (the paper prints Sigma_t)."""
     if m >= 1:
         return HOLD
     return Step(alpha=(1 - m) / (v + r / w), precision=w / r)

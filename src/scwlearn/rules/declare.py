@@ -1,6 +1,6 @@
-"""How an algorithm is declared: a function of scalars, and everything the library needs to know about it.
+"""Declaration of an algorithm: a function of scalars with its parameters, properties and source.
 
-Only the standard library is imported here, because the build reads these declarations too.
+This module imports only the standard library, because the build reads the declarations too.
 """
 
 from __future__ import annotations
@@ -14,30 +14,41 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, NamedTuple
 
-#: What a rule may look at, in the order in which the loops pass it: the margin y mu.x, the variance
-#: x'Sigma x, the squared length of mu (in the metric of the prior), the number of the round, from 1, in how many
-#: rows of weights the variance lies (1, or 2 where two classes share one Sigma: a precision k then takes v to
-#: v/(1 + k v/2)) and the weight of the example, which is 1 unless somebody says otherwise and never 0.
+#: Arguments that a rule may take, in the order in which the loops pass them:
+#: m, the margin y mu.x; v, the variance x'Sigma x; norm2, the squared length of mu in the metric of the prior; t, the
+#: number of the round, from 1; n, the number of weight rows that share the variance (1, or 2 for two classes with one
+#: Sigma, where a precision k takes v to v/(1 + k v/2)); w, the sample weight, never 0.
 LOOKS = ("m", "v", "norm2", "t", "n", "w")
 
-#: What the weight of an example may mean to a rule.
+#: The possible meanings of a sample weight.
 WEIGHT_MEANINGS = {
     "C": "it multiplies C",
     "1/r": "it divides r",
-    "example": "it is as many examples at once",
-    "part": "it is the part of the step that is taken, at most the whole",
+    "example": "it counts as that many examples at once",
+    "part": "it is the fraction of the step that is taken, at most 1",
 }
 
 
 class Step(NamedTuple):
-    """How far a rule moves the model: four scalars.
+    """Update of a model, in four scalars.
 
     mu    <- shrink mu + alpha y Sigma x
     Sigma <- grow (Sigma^-1 + precision x x')^-1
 
-    The paper writes the second line as Sigma - beta Sigma x x' Sigma; beta is precision/(1 + precision v).
-    A rule states the precision because 1 - beta v, which decides whether Sigma stays positive, is then
-    1/(1 + precision v) without a subtraction.
+    The paper writes the second line as Sigma - beta Sigma x x' Sigma with beta = precision/(1 + precision v). A rule
+    returns the precision, because 1 - beta v, which decides whether Sigma stays positive definite, is then
+    1/(1 + precision v), without a subtraction.
+
+    Parameters
+    ----------
+    alpha : float
+        Step length of the mean along y Sigma x.
+    precision : float, default 0
+        Precision added along x; not negative.
+    shrink : float, default 1
+        Factor on the mean.
+    grow : float, default 1
+        Factor on Sigma; positive.
 
     Examples
     --------
@@ -53,16 +64,16 @@ class Step(NamedTuple):
     grow: float = 1.0
 
     def beta(self, v: float) -> float:
-        """The paper's beta for an example of variance v."""
+        """Return the paper's beta for an example of variance v."""
         return self.precision / (1.0 + self.precision * v)
 
 
-#: No loss on this example: the model stays as it is.
+#: The step of an example without loss: the model does not change.
 HOLD = Step(0.0)
 
 
 def part_of(step: Step, w: float) -> Step:
-    """The part w of a step, at most the whole."""
+    """Return the fraction w of a step, at most the whole step."""
     if w >= 1 or not isinstance(step, Step):
         return step
     return Step(w * step.alpha, w * step.precision, 1 + w * (step.shrink - 1), 1 + w * (step.grow - 1))
@@ -70,12 +81,29 @@ def part_of(step: Step, w: float) -> Step:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a user sets: where it may lie, where it starts, and what the paper tried.
+    """Numeric parameter of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        Keyword of the parameter.
+    default : float
+        Default value.
+    meaning : str
+        One sentence for the documentation and the command line.
+    low, high : float
+        Bounds, both excluded.
+    grid : tuple of float
+        Values to try when tuning.
+    letter : str, optional
+        Name of the argument that the rule takes instead (phi for eta).
+    derive : callable, optional
+        Function from the parameter to that argument.
 
     Examples
     --------
     >>> from scwlearn.rules import Parameter
-    >>> share = Parameter("share", 0.5, "How much of the step to take.", high=2.0, grid=(0.25, 0.5, 1.0))
+    >>> share = Parameter("share", 0.5, "Fraction of the step to take.", high=2.0, grid=(0.25, 0.5, 1.0))
     >>> share.check(1)
     1.0
     >>> share.check(3)
@@ -89,7 +117,6 @@ class Parameter:
     low: float = 0.0
     high: float = math.inf
     grid: tuple[float, ...] = ()
-    #: The letter that the rule takes instead, and how it follows from the parameter (phi from eta).
     letter: str = ""
     derive: Callable[[float], float] = float
 
@@ -98,13 +125,21 @@ class Parameter:
         return self.letter or self.name
 
     def check(self, value: object) -> float:
-        """The value as a float, or an error that says what is allowed."""
+        """Return the value as a float.
+
+        Raises
+        ------
+        TypeError
+            If the value is not a real number.
+        ValueError
+            If the value is not strictly between `low` and `high`.
+        """
         allowed = f"a number strictly between {self.low:g} and {self.high:g}"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(f"{self.name} must be {allowed}, got {value!r}")
         try:
             number = float(value)
-        except OverflowError:  # a whole number may be larger than any float
+        except OverflowError:  # an int may exceed the range of floats
             number = math.inf
         if not self.low < number < self.high:
             raise ValueError(f"{self.name} must be {allowed}, got {value!r}")
@@ -117,7 +152,7 @@ POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 @dataclass(frozen=True)
 class Rule:
-    """An algorithm: the step function with its name, parameters, Table 1 properties and source."""
+    """Algorithm: a step function with its name, parameters, properties (Table 1 of the paper) and source."""
 
     function: Callable[..., Step]
     name: str
@@ -129,21 +164,21 @@ class Rule:
     non_separable: bool
     adaptive_margin: bool
     cite: str
-    #: The covariance that "auto" takes for data with many features (docs/covariances.md has the measurements).
+    #: Covariance that "auto" selects for many features (measurements in docs/covariances.md).
     diagonal: str = "diagonal"
-    #: What the weight of an example means (WEIGHT_MEANINGS). A function that takes no w is asked without it, and takes
-    #: the part of its step that the weight says.
+    #: Meaning of a sample weight (a key of WEIGHT_MEANINGS). If the function does not take w, the weight is the
+    #: fraction of the step that is taken.
     weight: str = "part"
-    #: The rule in whose place published code computes this one. Such a variant explains results of others; it is no
-    #: algorithm of its own, and has no estimator.
+    #: Name of the rule that published code implements as this variant. A variant explains published results and has
+    #: no estimator.
     variant_of: str = ""
     arguments: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.islower()):
-            raise ValueError(f"a rule's name is a lower-case identifier, got {self.name!r}")
+            raise ValueError(f"the name of a rule must be a lower-case identifier, got {self.name!r}")
         if bool(self.variant_of) == bool(self.estimator):
-            raise ValueError(f"{self.name}: an algorithm has an estimator, a variant of another has none")
+            raise ValueError(f"{self.name}: set either estimator (an algorithm) or variant_of (a variant of one)")
         if self.weight not in WEIGHT_MEANINGS:
             raise ValueError(f"{self.name}: weight must be one of {', '.join(WEIGHT_MEANINGS)}, got {self.weight!r}")
         if self.order not in (1, 2):
@@ -152,12 +187,12 @@ class Rule:
         known = LOOKS + tuple(p.argument for p in self.parameters)
         unknown = [a for a in arguments if a not in known]
         if unknown:
-            raise TypeError(f"{self.name} takes {', '.join(unknown)}; a rule may take {', '.join(known)}")
+            raise TypeError(f"{self.name}: unknown arguments {', '.join(unknown)}; allowed: {', '.join(known)}")
         object.__setattr__(self, "arguments", arguments)
 
     def __reduce__(self) -> tuple[Callable[..., Rule], tuple[object, ...]]:
-        # The function's name now means this object, so a pickle holds that name and where it is declared. What is
-        # declared in a script or a notebook can only be sent along, which joblib and cloudpickle do.
+        # The decorator replaced the function by this object, so a pickle stores its module and name. A declaration in a
+        # script or a notebook has no module to import; it is stored with its function, as joblib and cloudpickle can.
         if self.function.__module__ != "__main__":
             return _rule_of_module, (self.function.__module__, self.name)
         declaration = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _FROM_FUNCTION}
@@ -165,12 +200,12 @@ class Rule:
 
     @property
     def confidence(self) -> bool:
-        """Table 1: a second-order rule knows how sure it is of each direction."""
+        """Whether the rule keeps a covariance (Table 1)."""
         return self.order == 2
 
     @property
     def kernel_estimator(self) -> str:
-        """What its class with a kernel is called."""
+        """Name of the estimator with a kernel."""
         return "Kernel" + self.estimator
 
     @property
@@ -180,12 +215,12 @@ class Rule:
 
     @property
     def in_package(self) -> bool:
-        """Whether it stands in scwlearn/rules, where the build spells it in C++."""
+        """Whether the rule is in scwlearn/rules, which the build compiles to C++."""
         return self.function.__module__.startswith("scwlearn.rules.")
 
     @property
     def has_rivals(self) -> bool:
-        """Whether a joint step for several classes may move more than one class away from an example."""
+        """Whether a joint multi-class step may move several rival classes away from an example."""
         return self.name == "perceptron"
 
     @property
@@ -193,7 +228,15 @@ class Rule:
         return "norm2" in self.arguments
 
     def check(self, given: Mapping[str, object]) -> dict[str, float]:
-        """All parameters with their values, or an error that names the one that is wrong."""
+        """Return the values of all parameters, with defaults for those not given.
+
+        Raises
+        ------
+        TypeError
+            If a parameter is unknown or not a number.
+        ValueError
+            If a parameter is out of bounds.
+        """
         own = {p.name: p for p in self.parameters}
         for name in given:
             if name not in own:
@@ -202,7 +245,7 @@ class Rule:
         return {name: p.check(given.get(name, p.default)) for name, p in own.items()}
 
     def constants(self, given: Mapping[str, object]) -> dict[str, float]:
-        """The letters of the formula (phi for eta) with their values."""
+        """Return the constants of the formula by letter (phi for eta)."""
         values = self.check(given)
         return {p.argument: p.derive(values[p.name]) for p in self.parameters}
 
@@ -216,7 +259,7 @@ class Rule:
         n: float = 1.0,
         w: float = 1.0,
     ) -> Step:
-        """The step in plain Python: what the native loops compute, one example at a time."""
+        """Compute the step in Python, as the native loops do for each example."""
         looks = {"m": m, "v": v, "norm2": norm2, "t": t, "n": n, "w": w, **constants}
         step = self.function(*(looks[a] for a in self.arguments))
         return step if "w" in self.arguments else part_of(step, w)
@@ -239,11 +282,44 @@ def rule(
     weight: str = "part",
     variant_of: str = "",
 ) -> Callable[[Callable[..., Step]], Rule]:
-    """Declare the decorated function an algorithm under its own name.
+    """Declare the decorated function as an algorithm, named after the function.
 
-    The function takes any of m, v, norm2, t, n, w (see LOOKS) and the letters of its parameters, and returns a
-    Step or HOLD. Within the package it may use ``+ - * / **``, comparisons, if, min, max, sqrt, hypot
-    and functions made of these, so that the build can spell it in C++; elsewhere it may be any Python.
+    The function takes any of m, v, norm2, t, n, w (see LOOKS) and the letters of its parameters, and returns a Step or
+    HOLD. In the package it may use ``+ - * / **``, comparisons, if, min, max, sqrt, hypot and functions made of these,
+    so that the build can compile it to C++; elsewhere it may be any Python.
+
+    Parameters
+    ----------
+    title : str
+        Name in tables and figures.
+    estimator : str
+        Name of the scikit-learn class.
+    order : {1, 2}
+        2 if the rule changes Sigma.
+    parameters : tuple of Parameter
+        Parameters that users can set.
+    large_margin, non_separable, adaptive_margin : bool
+        Properties in Table 1 of the paper.
+    cite : str
+        Source, with the year.
+    diagonal : {"diagonal", "diagonal-drop"}
+        Covariance that "auto" selects for many features.
+    weight : {"part", "C", "1/r", "example"}
+        Meaning of a sample weight.
+    variant_of : str, optional
+        Instead of `estimator`: the rule that published code implements as this one.
+
+    Returns
+    -------
+    callable
+        Decorator that turns the function into a Rule.
+
+    Raises
+    ------
+    TypeError
+        If the function takes an unknown argument.
+    ValueError
+        If a name or title is already taken, or a declared value is not allowed.
 
     Examples
     --------
@@ -255,7 +331,7 @@ def rule(
     ...     order=1,
     ...     large_margin=True,
     ...     non_separable=False,
-    ...     cite="Nobody 2026. An example",
+    ...     cite="Author 2026. An example",
     ... )
     ... def half_pa_example(m, v):
     ...     return Step(alpha=(1 - m) / (2 * v)) if m < 1 else HOLD
@@ -288,13 +364,13 @@ _FROM_FUNCTION = ("function", "name", "arguments")
 def _declare(function: Callable[..., Step], declaration: dict[str, Any]) -> Rule:
     declared = Rule(function=function, name=function.__name__, **declaration)
     for other in _declared.values():
-        # Running a notebook cell again declares the same function again: that one is replaced.
+        # Running a notebook cell again replaces its declaration.
         again = other.name == declared.name and other.function.__module__ == function.__module__
         if not again and _names(other) & _names(declared):
             where = other.function.__module__
-            raise ValueError(f"the name {declared.name} ({declared.estimator}) is taken by {where}")
+            raise ValueError(f"the name {declared.name} ({declared.estimator}) is already declared in {where}")
         if not again and other.title == declared.title:
-            raise ValueError(f"the title {declared.title!r} is taken by {other.name}; tables need another one")
+            raise ValueError(f"the title {declared.title!r} is already used by {other.name}; choose another")
     _declared[declared.name] = declared
     return declared
 
@@ -309,23 +385,23 @@ def _rule_of_module(module: str, name: str) -> Rule:
 
 
 def all_rules() -> list[Rule]:
-    """Every algorithm declared so far, in the order of the tables: first order, then second, each by year."""
+    """Return all declared algorithms in the order of the tables: by order, then by year."""
     return sorted((r for r in _declared.values() if not r.variant_of), key=lambda r: (r.order, r.year))
 
 
 def all_variants() -> list[Rule]:
-    """What published code computes in the place of some of the rules."""
+    """Return the variants of rules found in published code."""
     return [r for r in _declared.values() if r.variant_of]
 
 
 def estimator_names() -> list[str]:
-    """The scikit-learn classes that are made of the rules: the linear ones, then those with a kernel."""
+    """Return the names of the scikit-learn classes: linear first, then kernel."""
     return [rule.estimator for rule in all_rules()] + [rule.kernel_estimator for rule in all_rules()]
 
 
 def find_rule(name: str) -> Rule:
-    """The algorithm of that name, or an error that lists the names."""
+    """Return the algorithm of that name; raise ValueError with all names if there is none."""
     if name not in _declared:
         names = ", ".join(r.name for r in all_rules() + all_variants())
-        raise ValueError(f"there is no algorithm {name!r}; there are {names}")
+        raise ValueError(f"unknown algorithm {name!r}; choose from {names}")
     return _declared[name]

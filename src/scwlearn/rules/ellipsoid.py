@@ -13,20 +13,20 @@ from scwlearn.rules.declare import HOLD, Parameter, Step, rule
         Parameter(
             "b",
             0.3,
-            "How fast the shrinking of the ellipsoid dies away: c_t = c b^(t-1).",
+            "Decay of the shrinkage of the ellipsoid: c_t = c b^(t-1).",
             high=1.0,
             grid=tuple(k / 10 for k in range(1, 10)),
         ),
-        Parameter("c", 0.1, "The share of the ellipsoid cut off in the first round.", high=1.0),
+        Parameter("c", 0.1, "Shrinkage of the ellipsoid in the first round.", high=1.0),
     ),
     large_margin=False,
     non_separable=False,
     cite="Yang, Jin and Ye 2009. Online learning by ellipsoid method. ICML",
 )
 def iellip(m: float, v: float, t: float, n: float, b: float, c: float) -> Step:
-    """On a mistake: cut the ellipsoid through the example and enclose the rest.
+    """On a mistake, cut the ellipsoid at the example and enclose the remaining half in a new one.
 
-    t counts every round, so Sigma freezes after a few; the mean goes on moving to a margin of 1.
+    t counts every round, so Sigma freezes after a few rounds; the mean keeps moving to a margin of 1.
     """
     if m > 0:
         return HOLD

@@ -1,4 +1,4 @@
-"""What LIBOL, the toolbox of the paper's authors, computes in the place of two rules: to explain its numbers."""
+"""NAROW and SCW-II as LIBOL, the toolbox of the paper's authors, computes them: to explain published numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 
 CITE = "Hoi, Wang and Zhao 2014. LIBOL: a library for online learning algorithms. JMLR"
 
-# LIBOL counts a round with a loss as an update even if nothing moves. This changes the variance by so little that
-# nothing else shows it, and is counted.
+# LIBOL counts a round with a loss as an update even if nothing moves. This precision is large enough to be counted as
+# an update, and too small to have any other effect.
 COUNTED = 2e-12
 
 
@@ -18,13 +18,13 @@ COUNTED = 2e-12
     title="NAROW (LIBOL)",
     variant_of="narow",
     order=2,
-    parameters=(Parameter("b", 1.0, "Where the variance is below 1/b, nothing is learned.", grid=POWERS_OF_TWO),),
+    parameters=(Parameter("b", 1.0, "Examples with a variance below 1/b are not learned.", grid=POWERS_OF_TWO),),
     large_margin=True,
     non_separable=True,
     cite=CITE,
 )
 def narow_libol(m: float, v: float, b: float) -> Step:
-    """AROW's step with NAROW's r = v/(b v - 1): where that is infinite the mean stays, too."""
+    """Take AROW's step with NAROW's r = v/(b v - 1); where r is infinite, the mean does not move either."""
     if m >= 1:
         return HOLD
     k = max(b - 1 / v, 0.0)
@@ -43,7 +43,7 @@ def narow_libol(m: float, v: float, b: float) -> Step:
     weight="C",
 )
 def scw2_libol(m: float, v: float, w: float, C: float, phi: float) -> Step:
-    """Proposition 2 with 2 v for v^2 and 2 phi for phi^2 under the root."""
+    """Apply Proposition 2 with 2 v instead of v^2 and 2 phi instead of phi^2 under the root."""
     if m >= phi * sqrt(v):
         return HOLD
     vc = v + 0.5 / (w * C)

@@ -1,4 +1,4 @@
-"""Rules as the native loops take them: spelled in C++, or functions that are called for each row and checked."""
+"""Rules for the native loops: compiled to C++, or Python functions that are called and checked for each row."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TypeGuard
 from scwlearn import _native
 from scwlearn.rules import Rule, Step, find_rule, part_of
 
-#: A user's own rule: margin and variance in, the paper's alpha and beta out.
+#: Custom rule: takes margin and variance, returns the paper's alpha and beta.
 OwnRule = Callable[[float, float], tuple[float, float]]
-#: What the native loop calls: m, v, norm2, t, n and w in, a step out.
+#: Callback of the native loop: takes m, v, norm2, t, n and w, returns a step.
 Called = Callable[[float, float, float, float, float, float], Step]
 
 
@@ -19,32 +19,32 @@ _SPELLED = frozenset(_native.rule_names())
 
 
 def checked_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tuple[Rule | OwnRule, dict[str, float]]:
-    """A rule that is given by its name, as a declaration or as a function, and its parameters, all of them."""
+    """Resolve a rule given by name, declaration or function; return it with all its parameters."""
     found = find_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, Rule):
         return found, found.check(parameters)
     if not callable(found):
         raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")
     if parameters:
-        raise TypeError(f"a function as rule has no parameters, got {', '.join(parameters)}")
+        raise TypeError(f"a rule given as a function takes no parameters, got {', '.join(parameters)}")
     return found, {}
 
 
 def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
-    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
-    # A rule declared elsewhere is not the one that was spelled, even under its name.
+    """Return whether the build compiled this rule to C++, so that it cannot raise."""
+    # A rule of the same name declared elsewhere is not the compiled one.
     return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
 
 
 def native_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> _native.Rule:
-    """The rule for the native loops."""
+    """Return the rule as an object for the native loops."""
     if is_spelled(rule):
         return _native.Rule(rule.name, list(rule.constants(parameters).values()))
     return _native.Rule(called_rule(rule, parameters), isinstance(rule, Rule) and rule.uses_norm)
 
 
 def called_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> Called:
-    """The rule as the native loop calls it."""
+    """Return the rule as a callback for the native loop."""
     if not isinstance(rule, Rule):
         return lambda m, v, norm2, t, n, w: part_of(_from_alpha_beta(rule(m, v), m, v), w)
     constants = rule.constants(parameters)
@@ -70,9 +70,9 @@ def _from_alpha_beta(answer: tuple[float, float], m: float, v: float) -> Step:
         alpha, beta = map(float, answer)
     except (TypeError, ValueError):
         raise TypeError(f"the rule returned {answer!r}; it must return two numbers, alpha and beta") from None
-    # Both: the product of two numbers that are inverse to each other may come out below 1, and the quotient larger.
+    # Check both: because of rounding, beta < 1/v does not imply beta * v < 1, nor the reverse.
     if not (0 <= beta < 1 / v and beta * v < 1):
-        raise _refusal("beta", beta, m, v, "Sigma stays positive only for 0 <= beta < 1/variance")
+        raise _refusal("beta", beta, m, v, "it must be in [0, 1/variance), or Sigma would not stay positive definite")
     return _checked(Step(alpha, beta / (1 - beta * v)), m, v)
 
 

@@ -19,7 +19,7 @@ from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
     diagonal="diagonal-drop",
 )
 def nherd(m: float, v: float, n: float, w: float, C: float) -> Step:
-    """Move every weight vector w of the Gaussian by its own PA-II step, linearly: Sigma <- Q Sigma Q'."""
+    """Move every weight vector of the Gaussian by its own PA-II step, linearised: Sigma <- Q Sigma Q'."""
     if m >= 1:
         return HOLD
     return Step(alpha=(1 - m) / (v + 1 / (w * C)), precision=w * C * (2 + w * C * v / n))

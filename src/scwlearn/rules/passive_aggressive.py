@@ -10,7 +10,7 @@ C = Parameter("C", 1.0, "Aggressiveness: the price of a unit of hinge loss.", gr
 
 @rule(title="PA", estimator="PA", order=1, large_margin=True, non_separable=False, cite=CITE)
 def pa(m: float, v: float) -> Step:
-    """min |w - mu|^2/2 subject to y w.x >= 1 (equation 1)."""
+    """Minimise |w - mu|^2/2 subject to y w.x >= 1 (equation 1)."""
     if m >= 1:
         return HOLD
     return Step(alpha=(1 - m) / v)
@@ -27,7 +27,7 @@ def pa(m: float, v: float) -> Step:
     weight="C",
 )
 def pa1(m: float, v: float, w: float, C: float) -> Step:
-    """min |w - mu|^2/2 + C hinge(w)."""
+    """Minimise |w - mu|^2/2 + C hinge(w)."""
     if m >= 1:
         return HOLD
     return Step(alpha=min(w * C, (1 - m) / v))
@@ -44,7 +44,7 @@ def pa1(m: float, v: float, w: float, C: float) -> Step:
     weight="C",
 )
 def pa2(m: float, v: float, w: float, C: float) -> Step:
-    """min |w - mu|^2/2 + C hinge(w)^2."""
+    """Minimise |w - mu|^2/2 + C hinge(w)^2."""
     if m >= 1:
         return HOLD
     return Step(alpha=(1 - m) / (v + 0.5 / (w * C)))

@@ -17,7 +17,7 @@ from scwlearn.rules.declare import HOLD, Step, rule
 def perceptron(m: float, w: float) -> Step:
     """Add y x to the weights on a mistake.
 
-    A margin of exactly 0 counts, as in the original, so that the first example teaches whatever its label.
+    A margin of exactly 0 counts as a mistake, as in the original, so the first example is learned whatever its label.
     """
     if m > 0:
         return HOLD

@@ -8,13 +8,13 @@ from scwlearn.rules.declare import HOLD, Step, rule
 
 CITE = "Li and Long 1999. The relaxed online maximum margin algorithm. NIPS"
 
-# Below this sin^2 of the angle between x and mu the two are parallel to rounding, and the two
-# constraints contradict each other: there is no step to take.
+# If sin^2 of the angle between x and mu is below this, they are parallel up to rounding. The two constraints then
+# contradict each other, and there is no step to take.
 PARALLEL = 1e-14
 
 
 def onto_both_planes(m: float, v: float, norm2: float) -> Step:
-    """The shortest w with y w.x = 1 and w.mu = |mu|^2."""
+    """Return the step to the shortest w with y w.x = 1 and w.mu = |mu|^2."""
     length = sqrt(v) * sqrt(norm2)
     if length == 0:
         return Step(alpha=1 / v, shrink=0.0)
@@ -27,9 +27,9 @@ def onto_both_planes(m: float, v: float, norm2: float) -> Step:
 
 @rule(title="ROMMA", estimator="ROMMA", order=1, large_margin=False, non_separable=False, cite=CITE)
 def romma(m: float, v: float, norm2: float) -> Step:
-    """On a mistake: min |w| subject to y w.x >= 1 and w.mu >= |mu|^2.
+    """On a mistake, minimise |w| subject to y w.x >= 1 and w.mu >= |mu|^2.
 
-    From mu = 0 that is y x/|x|^2; published code takes y x, which has the same direction only.
+    From mu = 0 the solution is y x/|x|^2. Published code uses y x, which has only the direction in common.
     """
     if m > 0:
         return HOLD
@@ -45,9 +45,9 @@ def romma(m: float, v: float, norm2: float) -> Step:
     cite=CITE,
 )
 def aggressive_romma(m: float, v: float, norm2: float) -> Step:
-    """As ROMMA, but whenever the margin is below 1.
+    """Take ROMMA's step whenever the margin is below 1.
 
-    With m >= |x|^2 |mu|^2 the second constraint is slack and w = y x/|x|^2; published code omits this case.
+    If m >= |x|^2 |mu|^2, the second constraint is inactive and w = y x/|x|^2. Published code omits this case.
     """
     if m >= 1:
         return HOLD

@@ -15,9 +15,9 @@ from scwlearn.rules.declare import HOLD, Step, rule
     cite="Cesa-Bianchi, Conconi and Gentile 2005. A second-order perceptron algorithm. SIAM J. Comput. 34(3)",
 )
 def second_order_perceptron(m: float, v: float, w: float) -> Step:
-    """On a mistake: theta += w y x, Sigma^-1 += w x x', with mu = Sigma theta.
+    """On a mistake, add w y x to theta and w x x' to Sigma^-1, with mu = Sigma theta.
 
-    Sigma moves on mistakes only, as in the paper; some published code moves it in every round.
+    Sigma changes only on mistakes, as in the paper; some published code changes it in every round.
     """
     if m > 0:
         return HOLD

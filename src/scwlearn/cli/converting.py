@@ -61,7 +61,7 @@ class Conversion:
             self._data_out(self._output)
 
     def _weights_to_model(self) -> None:
-        from scwlearn.export import model_from_weights
+        from scwlearn.export import import_weights
         from scwlearn.files import SavedModel
         from scwlearn.runs.trained_model import Model
 
@@ -71,7 +71,7 @@ class Conversion:
         rule = rule_of(given["algorithm"]) if source is not None and source.name == "COMMANDLINE" else None
         if rule is not None:
             own = checked_own(rule, own)
-        model = model_from_weights(
+        model = import_weights(
             path,
             self._to,
             rule=rule,
@@ -86,18 +86,18 @@ class Conversion:
         self._say(f"{len(model.learner.classes)} classes, {model.n_features} features; model: {given['model']}")
 
     def _model_out(self, output: Path) -> None:
-        from scwlearn.export import MODEL_FORMATS, model_content, write_model
+        from scwlearn.export import EXPORT_FORMATS, encode_model, export_model
         from scwlearn.runs.trained_model import Model
 
-        if self._to is not None and self._to not in MODEL_FORMATS:
-            raise click.UsageError(f"models are written as {', '.join(MODEL_FORMATS)}, not as {self._to}")
+        if self._to is not None and self._to not in EXPORT_FORMATS:
+            raise click.UsageError(f"models are written as {', '.join(EXPORT_FORMATS)}, not as {self._to}")
         model = Model.read(self._only_source("model"))
         if str(output) == STDIN:
             if self._to is None:
-                raise click.UsageError(f"say with --to what to write: {', '.join(MODEL_FORMATS)}")
-            sys.stdout.buffer.writelines(model_content(model, self._to))
+                raise click.UsageError(f"say with --to what to write: {', '.join(EXPORT_FORMATS)}")
+            sys.stdout.buffer.writelines(encode_model(model, self._to))
             return
-        write_model(model, output, self._to)
+        export_model(model, output, self._to)
         self._say(f"wrote {output}")
 
     def _data_out(self, output: Path) -> None:

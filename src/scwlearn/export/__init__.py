@@ -1,7 +1,7 @@
-"""Models in forms that others read and write: weights as JSON, CSV and safetensors, and ONNX."""
+"""Models in the formats of other tools: weights as JSON, CSV and safetensors, which can be read back, and ONNX."""
 
 from __future__ import annotations
 
-from scwlearn.export.files import MODEL_FORMATS, model_content, model_format, model_from_weights, write_model
+from scwlearn.export.formats import EXPORT_FORMATS, encode_model, export_model, import_weights
 
-__all__ = ["MODEL_FORMATS", "model_content", "model_format", "model_from_weights", "write_model"]
+__all__ = ["EXPORT_FORMATS", "encode_model", "export_model", "import_weights"]

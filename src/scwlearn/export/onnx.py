@@ -1,113 +1,109 @@
-"""A classifier as an ONNX model, in doubles: its labels, scores and probabilities."""
+"""A linear classifier as an ONNX model of doubles, with labels, scores and calibrated probabilities."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scwlearn.export.onnx_curves import chances_of_more, chances_of_two
-from scwlearn.export.onnx_graph import Array, Graph, Node
+from scwlearn.export.onnx_calibration import binary_probabilities, class_probabilities
+from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
 from scwlearn.export.weights import Columns, Weights
 from scwlearn.runs.trained_model import Model
 
-# A message of protobuf has at most 2 GB.
-_MOST_NUMBERS = 2**27
-
 
 def to_onnx(model: Model) -> bytes:
-    """The bytes of an ONNX file.
+    """Return a linear classifier as the content of an ONNX file.
 
-    Its input X is a table of doubles with a column for each feature, numbered ones in their order. Its outputs are
-    label, scores (of the second of two classes, else of each class) and probabilities (of each class); classes are in
-    the order of their labels. The metadata hold the names of the columns (features) and the classes, as JSON.
+    The input ``X`` is a table of doubles with a column for each feature. The outputs are ``label``, ``scores`` (of the
+    second of two classes, else of each class) and ``probabilities`` (of each class), with classes sorted by label. The
+    metadata holds the ``classes`` and the names of the columns, ``features``, as JSON.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+
+    Returns
+    -------
+    bytes
+        A serialized and checked ModelProto.
+
+    Raises
+    ------
+    ValueError
+        If the model has no weights of features, or is too large for ONNX.
     """
-    learner = model.learner
-    columns, weights = Columns.of(model), Weights.of(model)
-    graph, classes = Graph(), len(weights.classes)
-    each: list[int | str] = ["N", classes]
+    learner, order = model.learner, model.learner.classes.order
+    columns, weights = Columns.of(model), Weights.from_model(model)
+    classes, rows = len(weights.classes), len(weights.coef)
+    if 8 * rows * columns.width ** (2 if learner.covariance_kind == "full" else 1) > MAX_BYTES:
+        raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
+    graph = Graph()
     x = graph.input("X", ["N", columns.width])
-    order = learner.classes.order
-    # The learner numbers its classes as they came, and of equal scores the first one wins, of two the second.
-    by_number = _by_number(weights, order)
-    scores = graph.do("Add", graph.do("MatMul", x, by_number.coef.T), by_number.intercept)
-    variances = _variances(graph, x, model, columns)
+    # Inside the graph, classes are in the learner's order, which decides ties.
+    coef, intercept = _in_learner_order(weights, order)
+    scores, variances = x @ coef.T + intercept, _variances(graph, x, model, columns)
     if learner.is_binary:
-        score = graph.do("Squeeze", scores, [1])
-        number = graph.do("Cast", graph.do("GreaterOrEqual", score, 0.0), to=_INT64)
-        variance = graph.do("Squeeze", variances, [1])
-        chances = chances_of_two(graph, score, variance, learner.calibration, agree=learner.agrees)
-        shown, shape = (score if order[0] == 0 else graph.do("Neg", score)), each[:1]
+        score, variance = graph.op("Squeeze", scores, [1]), graph.op("Squeeze", variances, [1])
+        index = graph.to_int(score >= 0.0)
+        probabilities = binary_probabilities(graph, score, variance, learner.calibration, agree=learner.agrees)
+        scores = score if order[0] == 0 else -score
     else:
-        top = graph.do("ArgMax", scores, axis=1, keepdims=1)
-        number = graph.do("Squeeze", top, [1])
-        variance = graph.do("GatherElements", variances, top, axis=1)
-        chances = chances_of_more(graph, scores, top, variance, learner.calibration, agree=learner.agrees)
-        shown, shape = graph.do("Gather", scores, order, axis=1), each
-    labels = _labels(model)
-    graph.output(graph.do("Gather", labels, number), "label", labels, each[:1])
-    graph.output(shown, "scores", np.empty(0), shape)
-    ordered = graph.do("Gather", chances, order, axis=1)
-    graph.output(ordered, "probabilities", np.empty(0), each)
+        top = graph.op("ArgMax", scores, axis=1, keepdims=1)
+        index, variance = graph.op("Squeeze", top, [1]), graph.op("GatherElements", variances, top, axis=1)
+        probabilities = class_probabilities(graph, scores, top, variance, learner.calibration, agree=learner.agrees)
+        scores = graph.op("Gather", scores, order, axis=1)
+    labels, double = _labels(model), np.dtype(np.float64)
+    graph.output(graph.op("Gather", labels, index), "label", labels.dtype, ["N"])
+    graph.output(scores, "scores", double, ["N"] if learner.is_binary else ["N", classes])
+    graph.output(graph.op("Gather", probabilities, order, axis=1), "probabilities", double, ["N", classes])
     metadata = {"classes": json.dumps(weights.classes), "algorithm": model.rule.name}
     if columns.names is not None:
         metadata["features"] = json.dumps(columns.names)
-    return graph.model(metadata)
+    return graph.serialize(metadata)
 
 
-# The code of that type in onnx.proto.
-_INT64 = 7
-
-
-class _Lines(NamedTuple):
-    coef: Array
-    intercept: Array
-
-
-def _by_number(weights: Weights, order: Any) -> _Lines:
-    """The weights by the numbers of the classes: of two, those of the class that came second."""
+def _in_learner_order(weights: Weights, order: NDArray[np.intp]) -> tuple[Any, Any]:
+    """Return weights and intercepts by the class indices of the learner."""
     intercept = np.zeros(len(weights.coef)) if weights.intercept is None else weights.intercept
-    if len(weights.coef) > 1:
-        place = np.argsort(order)
-        return _Lines(weights.coef[place], intercept[place])
-    sign = 1.0 if order[0] == 0 else -1.0
-    return _Lines(sign * weights.coef, sign * intercept)
+    if len(weights.coef) == 1:
+        sign = 1.0 if order[0] == 0 else -1.0
+        return sign * weights.coef, sign * intercept
+    place = np.argsort(order)
+    return weights.coef[place], intercept[place]
 
 
 def _variances(graph: Graph, x: Node, model: Model, columns: Columns) -> Node:
-    """x'Sigma x of each row and class, by number: (rows, classes), or (rows, 1) for two."""
+    """Return x' Sigma x of each row and class, of shape (rows, classes), or (rows, 1) for two classes."""
     learner = model.learner
-    place = np.argsort(learner.classes.order) if not learner.is_binary else np.zeros(1, dtype=np.intp)
-    constant = learner.learner.intercept
+    place = np.zeros(1, dtype=np.intp) if learner.is_binary else np.argsort(learner.classes.order)
+    has_intercept = learner.learner.intercept
     if learner.covariance_kind != "full":
         variances = learner.variances()[place]
-        table = columns.spread(variances, np.square(columns.scales))
-        of_constant = variances[:, -1] if constant else np.zeros(len(table))
-        return graph.do("Add", graph.do("MatMul", graph.do("Mul", x, x), table.T), of_constant)
-    if len(place) * columns.width**2 > _MOST_NUMBERS:
-        raise ValueError(f"Sigma in full of {columns.width} features and {len(place)} classes is too large for ONNX")
-    matrices = learner.matrix().reshape(-1, learner.learner.model.size, learner.learner.model.size)[place]
-    inner = np.ix_(range(len(place)), columns.at, columns.at)
+        table = columns.scatter(variances, np.square(columns.scales))
+        return (x * x) @ table.T + (variances[:, -1] if has_intercept else np.zeros(len(table)))
+    size = learner.learner.model.size
+    matrices = learner.matrix().reshape(-1, size, size)[place]
+    every = range(len(place))
     table = np.zeros((len(place), columns.width, columns.width))
-    among = np.ix_(range(len(place)), columns.places, columns.places)
-    table[among] = matrices[inner] / np.outer(columns.scales, columns.scales)
-    # (classes, rows, features), times x again, summed up.
-    squares = graph.do(
-        "ReduceSum", graph.do("Mul", graph.do("MatMul", graph.do("Unsqueeze", x, [0]), table), x), [2], keepdims=0
-    )
-    within = graph.do("Transpose", squares, perm=[1, 0])
-    if not constant:
-        return within
-    cross = 2 * columns.spread(matrices[:, -1], columns.scales)
-    return graph.add(within, graph.do("MatMul", x, cross.T), matrices[:, -1, -1])
+    scaled = matrices[np.ix_(every, columns.weights, columns.weights)] / np.outer(columns.scales, columns.scales)
+    table[np.ix_(every, columns.columns, columns.columns)] = scaled
+    # (classes, rows, features) times x, summed over the features.
+    products = (graph.op("Unsqueeze", x, [0]) @ table) * x
+    variance = graph.op("Transpose", graph.op("ReduceSum", products, [2], keepdims=0), perm=[1, 0])
+    if not has_intercept:
+        return variance
+    return variance + x @ (2 * columns.scatter(matrices[:, -1], columns.scales)).T + matrices[:, -1, -1]
 
 
-def _labels(model: Model) -> Any:
-    """By number, as ONNX has them: strings, whole numbers, doubles or bools."""
+def _labels(model: Model) -> NDArray[Any]:
+    """Return the labels by class index as int64, float64, bools or strings."""
     labels = model.learner.classes.labels
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64)
     if labels.dtype.kind == "f":
         return labels.astype(np.float64)
-    return np.array([str(label) for label in labels.tolist()]) if labels.dtype.kind == "O" else labels
+    return labels if labels.dtype.kind == "b" else np.array([str(label) for label in labels.tolist()], dtype=object)

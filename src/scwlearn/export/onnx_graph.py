@@ -1,66 +1,114 @@
-"""A graph of ONNX's operators, written down step by step."""
+"""A builder of ONNX graphs whose nodes take part in arithmetic expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 
-from scwlearn.export import protobuf
+from scwlearn import __version__
 
-Array = NDArray[np.float64]
+# ONNX 1.13 of 2022, which all runtimes since then support.
+_IR_VERSION, _OPSET = 8, 18
+#: Limit of a protobuf message, and so of a model.
+MAX_BYTES = 2**31 - 1
 
 
-class Node(str):
-    """The name of what an operator gives. Numbers that meet it become constants."""
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A tensor in a graph. Arithmetic with nodes, arrays and numbers adds operators to the graph."""
 
-    __slots__ = ()
+    graph: Graph
+    name: str
+
+    # NumPy arrays leave arithmetic with nodes to the nodes.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Node:
+        return self.graph.op("Add", self, other)
+
+    def __sub__(self, other: Any) -> Node:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Node:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Node:
+        return self.graph.op("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Node:
+        return self.graph.op("Div", self, other)
+
+    def __matmul__(self, other: Any) -> Node:
+        return self.graph.op("MatMul", self, other)
+
+    def __neg__(self) -> Node:
+        return self.graph.op("Neg", self)
+
+    def __ge__(self, other: Any) -> Node:
+        return self.graph.op("GreaterOrEqual", self, other)
+
+    def __lt__(self, other: Any) -> Node:
+        return self.graph.op("Less", self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
 
 
 class Graph:
-    """Operators and constants so far."""
+    """An ONNX graph under construction."""
 
     def __init__(self) -> None:
-        self._nodes: list[bytes] = []
-        self._constants: list[bytes] = []
-        self._outputs: list[bytes] = []
-        self._inputs: list[bytes] = []
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
 
     def input(self, name: str, shape: Sequence[int | str]) -> Node:
-        """A table of doubles that comes from outside."""
-        self._inputs.append(protobuf.value(name, np.empty(0), shape))
-        return Node(name)
+        """Add an input of doubles."""
+        self._inputs.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape))
+        return Node(self, name)
 
-    def constant(self, values: Any) -> Node:
-        """An array, or a number."""
-        array = np.asarray(values)
+    def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> Node:
+        """Add an operator on nodes, arrays or numbers, and return its output."""
+        names = [one.name if isinstance(one, Node) else self._constant(one) for one in inputs]
+        name = f"node_{len(self._nodes)}" if output is None else output
+        self._nodes.append(helper.make_node(kind, names, [name], name=name, **attributes))
+        return Node(self, name)
+
+    def to_int(self, node: Node) -> Node:
+        """Add a conversion to int64."""
+        return self.op("Cast", node, to=TensorProto.INT64)
+
+    def output(self, node: Node, name: str, dtype: np.dtype[Any], shape: Sequence[int | str]) -> None:
+        """Declare a node as an output of the given name and type."""
+        self.op("Identity", node, output=name)
+        code = TensorProto.STRING if dtype.kind == "O" else helper.np_dtype_to_tensor_dtype(dtype)
+        self._outputs.append(helper.make_tensor_value_info(name, code, shape))
+
+    def serialize(self, metadata: Mapping[str, str]) -> bytes:
+        """Return the bytes of a checked model."""
+        graph = helper.make_graph(self._nodes, "scwlearn", self._inputs, self._outputs, self._constants)
+        model = helper.make_model(
+            graph,
+            ir_version=_IR_VERSION,
+            opset_imports=[helper.make_opsetid("", _OPSET)],
+            producer_name="scwlearn",
+            producer_version=__version__,
+        )
+        helper.set_model_props(model, dict(metadata))
+        onnx.checker.check_model(model, full_check=True)
+        content: bytes = model.SerializeToString()
+        return content
+
+    def _constant(self, values: Any) -> str:
+        array: NDArray[Any] = np.asarray(values)
         if array.dtype.kind == "i":
             array = array.astype(np.int64)
         name = f"constant_{len(self._constants)}"
-        self._constants.append(protobuf.tensor(name, array))
-        return Node(name)
-
-    def do(self, kind: str, *inputs: Any, output: str | None = None, **attributes: int | list[int]) -> Node:
-        """What an operator makes of these: nodes, arrays or numbers."""
-        names = [one if isinstance(one, Node) else self.constant(one) for one in inputs]
-        name = f"node_{len(self._nodes)}" if output is None else output
-        self._nodes.append(protobuf.node(kind, names, name, attributes))
-        return Node(name)
-
-    def add(self, *terms: Any) -> Node:
-        """Their sum."""
-        first, *rest = terms
-        for term in rest:
-            first = self.do("Add", first, term)
-        return Node(first)
-
-    def output(self, node: Node, name: str, like: NDArray[Any], shape: Sequence[int | str]) -> None:
-        """Something that is asked for, by that name and of the type of an array."""
-        self.do("Identity", node, output=name)
-        self._outputs.append(protobuf.value(name, like, shape))
-
-    def model(self, metadata: dict[str, str]) -> bytes:
-        """The bytes of a file."""
-        return protobuf.model(protobuf.graph(self._nodes, self._constants, self._inputs, self._outputs), metadata)
+        self._constants.append(numpy_helper.from_array(array, name))
+        return name

@@ -1,133 +1,225 @@
-"""The weights of a classifier as scikit-learn has them, with what is known of how sure they are."""
+"""Weights of a linear classifier in the layout of scikit-learn, with their variances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Schema
-from scwlearn.runs.trained_model import Model
+from scwlearn.data.labels import as_labels
+from scwlearn.runs.trained_model import Model, checked_schema
 
 Array = NDArray[np.float64]
 
-#: What a learner for several classes is told, and a file of weights keeps.
+#: Settings of multi-class learners that a file of weights keeps.
 SEVERAL = ("multi_class", "shared_covariance", "rivals")
-# Numbers of features go up to here where each has a column.
-_MOST_COLUMNS = 2**27
+
+# The largest feature number that gets a column.
+_MAX_COLUMNS = 2**27
+# Larger weights or variances could overflow in products.
+_MAX_ABS = 1e100
 
 
 @dataclass(frozen=True)
 class Weights:
-    """One line of weights for two classes, which is the second's, else one for each class, in the order of labels.
+    """Weights for unscaled features: one row for two classes (for the second), else one for each class.
 
-    They are for features as they are given, also where the model scales them inside.
+    Classes are sorted by label.
     """
 
     classes: list[Any]
-    #: (lines, features).
+    #: Of shape (rows, features).
     coef: Array
-    #: (lines,); None: the model has no constant.
+    #: Of shape (rows,); None for a model without an intercept.
     intercept: Array | None = None
-    #: None: numbered features.
+    #: Names of the features; None if they are numbered.
     features: list[str] | None = None
-    #: Of each weight, in the same shapes, NaN or None where nothing is known.
+    #: Variances of `coef` and `intercept`; NaN or None if unknown.
     variance: Array | None = None
     intercept_variance: Array | None = None
-    #: By what algorithm it learned; None: it does not say.
+    #: Name of the algorithm; None if unknown.
     algorithm: str | None = None
     parameters: dict[str, float] = field(default_factory=dict)
-    #: Of the prior.
     initial_variance: float = 1.0
     settings: dict[str, Any] = field(default_factory=dict)
-    #: Examples, mistakes, updates.
+    #: Examples, mistakes and updates.
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
-    #: The state of the curve from scores to probabilities.
+    #: State of the calibration.
     calibration: Array | None = None
-    #: How data are read.
+    #: JSON of the schema of the data.
     data: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, model: Model) -> Self:
-        """Those of a model; a ValueError for one that has none, or whose weights do not say all."""
-        columns = Columns.of(model)
-        inner, weights = model.learner.learner, model.learner.weights()
+    def from_model(cls, model: Model) -> Self:
+        """Return the weights of a model; raise a ValueError if it has none."""
+        columns, learner, recipe = Columns.of(model), model.learner, model.learner.recipe
+        inner, means = learner.learner, learner.weights()
+        variances = learner.variances() if model.rule.order == 2 else None
         prior = float(inner.model.initial_variance)
-        coef, variance = columns.spread(weights, columns.scales), None
-        variances = model.learner.variances() if model.rule.order == 2 else None
-        if variances is not None:
-            variance = columns.spread(variances, np.square(columns.scales), prior)
-        recipe = model.learner.recipe
         return cls(
-            classes=list(model.learner.classes.values_in_order),
-            coef=coef,
-            intercept=weights[:, -1] if inner.intercept else None,
+            classes=list(learner.classes.values_in_order),
+            coef=columns.scatter(means, columns.scales),
+            intercept=means[:, -1] if inner.intercept else None,
             features=columns.names,
-            variance=variance,
+            variance=None if variances is None else columns.scatter(variances, np.square(columns.scales), prior),
             intercept_variance=variances[:, -1] if inner.intercept and variances is not None else None,
             algorithm=model.rule.name,
             parameters=model.rule.check(recipe.parameters),
             initial_variance=prior,
-            settings={"covariance": model.learner.covariance_kind}
+            settings={"covariance": learner.covariance_kind}
             | {name: value for name, value in recipe.how_several.items() if name in SEVERAL},
             counts=[*inner._tally.tolist()],
-            calibration=_curve_by_label(model),
+            calibration=_calibration_by_label(model),
             data=None if model.schema is None else model.schema.to_json(),
         )
 
+    @classmethod
+    def from_fields(cls, given: Mapping[str, Any]) -> Self:
+        """Return weights from untrusted fields, whose names may end with _ as in scikit-learn; ignore unknown ones."""
+        names = {f.name for f in fields(cls)}
+        known = {name.removesuffix("_"): value for name, value in given.items() if value is not None}
+        known = {name: value for name, value in known.items() if name in names}
+        for name in ("classes", "coef"):
+            if name not in known:
+                raise ValueError(f"missing field {name!r}; weights need classes and coef")
+        classes = known["classes"] = _check_classes(known["classes"])
+        rows = 1 if len(classes) == 2 else len(classes)
+        coef = known["coef"] = np.atleast_2d(_check_numbers("coef", known["coef"]))
+        if coef.ndim != 2 or len(coef) != rows:
+            raise ValueError(f"coef must be of shape ({rows}, features) for {len(classes)} classes, got {coef.shape}")
+        shapes = {"intercept": (rows,), "variance": coef.shape, "intercept_variance": (rows,)}
+        known |= {name: _check_shape(name, known[name], shape) for name, shape in shapes.items() if name in known}
+        if "calibration" in known:
+            known["calibration"] = _check_numbers("calibration", known["calibration"])
+        _check_metadata(known, coef.shape[1])
+        return cls(**known)._sorted()
+
+    def _sorted(self) -> Self:
+        """Return the weights with the classes sorted by label."""
+        order: NDArray[np.intp] = np.argsort(np.array(self.classes), kind="stable")
+        if (order == np.arange(len(order))).all():
+            return self
+        changes: dict[str, Any] = {"classes": [self.classes[i] for i in order]}
+        for name in ("coef", "intercept", "variance", "intercept_variance"):
+            array = getattr(self, name)
+            if array is not None and len(order) > 2:
+                changes[name] = array[order]
+            elif array is not None and "variance" not in name:
+                # The row of two classes scores the second against the first.
+                changes[name] = -array
+        # The calibration belongs to the other order.
+        return replace(self, **changes, calibration=None)
+
     @property
     def schema(self) -> Schema | None:
-        """How data are read for it."""
+        """Schema of the data."""
         if self.data is not None:
             return Schema.from_json(self.data)
         return Schema("libsvm") if self.features is None else None
 
 
-class Columns(NamedTuple):
-    """The features of a model as columns of a table."""
+def _check_classes(classes: Any) -> list[Any]:
+    try:
+        labels: list[Any] = as_labels(classes).tolist()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"classes: {error}") from None
+    if len(set(labels)) < len(labels) or len(labels) < 2:
+        raise ValueError(f"classes must be at least two distinct labels, got {labels!r:.100}")
+    return labels
 
-    #: Which weights of the model they are, and which columns; columns that are none of these say nothing.
-    at: list[int]
-    places: list[int]
+
+def _check_numbers(name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers") from None
+    known = array[~np.isnan(array)] if "variance" in name else array
+    if not (np.abs(known) <= _MAX_ABS).all():
+        raise ValueError(f"{name} must hold finite numbers of magnitude at most {_MAX_ABS:g}")
+    return array
+
+
+def _check_shape(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    array = _check_numbers(name, value)
+    if name == "intercept" and array.ndim == 0:
+        # scikit-learn's intercept_ is 0.0 if none is fitted.
+        array = np.full(shape, array)
+    if array.ndim < len(shape) == 2:
+        array = array[np.newaxis]
+    if array.shape != shape:
+        raise ValueError(f"{name} must be of shape {shape}, got {array.shape}")
+    if "variance" in name and (array <= 0).any():
+        raise ValueError(f"{name} must be positive, got {np.nanmin(array):g}")
+    return array
+
+
+def _check_metadata(known: dict[str, Any], width: int) -> None:
+    """Check the fields that are not arrays."""
+    names = known.get("features")
+    if names is not None:
+        if not isinstance(names, list) or len({str(name) for name in names}) != len(names) or len(names) != width:
+            raise ValueError(f"features must be {width} distinct names, one for each column of coef")
+        known["features"] = [str(name) for name in names]
+    for name, kind in (("parameters", dict), ("settings", dict), ("algorithm", str), ("data", dict), ("counts", list)):
+        if name in known and not isinstance(known[name], kind):
+            raise ValueError(f"{name} must be a {kind.__name__}, got {known[name]!r:.60}")
+    variance = known.get("initial_variance", 1.0)
+    if isinstance(variance, bool) or not isinstance(variance, int | float):
+        raise ValueError(f"initial_variance must be a number, got {variance!r:.60}")
+    counts = known.get("counts", [0, 0, 0])
+    if len(counts) != 3 or not all(type(count) is int and 0 <= count < 2**62 for count in counts):
+        raise ValueError(f"counts must be three integers >= 0, got {counts!r:.60}")
+    if "data" in known:
+        checked_schema(known["data"])
+
+
+class Columns(NamedTuple):
+    """Correspondence between the weights of a model and the columns of a table."""
+
+    #: Indices of the weights, and the columns that they go to.
+    weights: list[int]
+    columns: list[int]
     width: int
-    #: None: numbered features.
+    #: Names of the columns; None if features are numbered.
     names: list[str] | None
-    #: What each is divided by before it meets its weight.
+    #: Divisors of the features.
     scales: Array
 
     @classmethod
     def of(cls, model: Model) -> Self:
-        """Those of a model; a ValueError for one that has no weights, or whose weights do not say all."""
+        """Return the columns of a model; raise a ValueError if it has no weights of features."""
         if not model.is_linear:
-            raise ValueError("the model has a kernel, and no weights of features")
+            raise ValueError("a kernel model has no weights of features")
         inner = model.learner.learner
         if inner.model is None or len(model.learner.classes) < 2:
-            raise ValueError("the model knows less than two classes, so that its weights say nothing")
+            raise ValueError("the model has seen fewer than two classes, so it has no weights yet")
         vocabulary, width = inner.vocabulary, inner.n_features
         scales = model.learner.feature_scales(width)
         if vocabulary is None:
             every = [*range(width)]
             return cls(every, every, width, model.column_names, scales)
         if vocabulary.hashed:
-            raise ValueError("the model hashes names of features into its weights, which therefore have no names")
-        at, names = [*vocabulary.names.values()], [*vocabulary.names]
+            raise ValueError("the model hashes feature names, so its weights have no names")
+        weights, names = [*vocabulary.names.values()], [*vocabulary.names]
         if vocabulary.key_type is not int:
-            return cls(at, [*range(len(at))], len(at), names, scales[at])
-        if not all(isinstance(name, int) and 0 <= name < _MOST_COLUMNS for name in names):
-            raise ValueError(f"the names of features are numbers beyond {_MOST_COLUMNS}, for which a table has no room")
-        return cls(at, names, max(names, default=-1) + 1, None, scales[at])
+            return cls(weights, [*range(len(weights))], len(weights), names, scales[weights])
+        if not all(isinstance(name, int) and 0 <= name < _MAX_COLUMNS for name in names):
+            raise ValueError(f"feature numbers must be from 0 to {_MAX_COLUMNS - 1} to become columns")
+        return cls(weights, names, max(names, default=-1) + 1, None, scales[weights])
 
-    def spread(self, lines: Array, scales: Array, rest: float = 0.0) -> Array:
-        """Lines of the model, divided by scales, as lines of the table."""
-        table = np.full((len(lines), self.width), rest)
-        table[:, self.places] = lines[:, self.at] / scales
+    def scatter(self, rows: Array, scales: Array, fill: float = 0.0) -> Array:
+        """Return rows of weights, divided by `scales`, as rows of the table; other columns are `fill`."""
+        table = np.full((len(rows), self.width), fill)
+        table[:, self.columns] = rows[:, self.weights] / scales
         return table
 
 
-def _curve_by_label(model: Model) -> Array | None:
-    """The curve for classes that are numbered in the order of their labels."""
+def _calibration_by_label(model: Model) -> Array | None:
+    """Return the state of the calibration for classes sorted by label."""
     learner = model.learner
     order = learner.classes.order
     if learner.is_binary:

@@ -27,18 +27,19 @@ def dump_json(value: Any) -> str:
     return text
 
 
-def parse_json(text: str, what: str) -> Any:
+def parse_json(text: str, what: str = "") -> Any:
     """Parse JSON; refuse duplicate fields, NaN, infinity and numbers beyond the range of a double."""
+    prefix = f"{what}: " if what else ""
     try:
         return json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_reject, parse_float=_finite)
     except InvalidModelFile as error:
-        raise InvalidModelFile(f"{what}: {error}") from None
+        raise InvalidModelFile(f"{prefix}{error}") from None
     except json.JSONDecodeError as error:
-        raise InvalidModelFile(f"{what}: invalid JSON: {error}") from None
+        raise InvalidModelFile(f"{prefix}invalid JSON: {error}") from None
     except RecursionError:
-        raise InvalidModelFile(f"{what}: nested too deeply") from None
+        raise InvalidModelFile(f"{prefix}nested too deeply") from None
     except ValueError as error:  # an integer of thousands of digits
-        raise InvalidModelFile(f"{what}: number too long: {error}") from None
+        raise InvalidModelFile(f"{prefix}number too long: {error}") from None
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

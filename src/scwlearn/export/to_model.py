@@ -1,4 +1,4 @@
-"""From weights to a model that says what they say, and can go on learning."""
+"""Models from weights: they score the same, and can continue to learn."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.config import Choices
 from scwlearn.runs.trained_model import Model
 
-#: How weights go on learning that do not say.
+#: Algorithm of weights that name none.
 DEFAULT_ALGORITHM = "scw1"
 
 
-def model_of(
+def to_model(
     weights: Weights,
     rule: Rule | None = None,
     parameters: Mapping[str, float] | None = None,
     initial_variance: float | None = None,
 ) -> Model:
-    """A classifier with these weights, which goes on by a rule: the one given, or the one that they learned by.
+    """Return a classifier with these weights that continues by the given rule, or else by their own.
 
-    Weights of which no variance is given have the prior's. A Sigma in full begins without correlations, of which
-    weights say nothing.
+    Weights without a variance get that of the prior. A full covariance starts without correlations.
     """
-    own: dict[str, Any] = dict(parameters or {})
+    checked: dict[str, Any] = dict(parameters or {})
     if rule is None:
         rule = find_rule(weights.algorithm or DEFAULT_ALGORITHM)
-        own = weights.parameters | own
+        checked = weights.parameters | checked
     if initial_variance is not None:
         weights = replace(weights, initial_variance=initial_variance)
-    learner = Choices(rule, rule.check(own), _settings(weights, rule)).learner()
+    learner = Choices(rule, rule.check(checked), _settings(weights, rule)).learner()
     learner.name_classes(as_labels(weights.classes))
-    _teach(learner, weights)
+    _set_weights(learner, weights)
     if weights.calibration is not None:
         state = learner.calibration.state
         if weights.calibration.shape != state.shape:
@@ -52,22 +51,22 @@ def model_of(
 
 
 def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
-    """How the learner is made; what the rule does not know is left out."""
-    told = {name: weights.settings[name] for name in (*SEVERAL, "covariance") if name in weights.settings}
+    """Return the settings of the learner, without those that the rule does not take."""
+    settings = {name: weights.settings[name] for name in (*SEVERAL, "covariance") if name in weights.settings}
     if rule.order == 1:
-        told = {name: value for name, value in told.items() if name in ("multi_class", "rivals")}
-    elif told.get("covariance") == "identity":
-        del told["covariance"]
+        settings = {name: value for name, value in settings.items() if name in ("multi_class", "rivals")}
+    elif settings.get("covariance") == "identity":
+        del settings["covariance"]
     if not rule.has_rivals:
-        told.pop("rivals", None)
-    return told | {"fit_intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
+        settings.pop("rivals", None)
+    return settings | {"fit_intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
 
 
-def _teach(learner: ClassLearner, weights: Weights) -> None:
-    """Let a learner that has learned nothing know the weights."""
+def _set_weights(learner: ClassLearner, weights: Weights) -> None:
+    """Give the weights to a learner that has learned nothing."""
     inner, named = learner.learner, weights.features is not None
     model = inner._prior(weights.coef.shape[1], named=named)
-    means = _with_constant(weights.coef, weights.intercept)
+    means = _with_intercept(weights.coef, weights.intercept)
     variances = None if learner.recipe.rule.order == 1 else _variances(weights)
     if isinstance(inner, Learner):
         _fill(model, means[0], None if variances is None else variances[0])
@@ -93,10 +92,10 @@ def _teach(learner: ClassLearner, weights: Weights) -> None:
 def _variances(weights: Weights) -> Array | None:
     if weights.variance is None:
         return None
-    constant = weights.intercept_variance
-    if constant is None and weights.intercept is not None:
-        constant = np.full(len(weights.intercept), np.nan)
-    variances = _with_constant(weights.variance, constant)
+    of_intercept = weights.intercept_variance
+    if of_intercept is None and weights.intercept is not None:
+        of_intercept = np.full(len(weights.intercept), np.nan)
+    variances = _with_intercept(weights.variance, of_intercept)
     return np.where(np.isnan(variances), weights.initial_variance, variances)
 
 
@@ -107,5 +106,5 @@ def _fill(gaussian: Gaussian, mean: Array, variances: Array | None) -> None:
         spread[: len(variances)] = variances
 
 
-def _with_constant(lines: Array, constants: Array | None) -> Array:
-    return lines if constants is None else np.column_stack([lines, constants])
+def _with_intercept(rows: Array, intercept: Array | None) -> Array:
+    return rows if intercept is None else np.column_stack([rows, intercept])

@@ -10,7 +10,8 @@ second best by less than some number of standard deviations,
 
 with the scores :math:`F` from `decision_function` and their variances :math:`v` from `margin_variance`. During
 learning, variances fall and margins grow, so it requests fewer and fewer labels. The baseline requests labels at
-random. """
+random.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

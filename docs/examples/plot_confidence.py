@@ -4,7 +4,8 @@ The confidence of a linear model
 
 SCW-I keeps a Gaussian over the weights. Its mean defines the boundary, its covariance the confidence in each score. The
 shading is the probability of the positive label under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`. It is pale where the
-model has seen no data. """
+model has seen no data.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

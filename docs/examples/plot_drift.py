@@ -5,7 +5,8 @@ Concept drift
 The more examples a second-order learner has seen, the more certain it is of its weights and the less it moves them.
 This is right as long as the distribution stays the same. Here, the labels follow one direction in the first half of the
 stream and another in the second. `variance_floor` is a lower bound on the variances, as a fraction of the initial
-variance, which keeps the learner adaptive. Its price is the distance between the curves in the first half. """
+variance, which keeps the learner adaptive. Its price is the distance between the curves in the first half.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

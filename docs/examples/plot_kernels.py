@@ -4,7 +4,8 @@ The confidence of a kernel model
 
 KernelSCW1 after one pass over two moons and over a checkerboard. The shading is the probability of the positive label
 under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`: strong near the data and pale away from them, where the variance is
-still that of the prior. Circles mark the support, the examples that span the model. """
+still that of the prior. Circles mark the support, the examples that span the model.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -4,7 +4,8 @@ Learning with wrong labels
 
 CW must classify each example with confidence after learning it, at any cost, so a wrong label destroys much of what it
 has learned. SCW-I has a soft constraint: it may pay a penalty instead. The more labels are flipped, the larger its
-advantage. """
+advantage.
+"""
 
 import matplotlib.pyplot as plt
 

@@ -7,7 +7,8 @@ advance. After 6000 messages a sale starts, and with it a new topic. `StreamClas
 message and then learns from it.
 
 The messages are synthetic. A quarter of the words of a message are specific to its topic; the others are common words
-and two hundred uninformative ones. """
+and two hundred uninformative ones.
+"""
 
 import random
 

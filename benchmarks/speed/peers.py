@@ -1,4 +1,4 @@
-"""Adapters for the peers: one pass over the rows each."""
+"""The peers, each brought to the same shape: one pass over the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Labels = NDArray[np.int8]
 
 
 def module(name: str) -> Any:
-    """Import a peer's module; raise Unavailable with the reason if that fails."""
+    """A peer's module, or the reason why there is none."""
     try:
         return import_module(name)
     except Exception as error:
@@ -26,32 +26,32 @@ def module(name: str) -> Any:
 
 
 def sgd() -> Any:
-    """Return one pass of SGD on the hinge loss with scikit-learn's defaults: shuffled, with an intercept."""
+    """One pass of SGD on the hinge loss, as scikit-learn sets it otherwise: in a random order, with an intercept."""
     return SGDClassifier(max_iter=1, tol=None)
 
 
 def sgd_in_order() -> Any:
-    """Return SGD with the same work as ours: in order, without an intercept."""
+    """The same with no more to do than we have: the rows as they come, no intercept."""
     return SGDClassifier(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
 
 
 def perceptron() -> Any:
-    """Return one pass of the Perceptron, which learns only from mistakes."""
+    """One pass of the Perceptron, which learns from mistakes alone."""
     return Perceptron(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
 
 
 def accuracy(model: Any, x: Any, y: Labels) -> Quality:
-    """Return the training accuracy of a scikit-learn model."""
+    """Of a scikit-learn model, on the rows that it has learned from."""
     return {"accuracy": float(model.score(x, y))}
 
 
 def olpy_scw(x: NDArray[np.float64], y: Labels, *, C: float, eta: float) -> Any:
-    """Run olpy's SCW-I with `partial_fit`, which keeps the order of the rows."""
+    """Olpy's SCW-I, by `partial_fit`, which keeps the order of the rows."""
     return module("olpy.classifiers").SCW(C=C, eta=eta).partial_fit(x, y, classes=[-1, 1])
 
 
 def river_stream(model: Any, rows: Iterable[tuple[dict[str, float], bool]]) -> int:
-    """Predict, then learn; return the number of mistakes."""
+    """Predict, then learn; the number of mistakes on the way."""
     mistakes = 0
     for x, label in rows:
         mistakes += model.predict_one(x) != label
@@ -60,7 +60,7 @@ def river_stream(model: Any, rows: Iterable[tuple[dict[str, float], bool]]) -> i
 
 
 def sgd_stream(x: NDArray[np.float64], y: list[int]) -> int:
-    """Predict, then learn, one row at a time; return the number of mistakes."""
+    """Predict, then learn, a row at a time; the number of mistakes on the way."""
     model = SGDClassifier(loss="hinge", fit_intercept=False).partial_fit(x[:1], y[:1], classes=[-1, 1])
     mistakes = 0
     for place, label in enumerate(y):
@@ -71,9 +71,9 @@ def sgd_stream(x: NDArray[np.float64], y: list[int]) -> int:
 
 
 def vowpal_wabbit(path: Path, bits: int, *, judged: bool = False) -> Quality:
-    """Run one pass over a VW file, as `python -m vowpalwabbit` does, without starting an interpreter.
+    """One pass over a file of VW text, by what `python -m vowpalwabbit` does, without the start of an interpreter.
 
-    All other settings are the defaults. It reads ahead in a thread. `judged` reports the 0-1 loss.
+    Everything else is as its authors set it. It reads in a thread of its own. `judged` makes its loss that of signs.
     """
     words = ["-d", str(path), "-b", str(bits), "--loss_function", "hinge", "--noconstant", "--no_stdin", "--quiet"]
     workspace = module("vowpalwabbit").Workspace(arg_list=[*words, "--binary"] if judged else words)

@@ -4,6 +4,7 @@ import errno
 import importlib
 import lzma
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -95,7 +96,7 @@ def test_every_file_is_a_command_that_opens_with_its_help():
 def test_the_version_tells_of_the_parts():
     done = started("--version")
     assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["scwlearn", "python", *app.PARTS]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["scwlearn", "python", *app.PACKAGES]
 
 
 def test_an_unknown_command_is_wrong_usage_and_near_ones_are_named():
@@ -120,7 +121,8 @@ def test_wrong_usage_ends_with_2(arguments, capsys):
     assert run(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "Usage: scwlearn" in printed.err
+    assert printed.err.startswith("scwlearn: error: ")
+    assert re.fullmatch("Run 'scwlearn( datasets( show| fetch)?)? --help' for usage.", printed.err.splitlines()[1])
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_without_its_libraries_it_says_what_to_install(monkeypatch, capsys, miss
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
-    assert capsys.readouterr().err == ('scwlearn: the command needs click and rich: pip install "scwlearn[cli]"\n')
+    assert capsys.readouterr().err == ('scwlearn: the command line needs click and rich: pip install "scwlearn[cli]"\n')
 
 
 def test_the_list_says_what_is_there_and_what_to_do_and_is_not_cut(tmp_path):

@@ -76,7 +76,7 @@ def test_the_script_says_how_to_install_it(capsys, shell):
     assert run(["completions", shell]) == 0
     printed = capsys.readouterr().out
     first, *rest = printed.splitlines()
-    assert first == f"# Completions of scwlearn for {shell}. To have them in every new shell:"
+    assert first == f"# Completions of scwlearn for {shell}. To install them:"
     assert rest[0].startswith(f"#   scwlearn completions {shell} > ~/")
     assert f"_SCWLEARN_COMPLETE={shell}_complete" in printed
 
@@ -87,7 +87,7 @@ def test_without_a_name_it_is_the_shell_of_the_user(capsys, monkeypatch):
     assert "for fish" in capsys.readouterr().out
     monkeypatch.setenv("SHELL", "/bin/dash")
     assert run(["completions"]) == 2
-    assert "there are completions for bash, zsh, fish" in capsys.readouterr().err
+    assert "completions are available for bash, zsh, fish" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

@@ -89,17 +89,20 @@ def test_broken_lines_are_skipped_if_asked_for(tmp_path, capsys):
     assert not out.exists()
     converted(data, "-o", out, "--on-error", "skip")
     assert out.read_text() == "1 1:2\n-1 3:1\n"
-    assert f"wrote 2 examples to {out}\nskipped 1 example that could not be read" in capsys.readouterr().err
+    assert f"wrote 2 examples to {out}\nskipped 1 invalid example" in capsys.readouterr().err
 
 
 def test_usage_is_checked_first(tmp_path, capsys):
     data = written(tmp_path / "it.svm", "1 1:1\n-1 2:1\n")
     for arguments, said in [
-        ([data], "say where to write: -o for data or a model to others, -m for weights to a model"),
-        ([data, "-o", "x.csv", "-m", "y"], "say where to write: "),
-        ([data, "-o", tmp_path / "x.dat"], "say what to write with --to; a name may end with .libsvm, "),
-        ([data, data, "-m", "y"], "one file of weights at a time; got 2"),
-        ([data, "-o", tmp_path / "x.dat", "--to", "onnx"], "data are written as libsvm, vw, csv, "),
+        ([data], "give either -o, the file to write, or -m, the model to make of weights"),
+        ([data, "-o", "x.csv", "-m", "y"], "give either -o, "),
+        ([data, "-o", tmp_path / "x.dat"], "x.dat: unknown file name ending; use --to, or one of .libsvm, "),
+        ([data, data, "-m", "y"], "expected one weights file, got 2"),
+        (
+            [data, "-o", tmp_path / "x.dat", "--to", "onnx"],
+            "data cannot be written as onnx; allowed: libsvm, ",
+        ),
     ]:
         converted(*arguments, code=2)
         assert said in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_labels_never_met_are_wrong_and_left_out_of_what_probabilities_are_judge
         assert both[name] == alone[name]
     assert both["classes"] == [-1, 1, 7, 8]
     assert [sum(line) for line in both["confusion"]][2:] == [2, 1]
-    assert both["notes"]["labels"].startswith("3 of 53 examples have labels that the model has never met")
+    assert both["notes"]["labels"].startswith("3 of 53 examples have labels that the model does not know")
     assert "note: 3 of 53 examples have labels" in "\n".join(table(capsys, path, tmp_path / "both.svm"))
 
 
@@ -100,7 +100,7 @@ def test_the_area_of_some_classes_says_so(tmp_path, capsys):
     lines = [line for line in libsvm_text(100, seed=2, classes=(1, 2, 3)).splitlines(True) if line[0] != "3"]
     found = figures(capsys, path, written(tmp_path / "new.svm", "".join(lines)))
     assert 0.5 < found["auc"] <= 1
-    assert found["notes"]["auc"] == "the mean of the 2 classes of which there are examples, of 3"
+    assert found["notes"]["auc"] == "mean of the 2 classes with examples, of 3"
 
 
 def test_only_strange_labels_leave_nothing_to_say_of_probabilities(tmp_path, capsys):
@@ -108,7 +108,7 @@ def test_only_strange_labels_leave_nothing_to_say_of_probabilities(tmp_path, cap
     found = figures(capsys, path, written(tmp_path / "new.svm", "5 1:2\n5 2:1\n"))
     assert found["accuracy"] == 0.0
     assert (found["log_loss"], found["brier"], found["ece"], found["auc"]) == (None,) * 4
-    assert found["notes"]["log_loss"] == "the model has never met any of the labels"
+    assert found["notes"]["log_loss"] == "the model knows none of the labels"
 
 
 @pytest.mark.filterwarnings("error")
@@ -131,7 +131,7 @@ def test_weights_of_examples_count(tmp_path, capsys):
     assert found["confusion"] == [[3.0, 0.0], [1.0, 0.0]]
     nothing = written(tmp_path / "zero.csv", "x,y,w\n1,a,0\n")
     assert run(["evaluate", weighted, nothing]) == 1
-    assert capsys.readouterr().err == ("scwlearn: error: all examples weigh 0, so that there is nothing to judge by\n")
+    assert capsys.readouterr().err == "scwlearn: error: all examples have weight 0\n"
 
 
 def test_labels_of_another_kind_are_refused(tmp_path, capsys):
@@ -139,7 +139,7 @@ def test_labels_of_another_kind_are_refused(tmp_path, capsys):
     data = written(tmp_path / "new.svm", "3 1:1\n")
     assert run(["evaluate", path, data]) == 1
     assert capsys.readouterr().err == (
-        f"scwlearn: error: {data}, line 1: there are labels such as 3, but the model's are 'east', 'north'\n"
+        f"scwlearn: error: {data}, line 1: label 3 is of another type than the labels of the model: 'east', 'north'\n"
     )
 
 

@@ -71,7 +71,7 @@ def test_one_feature_can_be_asked_for(tmp_path, capsys):
     found = facts(capsys, path, "--feature", "color=red", "--feature", "size")
     assert {one["name"] for one in found["weights"]["yes"]} == {"color=red", "size"}
     assert run(["inspect", path, "--feature", "colour"]) == 1
-    assert capsys.readouterr().err == "scwlearn: error: the model knows no feature 'colour'\n"
+    assert capsys.readouterr().err == "scwlearn: error: the model has no feature 'colour'\n"
 
 
 def test_first_order_algorithms_know_no_deviation(tmp_path, capsys):
@@ -91,9 +91,9 @@ def test_numbered_features_are_called_as_in_their_file(tmp_path, capsys):
 def test_a_table_says_what_its_columns_are(tmp_path, capsys):
     path = csv_model(tmp_path)
     out = printed(capsys, path)
-    assert "kind                       stream, StreamClassifier\n" in out
+    assert "kind             stream, StreamClassifier\n" in out
     assert "columns (size numeric, color categorical, words text, kind categorical)\n" in out
-    assert "classes                    2: no (2), yes (3)\n" in out
+    assert "classes          2: no (2), yes (3)\n" in out
 
 
 def test_several_classes_each_have_their_weights(tmp_path, capsys):
@@ -115,7 +115,7 @@ def test_kernel_models_tell_of_their_support(tmp_path, capsys, classes):
     assert "weights" not in found
     assert f"support vectors  {model.n_support_}\n" in printed(capsys, path)
     assert run(["inspect", path, "--feature", "1"]) == 1
-    assert capsys.readouterr().err == "scwlearn: error: this model has no weights of features to show\n"
+    assert capsys.readouterr().err == "scwlearn: error: the model has no weights of features\n"
 
 
 def bare_learners():
@@ -134,9 +134,9 @@ def test_learners_by_themselves_tell_what_they_can(tmp_path, capsys, name):
     path = saved(bare_learners()[name], tmp_path / "l.model")
     found = facts(capsys, path)
     assert (found["kind"], found["class"], found["seen"], found["features"]) == ("learner", name, 300, 5)
-    assert "learned from" in printed(capsys, path)
+    assert "trained on" in printed(capsys, path)
     assert run(["inspect", path, "--feature", "1"]) == 1
-    assert "without labels; its weights have no classes" in capsys.readouterr().err
+    assert "whose weights belong to no label" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_learners_by_themselves_tell_what_they_can(tmp_path, capsys, name):
 def test_models_that_have_learned_nothing_say_so(tmp_path, capsys, make):
     path = saved(make(), tmp_path / "u.model")
     assert facts(capsys, path)["fitted"] is False
-    assert printed(capsys, path).splitlines()[-1].split() == ["learned", "nothing", "yet"]
+    assert printed(capsys, path).splitlines()[-1].split() == ["trained", "on", "no", "examples", "yet"]
 
 
 def test_a_damaged_model_is_no_model(tmp_path, capsys):

@@ -32,7 +32,7 @@ def test_numbered_models_become_what_merging_them_in_python_gives(tmp_path, caps
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.variance_, expected.variance_)
     assert found.n_seen_ == 600
-    assert capsys.readouterr().err.startswith("merged 3 models that saw 600 examples; model: ")
+    assert capsys.readouterr().err.startswith("merged 3 models trained on 600 examples; model: ")
 
 
 def test_widths_and_classes_are_united(tmp_path):
@@ -82,7 +82,7 @@ def test_what_differs_is_said_by_the_names_of_the_files(tmp_path, capsys):
     out = tmp_path / "all.model"
     for paths, said in [
         ([scw, arow], f"{scw} and {arow} differ in rule: scw1 and arow; "),
-        ([scw, zero], f"{scw} and {zero} differ in how their data are read: "),
+        ([scw, zero], f"{scw} and {zero} read their data in different ways: "),
         ([kernel, kernel], "a KernelSCW1, which cannot be merged"),
     ]:
         assert run(["merge", *paths, "-m", str(out)]) == 1
@@ -94,9 +94,9 @@ def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
     missing = str(tmp_path / "missing.model")
     out = str(tmp_path / "all.model")
     assert run(["merge", missing, missing, "-m", out, "--weights", "1"]) == 2
-    assert "2 models, but 1 weight" in capsys.readouterr().err
+    assert "1 weight for 2 models" in capsys.readouterr().err
     assert run(["merge", missing, missing, "-m", out, "--weights", "1,x"]) == 2
-    assert "expected numbers with commas between them, got '1,x'" in capsys.readouterr().err
+    assert "expected numbers separated by commas, got '1,x'" in capsys.readouterr().err
     assert run(["merge", missing, "-m", out]) == 1
     assert capsys.readouterr().err == f"scwlearn: error: {missing}: No such file or directory\n"
     assert run(["merge", written(tmp_path / "x", "1 1:1\n"), "-m", out]) == 1
@@ -105,4 +105,4 @@ def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
 
 def test_a_place_to_save_it_is_needed(tmp_path, capsys):
     assert run(["merge", "a", "b"]) == 2
-    assert "Missing option '-m'" in capsys.readouterr().err
+    assert "missing option '-m'" in capsys.readouterr().err

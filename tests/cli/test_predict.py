@@ -86,7 +86,7 @@ def test_lines_without_an_example_are_answered_by_empty_lines(tmp_path, capsys):
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert [bool(line) for line in lines] == [False, True, False, False, True, False, True]
-    assert err.splitlines()[0] == "skipped 1 example that could not be read:"
+    assert err.splitlines()[0] == "skipped 1 invalid example:"
     assert "new.svm, line 6, column 3: " in err
 
 
@@ -196,11 +196,11 @@ def test_models_that_cannot_answer_say_why(tmp_path, capsys):
     learner = saved(scwlearn.Learner("pa"), tmp_path / "l.model")
     unfitted = saved(scwlearn.SCW1(), tmp_path / "u.model")
     untaught = saved(scwlearn.StreamClassifier("pa"), tmp_path / "s.model")
-    needs = "the command works with classifiers that have learned"
+    needs = "expected a trained classifier"
     for path, said in [
         (learner, f"{learner} holds a Learner; {needs}"),
-        (unfitted, f"{unfitted} holds a SCW1 that is not fitted; {needs}"),
-        (untaught, "the model has not learned from any example yet"),
+        (unfitted, f"{unfitted} holds an untrained SCW1; {needs}"),
+        (untaught, "the model has not been trained yet"),
         (data, f"{data}: not a scwlearn model file"),
         (str(tmp_path / "none"), f"{tmp_path / 'none'}: No such file or directory"),
     ]:
@@ -211,7 +211,7 @@ def test_models_that_cannot_answer_say_why(tmp_path, capsys):
 def test_a_header_of_json_is_wrong_usage(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     assert run(["predict", path, path, "--json", "--header"]) == 2
-    assert "--header names columns, of which --json has none" in capsys.readouterr().err
+    assert "--header needs columns, and --json has none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", ["libsvm", "jsonl", "csv"])
@@ -267,5 +267,5 @@ def test_a_kernel_has_no_use_for_features_that_it_does_not_know(tmp_path, capsys
     scwlearn.KernelPA1(gamma=1.0).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1]).save(model)
     data.write_text("1:0.5\n1:0.5 3:1\n")
     assert run(["predict", model, str(data)]) == 1
-    said = "wide.libsvm has features up to number 3; the model, which has a kernel, knows 2"
+    said = "wide.libsvm has 3 features; the kernel model was trained on 2"
     assert said in capsys.readouterr().err

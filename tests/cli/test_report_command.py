@@ -42,11 +42,11 @@ def test_json_may_be_laid_out_anew_or_hold_a_run_a_line(tmp_path, printed_run):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{spam", "is neither a model nor the JSON of a run: a line: invalid JSON: Expecting property name"),
-        ('{"curve": ' + "[" * 100_000, "is neither a model nor the JSON of a run: a line: nested too deeply"),
-        ('{"algorithm": 1}', "this is no record of a run: "),
-        ("{}\n[1]\n", "this is no record of a run: "),
-        ("\n\n", "is empty; the JSON of a run is expected"),
+        ("{spam", "neither a model file nor the JSON record of a run: a line: invalid JSON: Expecting property name"),
+        ('{"curve": ' + "[" * 100_000, "neither a model file nor the JSON record of a run: a line: nested too deeply"),
+        ('{"algorithm": 1}', "not a record of a run: "),
+        ("{}\n[1]\n", "not a record of a run: "),
+        ("\n\n", "the file is empty; expected the JSON record of a run"),
         ("1 1:2\n", "not a scwlearn model file"),
         ("", "the file is empty"),
     ],
@@ -63,6 +63,4 @@ def test_what_is_no_run_is_refused_and_nothing_is_written(tmp_path, capsys, text
 def test_a_model_without_a_record_says_so(tmp_path, capsys):
     path = saved(scwlearn.SCW1().fit(*arrays()), tmp_path / "a.model")
     assert run(["report", path, "-o", str(tmp_path / "page.html")]) == 1
-    assert "is a model without a record of its training; those that scwlearn train saves have one" in (
-        capsys.readouterr().err
-    )
+    assert "the model has no record of its training" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import scwlearn
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
 from scwlearn.runs.record import Record
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 
 HEADER = ["examples", "mistakes", "rate", "since", "last", "updates", "nonzero", "examples/s"]
 
@@ -37,7 +37,7 @@ def printed(capsys, *arguments, code=0):
 
 def same(one, other):
     """Whether two models are the same bit for bit, as files have them."""
-    one, other = Model.read(one), Model.read(other)
+    one, other = TrainedModel.read(one), TrainedModel.read(other)
     assert one.learner.counts == other.learner.counts
     assert one.learner.weights().tobytes() == other.learner.weights().tobytes()
     assert one.learner.variances().tobytes() == other.learner.variances().tobytes()
@@ -84,7 +84,7 @@ def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
     said, quiet = tmp_path / "said", tmp_path / "quiet"
     printed(capsys, data, "-m", str(said))
     printed(capsys, data, "-m", str(quiet), "-q")
-    curves = [[replace(point, seconds=0.0) for point in Model.read(path).record.curve] for path in (said, quiet)]
+    curves = [[replace(point, seconds=0.0) for point in TrainedModel.read(path).record.curve] for path in (said, quiet)]
     assert curves[0] == curves[1]
     assert curves[0][-1].nonzero > 0
 
@@ -92,10 +92,8 @@ def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
 def test_labels_that_are_measured_numbers_are_remarked_on(capsys, tmp_path):
     path = tmp_path / "data.libsvm"
     path.write_text("".join(f"{i / 7} 1:{i}\n" for i in range(100)))
-    assert (
-        "so many classes: numbers that were measured are not what a classifier predicts\n"
-        in printed(capsys, str(path)).err
-    )
+    warning = "warning: 100 distinct labels in 100 examples; is this a regression target?\n"
+    assert warning in printed(capsys, str(path)).err
 
 
 def test_json_is_a_summary_for_programs(capsys, data):
@@ -160,13 +158,13 @@ def test_epochs_and_a_shuffle_buffer(capsys, data, tmp_path):
     printed(capsys, data, "-m", twice, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
     printed(capsys, data, "-m", other, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "4", "-q")
     assert same(once, twice)
-    assert Model.read(once).learner.counts.seen == 1200
-    assert Model.read(once).learner.weights().tobytes() != Model.read(other).learner.weights().tobytes()
+    assert TrainedModel.read(once).learner.counts.seen == 1200
+    assert TrainedModel.read(once).learner.weights().tobytes() != TrainedModel.read(other).learner.weights().tobytes()
 
 
 def test_held_out_examples_judge_the_model(capsys, data):
     err = printed(capsys, data, "--holdout", "0.2").err
-    assert re.search(r"held out: 120 examples, error \d+\.\d\d%", err)
+    assert re.search(r"holdout: 120 examples, error \d+\.\d\d%", err)
 
 
 def test_hashed_and_bounded_features(capsys, data, model):
@@ -181,7 +179,7 @@ def test_hashed_and_bounded_features(capsys, data, model):
 
 def test_a_model_keeps_how_its_data_was_read_and_its_run(capsys, data, model):
     printed(capsys, data, "-m", model, "-q")
-    kept = Model.read(model)
+    kept = TrainedModel.read(model)
     assert kept.schema.format == "libsvm"
     assert kept.record.curve[-1].seen == 600
 
@@ -200,9 +198,9 @@ def test_broken_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
     assert "broken.libsvm, line 2, column 6: a value is a finite number" in err
     assert not (tmp_path / "a.model").exists()
     err = printed(capsys, str(path), "-m", model, "--on-error", "skip").err
-    assert "skipped 1 example that could not be read:" in err
-    assert Model.read(model).learner.counts.seen == 2
-    assert Model.read(model).record.skipped == 1
+    assert "skipped 1 invalid example:" in err
+    assert TrainedModel.read(model).learner.counts.seen == 2
+    assert TrainedModel.read(model).record.skipped == 1
 
 
 @pytest.mark.parametrize(
@@ -211,8 +209,8 @@ def test_broken_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
         (("-a", "nonsense"), "unknown algorithm 'nonsense'; choose from perceptron"),
         (("-a", "arow", "--eta", "0.9"), "arow has no parameter 'eta'; it has r"),
         (("--C", "-1"), "C must be a number strictly between 0 and inf, got -1.0"),
-        (("--save-every", "10"), "--save-every needs -m: where to save the model"),
-        (("--hash-bits", "3", "--max-features", "9"), "--hash-bits and --max-features are two ways to bound a model"),
+        (("--save-every", "10"), "--save-every needs -m, the file to save to"),
+        (("--hash-bits", "3", "--max-features", "9"), "--hash-bits and --max-features both bound the model"),
         (("--class-weight", "x"), "expected balanced or LABEL=WEIGHT,..., got 'x'"),
         (("--holdout", "1"), "1.0 is not in the range 0.0<=x<1.0"),
     ],
@@ -222,15 +220,15 @@ def test_wrong_usage(capsys, data, arguments, message):
 
 
 def test_a_pipe_is_read_once(capsys):
-    assert "--epochs needs files: what comes from a pipe" in printed(capsys, "-", "--epochs", "2", code=2).err
+    assert "--epochs needs files; a pipe can be read only once" in printed(capsys, "-", "--epochs", "2", code=2).err
 
 
 def test_a_model_that_goes_on_stays_as_it_was_made(capsys, data, model):
     printed(capsys, data, "-m", model, "-a", "arow", "-q")
     err = printed(capsys, data, "--resume", model, "-a", "pa", code=2).err
-    assert "the model to go on with learns by arow, not by pa" in err
+    assert "a.model was trained with arow, not pa" in err
     err = printed(capsys, data, "--resume", model, "--scale", "--hash-bits", "4", code=2).err
-    assert "a model that goes on stays as it was made; leave out --scale, --hash-bits" in err
+    assert "the settings of a resumed model cannot change; drop --scale, --hash-bits" in err
     printed(capsys, data, "--resume", model, "--r", "3", "-m", model, "-q")
     assert scwlearn.load(model).r == 3.0
     assert scwlearn.load(model).n_seen_ == 1200
@@ -249,7 +247,7 @@ def test_help_shows_the_parameters_of_the_algorithm(capsys):
         assert "--r FLOAT" in out
         assert "--eta" not in out
     assert "--eta FLOAT" in printed(capsys, "--help").out
-    assert "None: there is nothing to tune." in printed(capsys, "-a", "pa", "--help").out
+    assert "None: this algorithm has nothing to tune." in printed(capsys, "-a", "pa", "--help").out
     assert "unknown algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err
 
 
@@ -263,7 +261,10 @@ def test_examples_that_are_sorted_by_label_are_remarked_on(capsys, tmp_path, cla
     path = tmp_path / "sorted.libsvm"
     path.write_text("".join(sorted_lines(classes=classes)))
     mixes = "a larger --shuffle-buffer" if "--shuffle-buffer" in options else "--shuffle-buffer N"
-    remark = f"the labels come in long runs, as in a sorted file: the last of them may count most; {mixes} mixes them"
+    remark = (
+        "warning: labels come in long runs, as in a sorted file; the last ones may dominate the model "
+        f"(use {mixes} to mix them)"
+    )
     assert printed(capsys, str(path), *options).err.splitlines().count(remark) == 1
     assert printed(capsys, str(path), *options, "-q").err == ""
     assert "sorted" not in printed(capsys, str(path), *options, "--shuffle-buffer", "1500").err

@@ -11,7 +11,7 @@ import killed_while_saving
 import pytest
 
 from run_examples import libsvm_text
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
 
@@ -44,7 +44,7 @@ def test_ctrl_c_saves_what_was_promised_and_counts_once(tmp_path, again):
     assert process.returncode == 130
     assert b"interrupted after" in err
     assert b"Traceback" not in err
-    assert Model.read(model).learner.counts.seen >= 100
+    assert TrainedModel.read(model).learner.counts.seen >= 100
 
 
 def test_ctrl_c_that_saves_nothing_says_so(tmp_path):
@@ -60,7 +60,7 @@ def test_ctrl_c_that_saves_nothing_says_so(tmp_path):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"nothing is saved; --save-every N saves on the way and at Ctrl-C\n" in log.read_bytes()
+    assert b"the model was not saved; --save-every N saves it on the way and at Ctrl-C\n" in log.read_bytes()
     assert not model.exists()
 
 

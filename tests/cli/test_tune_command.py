@@ -16,8 +16,8 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
 from scwlearn.runs.grids import Cell, Outcome, best_first, cells_of
-from scwlearn.runs.label_order import Mixing
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.labels import LabelOrder
+from scwlearn.runs.trained_model import TrainedModel
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 
@@ -187,7 +187,7 @@ def test_the_model_that_is_saved_is_the_one_that_train_makes(capsys, monkeypatch
     found = tuned(capsys, *(["-"] if piped else paths), *SMALL, "-m", best)
     words = shlex.split(found["command"])
     trained(capsys, *paths, *words[words.index("-a") :], "-m", same)
-    one, other = Model.read(best), Model.read(same)
+    one, other = TrainedModel.read(best), TrainedModel.read(same)
     assert one.learner.counts == other.learner.counts
     assert one.learner.weights().tobytes() == other.learner.weights().tobytes()
     assert one.learner.calibration.state.tobytes() == other.learner.calibration.state.tobytes()
@@ -280,15 +280,15 @@ def test_a_best_cell_at_the_border_of_the_grid_is_told_of(capsys, data):
 
 
 def test_a_few_examples_or_one_class_are_not_sorted():
-    few, one = Mixing(), Mixing()
-    few.see(np.repeat([0, 1], 20))
-    one.see(np.ones(500))
-    assert not few.in_long_runs
-    assert not one.in_long_runs
+    few, one = LabelOrder(), LabelOrder()
+    few.update(np.repeat([0, 1], 20))
+    one.update(np.ones(500))
+    assert not few.looks_sorted
+    assert not one.looks_sorted
 
 
 def test_help_shows_the_grid_of_the_algorithms(capsys):
     assert run(["tune", "--help", "-a", "arow,pa"]) == 0
     printed = capsys.readouterr().out
     assert "Grid of arow, AROW:\n  r  0.0625, 0.125" in printed
-    assert "Grid of pa, PA:\n  Nothing to tune." in printed
+    assert "Grid of pa, PA:\n  None: this algorithm has nothing to tune." in printed

@@ -9,7 +9,7 @@ import pytest
 import scwlearn
 from scwlearn.cli.app import run
 from scwlearn.files import SavedModel
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved
 
 onnx = pytest.importorskip("onnx")
@@ -36,7 +36,7 @@ def session(content):
 
 def test_inputs_outputs_and_metadata():
     x, y = arrays()
-    model = onnx.load_from_string(to_onnx(Model.of(SavedModel.from_model(scwlearn.SCW1().fit(x, y)))))
+    model = onnx.load_from_string(to_onnx(TrainedModel.from_saved(SavedModel.from_model(scwlearn.SCW1().fit(x, y)))))
     assert (model.ir_version, model.opset_import[0].version) == (8, 18)
     assert [value.name for value in model.graph.input] == ["X"]
     assert [value.name for value in model.graph.output] == ["label", "scores", "probabilities"]
@@ -45,7 +45,7 @@ def test_inputs_outputs_and_metadata():
 
 
 def check_agreement(model, x):
-    label, scores, chances = session(to_onnx(Model.of(SavedModel.from_model(model)))).run(None, {"X": x})
+    label, scores, chances = session(to_onnx(TrainedModel.from_saved(SavedModel.from_model(model)))).run(None, {"X": x})
     np.testing.assert_array_equal(label, model.predict(x))
     np.testing.assert_allclose(scores, model.decision_function(x), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(chances, model.predict_proba(x), rtol=1e-9, atol=1e-11)
@@ -82,7 +82,7 @@ def test_the_metadata_names_the_columns(tmp_path):
 
 def test_dropped_features_have_no_effect(tmp_path, capsys):
     path = libsvm_model(tmp_path, "--max-features", "9", classes=(1, 2, 3))
-    runtime = session(to_onnx(Model.read(path)))
+    runtime = session(to_onnx(TrainedModel.read(path)))
     width = runtime.get_inputs()[0].shape[1]
     x = np.random.default_rng(0).normal(size=(30, width))
     model = scwlearn.load(path)

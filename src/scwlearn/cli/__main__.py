@@ -1,4 +1,4 @@
-"""python -m scwlearn.cli: the command, where it is not on the path."""
+"""Run the command line as ``python -m scwlearn.cli``."""
 
 from scwlearn.cli import main
 

@@ -1,4 +1,4 @@
-"""The command's frame: its commands, each imported when it is used, and what becomes of their errors."""
+"""The frame of the command line: finds commands, runs one and reports its errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import flag, in_flags
+from scwlearn.cli.messages import error_message
 
-#: What --version tells of.
-PARTS = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
+#: Packages listed by --version.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
 
 
 class CommandError(click.ClickException):
-    """Something that went wrong and is no bug: told in one message, exit code 1."""
+    """An error that is not a bug: shown as one message, with exit code 1."""
 
 
 @cache
@@ -79,11 +79,11 @@ def _print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
     from scwlearn import __version__
 
     click.echo(f"scwlearn {__version__}\npython {platform.python_version()}")
-    for part in PARTS:
+    for package in PACKAGES:
         try:
-            click.echo(f"{part} {version(part)}")
+            click.echo(f"{package} {version(package)}")
         except PackageNotFoundError:
-            click.echo(f"{part} is not installed")
+            click.echo(f"{package} is not installed")
     ctx.exit()
 
 
@@ -94,62 +94,53 @@ def _print_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
     is_eager=True,
     expose_value=False,
     callback=_print_versions,
-    help="The versions of scwlearn and of what it uses.",
+    help="Show the versions of scwlearn and its dependencies and exit.",
 )
 def scwlearn() -> None:
-    """Exact soft confidence-weighted learning and its relatives."""
+    """Online confidence-weighted linear classification."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code: 0 good, 1 error, 2 wrong usage, 130 interrupted. A bug shows its traceback."""
-    _open_closed()
+    """Run a command and return its exit code: 0 success, 1 error, 2 wrong usage, 130 interrupted.
+
+    A bug shows its traceback.
+    """
+    _reopen_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A terminal that does not know a letter shows another one; what was computed is not lost for it.
+            # Print a replacement rather than fail where the terminal lacks a character.
             stream.reconfigure(errors="replace")
     try:
         code = scwlearn.main(arguments, prog_name="scwlearn", standalone_mode=False)
         sys.stdout.flush()
-    except click.UsageError as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _failed("interrupted", 130)
+        return _fail("interrupted", 130)
     except BrokenPipeError:
-        # Who read our output has read enough.
-        _forget_output()
+        # The reader of a pipe has seen enough; head and the like are no error.
+        _discard_output()
         return 1
-    except click.ClickException as error:
-        return _failed(f"error: {error.format_message()}", error.exit_code)
-    except OSError as error:
-        named = error.filename is not None and error.strerror
-        _forget_output()
-        return _failed(f"error: {error.filename}: {error.strerror}" if named else f"error: {error.strerror or error}")
-    except MemoryError as error:
-        return _failed(f"error: not enough memory {error}".rstrip())
-    except ValueError as error:
-        from scwlearn.data.io.errors import DataError
-
-        return _failed(f"error: {error.render(flag) if isinstance(error, DataError) else in_flags(str(error))}")
+    except (click.ClickException, OSError, MemoryError, ValueError) as error:
+        if isinstance(error, OSError):
+            _discard_output()
+        return _fail(f"error: {error_message(error)}", getattr(error, "exit_code", 1))
     return code if isinstance(code, int) else 0
 
 
-def _open_closed() -> None:
-    """Streams that whoever started us has closed: nothing comes from them, and what goes there is lost."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull)  # noqa: SIM115
+def _reopen_closed_streams() -> None:
+    """Replace standard streams that the parent process has closed."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
-def _forget_output() -> None:
-    """What standard output does not take. Python would try again at its end, and complain."""
+def _discard_output() -> None:
+    """Drop buffered output that cannot be written; Python would try again at exit, and complain."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failed(message: str, code: int = 1) -> int:
+def _fail(message: str, code: int) -> int:
     click.echo(f"scwlearn: {message}", err=True)
     return code

@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.algorithm import choices_of, settings_of
-from scwlearn.cli.console import progress
-from scwlearn.cli.input import CommandReading
-from scwlearn.cli.messages import counted
-from scwlearn.cli.options import Data
+from scwlearn.cli.console import Terminal, progress
+from scwlearn.cli.input import Input
+from scwlearn.cli.messages import number_text, plural
+from scwlearn.cli.model_options import model_config, model_settings, rules_named, train_command
+from scwlearn.cli.options import DataOptions
 from scwlearn.cli.plots import checked_plot
-from scwlearn.cli.several import number, rules_of, train_command
 from scwlearn.data.examples import Examples
 from scwlearn.runs.comparison import Comparison, Standing, gathered, standings
 
@@ -26,14 +25,14 @@ _HEAD = f"{'error':>9} {'± std':>8}{'rank':>7}{'p':>9}{'updates':>11}{'seconds'
 class ComparingRun:
     """One run of the command."""
 
-    def __init__(self, data: Data, given: dict[str, Any]) -> None:
-        self._given = given
+    def __init__(self, data: DataOptions, given: dict[str, Any]) -> None:
+        self._given, self._terminal = given, Terminal(quiet=given["quiet"])
         self._plot: Path | None = checked_plot(given["plot"])
-        self._rules = rules_of(given["algorithm"])
+        self._rules = rules_named(given["algorithm"])
         for rule in self._rules:
-            choices_of(rule, rule.check({}), given)
-        self._settings = settings_of(given)
-        self._reading = CommandReading(data)
+            model_config(rule, rule.check({}), given)
+        self._settings = model_settings(given)
+        self._data = Input(data, self._terminal)
 
     def go(self) -> None:
         """Read, compare, and say what came of it."""
@@ -42,7 +41,7 @@ class ComparingRun:
         comparison = Comparison(examples, self._rules, self._settings, given["seed"])
         count: int = given["permutations"]
         sizes = {"example": len(examples), "algorithm": len(self._rules), "order": count}
-        self._say(", ".join(counted(size, what) for what, size in sizes.items()))
+        self._say(", ".join(plural(size, what) for what, size in sizes.items()))
         # Tuning counts as one order.
         with progress((count + given["tune"]) * len(self._rules), given["quiet"], "comparing") as report:
             if given["tune"]:
@@ -57,26 +56,26 @@ class ComparingRun:
         if self._plot is not None:
             from scwlearn.cli.comparison_picture import draw_comparison
 
-            names = ", ".join(Path(name).name for name in self._reading.names)
+            names = ", ".join(Path(name).name for name in self._data.names)
             draw_comparison(found, names, len(examples), self._plot)
             self._say(f"plot: {self._plot}")
 
     def _read(self) -> Examples:
         try:
-            bar = self._reading.progress(self._given["quiet"], what="reading")
-            with bar, closing(self._reading.examples()) as batches:
+            bar = self._data.progress("reading")
+            with bar, closing(self._data.examples()) as batches:
                 examples = gathered(batches, self._given["limit"])
         except ValueError as error:
             raise ValueError(str(error).replace("(limit)", "(--limit N)")) from None
-        self._reading.report_skipped(self._say)
+        self._data.report_skipped()
         return examples
 
     def _summary(self, found: Sequence[Standing], seen: int, command: str) -> dict[str, Any]:
         return {
             "command": command,
-            "sources": [str(name) for name in self._reading.names],
+            "sources": [str(name) for name in self._data.names],
             "seen": seen,
-            "skipped": self._reading.skipped.count,
+            "skipped": self._data.skipped.count,
             "permutations": self._given["permutations"],
             "seed": self._given["seed"],
             "tuned": self._given["tune"],
@@ -98,8 +97,7 @@ class ComparingRun:
         }
 
     def _say(self, text: str) -> None:
-        if not self._given["quiet"]:
-            click.echo(text, err=True)
+        self._terminal.note(text)
 
 
 def _table(found: Sequence[Standing]) -> list[str]:
@@ -109,7 +107,7 @@ def _table(found: Sequence[Standing]) -> list[str]:
         p = "" if each.p is None else f"{each.p:.4f}" if each.p >= 0.0001 else "<0.0001"
         std = f"{100 * runs.std:.2f}" if len(runs.error) > 1 else ""
         mark = "*" if each.as_good_as_best else " "
-        parameters = " ".join(f"{name}={number(value)}" for name, value in runs.parameters.items())
+        parameters = " ".join(f"{name}={number_text(value)}" for name, value in runs.parameters.items())
         lines.append(
             f"{mark}{runs.mean:8.2%} {std:>8}{each.rank:7.1f}{p:>9}{runs.updates.mean():11.1f}"
             f"{runs.typical_seconds:10.4f}  {runs.rule.name} {parameters}".rstrip()

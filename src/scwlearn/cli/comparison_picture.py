@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from scwlearn.cli.messages import number_text
 from scwlearn.cli.plots import write_plot
-from scwlearn.cli.several import number
 from scwlearn.experiments.style import house, look_of
 from scwlearn.runs.comparison import Standing
 
@@ -47,7 +47,7 @@ def draw_comparison(found: Sequence[Standing], source: str, seen: int, path: Pat
 
 
 def _name(each: Standing) -> str:
-    parameters = " ".join(f"{name} {number(value)}" for name, value in each.runs.parameters.items())
+    parameters = " ".join(f"{name} {number_text(value)}" for name, value in each.runs.parameters.items())
     return f"{each.runs.rule.title}  {parameters}".strip()
 
 

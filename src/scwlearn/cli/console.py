@@ -1,4 +1,4 @@
-"""What the commands share on the screen: progress on stderr, results on stdout."""
+"""Output to the terminal: notes and progress on standard error, results on standard output."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from scwlearn._util.progress import ProgressReporter
 
-#: Seconds between two lines of progress where there is no terminal.
+#: Seconds between two lines of progress if standard error is not a terminal.
 PERIOD = 10.0
-_MILESTONES = (0.25, 0.5, 0.75)
-# So that no table is cut when it goes to a file; it takes the width that it needs.
-_NO_LIMIT = 1000
+_QUARTERS = (0.25, 0.5, 0.75)
+# Wide enough that no table is truncated in a file; a table takes only the width that it needs.
+_UNLIMITED = 1000
 
 
 class Pace:
-    """How much is done, how long it took, and how long the rest will take at the speed of this run."""
+    """Share of the work that is done, time elapsed, and time remaining at the speed of this run."""
 
     def __init__(self, total: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.total, self.now, self.before = total, 0.0, 0.0
@@ -30,17 +30,17 @@ class Pace:
 
     @property
     def share(self) -> float:
-        """From 0 to 1."""
+        """Share of the work that is done, from 0 to 1."""
         return min(1.0, (self.now + self.before) / self.total) if self.total > 0 else 1.0
 
     @property
     def elapsed(self) -> float:
-        """Seconds."""
+        """Seconds since the start."""
         return self._clock() - self._start
 
     @property
     def remaining(self) -> float | None:
-        """Seconds, or None as long as nothing can be said."""
+        """Estimated seconds to go; None while there is no estimate."""
         left = self.total - self.now - self.before
         if left <= 0:
             return 0.0
@@ -52,27 +52,27 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes and seconds."""
+    """Return a duration as hours, minutes and seconds."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 class Silent:
-    """Says nothing."""
+    """Progress reporter that prints nothing."""
 
     def advance(self, amount: float, note: str = "") -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def done_before(self, amount: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Lines:
-    """A line now and then, for files and pipes: at most one in PERIOD seconds, and one at each quarter."""
+    """Progress reporter for files and pipes: a line every PERIOD seconds, and one at each quarter."""
 
     def __init__(self, what: str, pace: Pace) -> None:
         self._what, self._pace = what, pace
@@ -80,31 +80,61 @@ class Lines:
         self.note(f"{what}: started")
 
     def advance(self, amount: float, note: str = "") -> None:
-        """A line if it is time for one."""
+        """Print a line if one is due."""
         self._pace.now += amount
-        quarters = sum(self._pace.share >= share for share in _MILESTONES)
+        quarters = self._quarters_done()
         if quarters > self._quarters or self._pace.elapsed - self._last >= PERIOD:
             self._last, self._quarters = self._pace.elapsed, quarters
             self.note(f"{self._what}: {self._pace}{note and f' ({note})'}")
 
     def done_before(self, amount: float) -> None:
-        """Counted; the next line shows it."""
+        """Count the amount; the next line shows it."""
         self._pace.before += amount
-        self._quarters = sum(self._pace.share >= share for share in _MILESTONES)
+        self._quarters = self._quarters_done()
 
     def note(self, text: str) -> None:
-        """The line, at once: who follows a file wants to see it."""
+        """Print a line and flush it."""
         print(text, file=sys.stderr, flush=True)
+
+    def _quarters_done(self) -> int:
+        return sum(self._pace.share >= share for share in _QUARTERS)
+
+
+class Terminal:
+    """Standard error of a command: notes, above a progress bar if there is one; nothing if quiet."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self._bar: ProgressReporter | None = None
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        if self.quiet:
+            return
+        if self._bar is not None:
+            self._bar.note(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def bar(self, total: float, what: str) -> Iterator[ProgressReporter | None]:
+        """Show a bar while the block runs; yield None where it would not be seen."""
+        if self.quiet or not has_terminal():
+            yield None
+            return
+        with progress(total, False, what) as self._bar:
+            yield self._bar
+        self._bar = None
 
 
 def has_terminal() -> bool:
-    """Whether somebody looks at stderr who can see a bar move."""
+    """Return whether standard error is a terminal that can show a bar."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def progress(total: float, quiet: bool, what: str) -> Iterator[ProgressReporter]:
-    """Progress on stderr while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
+    """Report progress while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
     if quiet:
         yield Silent()
         return
@@ -121,8 +151,8 @@ def progress(total: float, quiet: bool, what: str) -> Iterator[ProgressReporter]
 
 
 def output() -> Console:
-    """Where results go. In them nothing is markup, and brackets are brackets."""
-    from rich.console import Console  # takes longer to load than some commands need
+    """Return a console for results, without markup: brackets are printed as they are."""
+    from rich.console import Console  # takes longer to import than some commands run
 
-    width = None if sys.stdout.isatty() else _NO_LIMIT
+    width = None if sys.stdout.isatty() else _UNLIMITED
     return Console(width=width, markup=False, highlight=False, emoji=False)

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from scwlearn.cli.messages import number_text
 from scwlearn.cli.plots import write_plot
-from scwlearn.cli.several import number
 from scwlearn.experiments.style import house, look_of
 from scwlearn.rules import Parameter
 from scwlearn.runs.grids import Outcome, axes_of, best_first
@@ -51,7 +51,9 @@ def draw_grid(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
         for axes in every[panels:]:
             axes.set_axis_off()
         best = best_first(outcomes, metric)[0]
-        chosen = ", ".join([best.cell.rule.title, *(f"{n} = {number(v)}" for n, v in best.cell.parameters.items())])
+        chosen = ", ".join(
+            [best.cell.rule.title, *(f"{n} = {number_text(v)}" for n, v in best.cell.parameters.items())]
+        )
         title = f"Best: {chosen} ({_name(metric)} {_text(best.value(metric), metric)})"
         figure.suptitle(title, fontweight="bold", fontsize=12, x=0.01, ha="left")
         write_plot(figure, path)
@@ -85,8 +87,8 @@ def _map(axes: Axes, group: Sequence[Outcome], metric: str) -> None:
     best = best_first(group, metric)[0].cell.parameters
     corner = (columns.index(best[across]) - 0.5, rows.index(best[down]) - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=_FRAME, linewidth=2.5))
-    axes.set_xticks(range(len(columns)), [number(value) for value in columns])
-    axes.set_yticks(range(len(rows)), [number(value) for value in rows])
+    axes.set_xticks(range(len(columns)), [number_text(value) for value in columns])
+    axes.set_yticks(range(len(rows)), [number_text(value) for value in rows])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(across)
@@ -111,7 +113,7 @@ def _curves(axes: Axes, groups: Sequence[Sequence[Outcome]], metric: str) -> Non
     if values and all(math.isinf(p.high) for group in groups for p in _varied(group)):
         axes.set_xscale("log", base=2)
     if len(values) <= _MOST_TICKS:
-        axes.set_xticks(sorted(values), [number(tick) for tick in sorted(values)])
+        axes.set_xticks(sorted(values), [number_text(tick) for tick in sorted(values)])
         axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{100 * value:g} %" if metric == "error" else f"{value:g}")

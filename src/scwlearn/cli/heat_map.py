@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from scwlearn.cli.several import number
+from scwlearn.cli.messages import number_text
 from scwlearn.runs.grids import Outcome, axes_of
 
 # From the best to the worst.
@@ -25,14 +25,16 @@ def heat_map(outcomes: Sequence[Outcome], metric: str) -> list[str]:
     best = tuple(outcomes[0].cell.parameters[name] for name in axes)
     shades = _shades(values.values())
     columns = [(value,) for value in axes[across[0]]] if across else [()]
-    labels = [number(value) for value in axes[down]]
+    labels = [number_text(value) for value in axes[down]]
     # As wide as the widest that stands in it.
     left = max(map(len, [down, *labels])) + 1
-    widest = max([7, *(len(number(value)) for column in columns for value in column)])
+    widest = max([7, *(len(number_text(value)) for column in columns for value in column)])
     lines = [f"{'error in %' if metric == 'error' else metric}, the darker the better, * the best"]
     if across:
         lines.append(" " * left + across[0].rjust(widest))
-    lines.append(down.rjust(left - 1) + " " + " ".join(number(v).rjust(widest) for column in columns for v in column))
+    lines.append(
+        down.rjust(left - 1) + " " + " ".join(number_text(v).rjust(widest) for column in columns for v in column)
+    )
     for label, value in zip(labels, axes[down], strict=True):
         cells = []
         for column in columns:

@@ -1,30 +1,82 @@
-"""Messages of the library in the words of the command: what Python takes as an argument is a flag here."""
+"""Wording of messages: errors, option names, numbers and plurals."""
 
 from __future__ import annotations
 
 import re
 
-_FLAGS = {
+import click
+from click.core import ParameterSource
+
+#: Key in the context of a command whose model says how data are read.
+SCHEMA_FIXED = "scwlearn.schema_fixed"
+
+#: What several commands say of sorted data.
+SORTED_LABELS = "labels come in long runs, as in a sorted file"
+
+# Options with another name than the argument of Python.
+_OPTIONS = {
     "columns": "--numeric, --categorical, --text",
     "fit_intercept": "--no-intercept",
-    "zero_based": "--zero-based",
+    "intercept": "--no-intercept",
 }
 _SETTING = re.compile(
     r"^(covariance|initial_variance|variance_floor|multi_class|shared_covariance|scale|max_features)\b"
 )
-
-#: What is said of examples that are not mixed.
-IN_LONG_RUNS = "the labels come in long runs, as in a sorted file"
-
 _HASHED = 'features with names can be hashed into fewer weights: overflow="hash"'
 _SHARED = "--shared-covariance needs --multi-class joint"
 
 
-def flag(name: str) -> str | None:
-    """The flag of an argument of Python; None where there is none."""
-    if name in ("max_line_bytes", "max_record_bytes"):
+def option_name(name: str) -> str | None:
+    """Return the option for an argument of Python: ``--zero-based`` for ``zero_based``.
+
+    None if the command has no such option, or if a model has fixed how its data are read.
+    """
+    option = _OPTIONS.get(name) or "--" + name.replace("_", "-")
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return option
+    found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
+    if found is None or (SCHEMA_FIXED in ctx.meta and not _is_given(ctx, found)):
         return None
-    return _FLAGS.get(name) or "--" + name.replace("_", "-")
+    return option
+
+
+def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
+    return ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
+
+
+def plural(count: int, noun: str, several: str = "") -> str:
+    """Return a count with its noun: 1 example, 2,000 examples."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as the same number."""
+    return repr(value).removesuffix(".0")
+
+
+def error_message(error: BaseException) -> str:
+    """Return the message of an error, in the terms of the command line."""
+    if isinstance(error, click.ClickException):
+        return _click_message(error)
+    if isinstance(error, OSError):
+        named = error.filename is not None and error.strerror
+        return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
+    if isinstance(error, MemoryError):
+        return f"not enough memory {error}".rstrip()
+    if hasattr(error, "render"):
+        return str(error.render(option_name))
+    return in_flags(str(error))
+
+
+def _click_message(error: click.ClickException) -> str:
+    message = error.format_message().removesuffix(".")
+    if message[:1].isupper() and message[1:2].islower():
+        # Messages of Click open with a capital; ours do not.
+        message = message[0].lower() + message[1:]
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        message += f"\nRun '{error.ctx.command_path} --help' for usage."
+    return message
 
 
 def in_flags(message: str) -> str:
@@ -33,9 +85,4 @@ def in_flags(message: str) -> str:
     message = message.replace('covariance="diagonal"', "--covariance diagonal")
     message = message.replace(_HASHED, "--hash-bits N takes 2^N")
     message = message.replace('shared_covariance=True needs multi_class="joint"', _SHARED)
-    return _SETTING.sub(lambda found: str(flag(found[1])), message)
-
-
-def counted(number: int, what: str, several: str = "") -> str:
-    """How many there are of something: 1 example, 2 examples."""
-    return f"{number} {what if number == 1 else several or what + 's'}"
+    return _SETTING.sub(lambda found: str(option_name(found[1])), message)

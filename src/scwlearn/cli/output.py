@@ -1,9 +1,12 @@
-"""Files that a command writes: whether that can work is found out before the work."""
+"""Output files of a command, checked before the work begins."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,41 +18,54 @@ _STDOUT = "-"
 
 
 class OutputFile(click.Path):
-    """The path of a file to write; an error where there is no such directory, or one that may not be written to."""
+    """Path of a file to write, in a directory that exists and may be written to.
+
+    Parameters
+    ----------
+    or_stdout : bool
+        Whether - stands for standard output.
+    """
 
     def __init__(self, *, or_stdout: bool = False) -> None:
-        """`or_stdout` says whether - is standard output."""
         super().__init__(path_type=Path, dir_okay=False)
         self._or_stdout = or_stdout
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, once it is known that a file can be put there."""
+        """Return the path, or fail if no file can be written there."""
         path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
-        # A link is followed: what it points to is replaced.
-        directory = os.path.dirname(os.path.realpath(path))
         if str(path) == _STDOUT:
             if self._or_stdout:
                 return path
-            self.fail(f"it is written to a file, not to standard output; a file of that name is .{os.sep}-", param, ctx)
+            self.fail(f"cannot write this file to standard output; use .{os.sep}- for a file named -", param, ctx)
+        # Writing through a symbolic link replaces its target.
+        directory = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(directory):
-            raise CommandError(f"{path} cannot be written: there is no directory {directory}")
+            raise CommandError(f"cannot write {path}: no directory {directory}")
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise CommandError(f"{path} cannot be written: nothing may be written to {directory}")
+            raise CommandError(f"cannot write {path}: no permission to write to {directory}")
         if not self._or_stdout and path.exists() and not path.is_file():
-            raise CommandError(f"{path} cannot be written: it is not a regular file, which is all that can be replaced")
+            raise CommandError(f"cannot write {path}: not a regular file")
         return path
 
 
-def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:
-    """A usage error where a file is written twice, or one that is read is written over."""
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:
+    """Raise a usage error if an output file, given by its option, is an input or another output."""
     written: dict[str, str] = {}
-    read = {os.path.realpath(path): path for path in inputs}
-    for flag, path in outputs.items():
+    read = {os.path.realpath(path) for path in inputs}
+    for option, path in outputs.items():
         if path is None or str(path) == _STDOUT:
             continue
         place = os.path.realpath(path)
         if place in read:
-            raise click.UsageError(f"{flag} {path} would be written over what is read; choose another name")
+            raise click.UsageError(f"{option} {path} would overwrite an input file; choose another name")
         if place in written:
-            raise click.UsageError(f"{written[place]} and {flag} are both {path}; choose another name for one of them")
-        written[place] = flag
+            raise click.UsageError(f"{written[place]} and {option} are the same file, {path}; choose another name")
+        written[place] = option
+
+
+def invocation() -> dict[str, Any]:
+    """Return the command line and the time, for a record or a model file."""
+    return {
+        "command": shlex.join(["scwlearn", *sys.argv[1:]]),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -14,7 +14,7 @@ from scwlearn.cli.console import Pace
 
 
 class _PaceColumn(ProgressColumn):
-    """Percent, elapsed and remaining time. Rich's own speed would count what an earlier run did."""
+    """Percentage, elapsed and remaining time; Rich's own estimate would count work of an earlier run."""
 
     def __init__(self, pace: Pace) -> None:
         super().__init__(Column(no_wrap=True))
@@ -25,7 +25,7 @@ class _PaceColumn(ProgressColumn):
 
 
 class Bar:
-    """A bar with what is at hand before it, and notes above it."""
+    """Progress reporter with a bar, and notes above it."""
 
     def __init__(self, what: str, pace: Pace, display: Progress) -> None:
         self._what, self._pace, self._display = what, pace, display
@@ -38,25 +38,25 @@ class Bar:
         self._display.update(self._task, completed=self._pace.share, description=description)
 
     def done_before(self, amount: float) -> None:
-        """Move the bar, not the speed."""
+        """Move the bar without counting the amount as speed."""
         self._pace.before += amount
         self._display.update(self._task, completed=self._pace.share)
 
     def note(self, text: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self._display.console.print(text, soft_wrap=True)
 
 
 @contextmanager
 def bar(what: str, pace: Pace) -> Iterator[Bar]:
-    """The bar while the block runs."""
+    """Show a bar while the block runs."""
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    # On a narrow terminal it is the bar that gives way; a second line would be left behind.
+    # On a narrow terminal the bar shrinks: a second line would stay behind.
     columns = (
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
         BarColumn(),
         _PaceColumn(pace),
     )
-    # It goes when it is full: what is told of afterwards goes on where the notes above it ended.
+    # Remove the bar at the end, so that later notes follow those above it.
     with Progress(*columns, console=console, transient=True) as display:
         yield Bar(what, pace, display)

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.algorithm import choices_of
+from scwlearn.cli.console import Terminal
 from scwlearn.cli.heat_map import heat_map
-from scwlearn.cli.input import CommandReading
-from scwlearn.cli.messages import IN_LONG_RUNS, counted
-from scwlearn.cli.options import Data, words
-from scwlearn.cli.output import check_apart
+from scwlearn.cli.input import Input
+from scwlearn.cli.messages import SORTED_LABELS, number_text, plural
+from scwlearn.cli.model_options import model_config, rules_named, train_command
+from scwlearn.cli.options import DataOptions, words
+from scwlearn.cli.output import check_outputs, invocation
 from scwlearn.cli.plots import checked_plot
-from scwlearn.cli.provenance import made_now
-from scwlearn.cli.several import number, rules_of, train_command
 from scwlearn.runs.grids import Outcome, axes_of, best_first, cells_of
-from scwlearn.runs.label_order import Mixing
-from scwlearn.runs.progressive import training_labels
+from scwlearn.runs.labels import LabelOrder, training_labels
 from scwlearn.runs.side_by_side import SideBySide
-from scwlearn.runs.train import Plan, Told, Training
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.train import RunInfo, TrainingRun
+from scwlearn.runs.trained_model import TrainedModel
 
 if TYPE_CHECKING:
     from scwlearn.data.examples import Examples
@@ -33,45 +31,45 @@ if TYPE_CHECKING:
 class TuningRun:
     """One run of the command."""
 
-    def __init__(self, data: Data, given: dict[str, Any]) -> None:
-        self._given = given
+    def __init__(self, data: DataOptions, given: dict[str, Any]) -> None:
+        self._given, self._terminal = given, Terminal(quiet=given["quiet"])
         self._metric: str = given["metric"]
         self._path: Path | None = given["model"]
         self._plot: Path | None = checked_plot(given["plot"])
-        self._made = made_now()
-        self._rules = rules_of(given["algorithm"])
+        self._made = invocation()
+        self._rules = rules_named(given["algorithm"])
         try:
             self._cells = cells_of(self._rules, _values_of(given["grid"]))
         except (TypeError, ValueError) as error:
             raise click.BadParameter(str(error), param_hint="--grid") from None
-        self._reading = CommandReading(data)
-        check_apart({"-m": self._path, "--plot": self._plot}, self._reading.names)
-        self._choices = [choices_of(cell.rule, cell.parameters, given) for cell in self._cells]
+        self._data = Input(data, self._terminal)
+        check_outputs({"-m": self._path, "--plot": self._plot}, self._data.names)
+        self._choices = [model_config(cell.rule, cell.parameters, given) for cell in self._cells]
         # Models that are kept take much longer than to read the data once more for the best.
-        keep = self._path is not None and self._reading.once_only
+        keep = self._path is not None and self._data.is_pipe
         self._models = SideBySide(self._choices, probabilities=self._metric == "log-loss", keep=keep)
 
     def go(self) -> None:
         """Learn, and say what is the best."""
         start = time.perf_counter()
-        mixing = Mixing()
-        self._say(f"{counted(len(self._cells), 'model')} in one pass")
-        with self._reading.progress(self._given["quiet"], what="tuning"):
+        order = LabelOrder()
+        self._say(f"{plural(len(self._cells), 'model')} in one pass")
+        with self._data.progress("tuning"):
             for examples in self._examples():
                 self._models.learn(examples)
-                mixing.see(training_labels(examples))
+                order.update(training_labels(examples))
             self._models.finish()
         seconds = time.perf_counter() - start
         outcomes = [
             Outcome(*each) for each in zip(self._cells, self._models.counts, self._models.log_losses, strict=True)
         ]
         if not outcomes[0].counts.seen:
-            raise ValueError(f"{', '.join(map(str, self._reading.names))}: no example to learn from")
+            raise ValueError(f"{', '.join(map(str, self._data.names))}: no example to learn from")
         best = best_first(outcomes, self._metric)
-        self._say(f"{counted(best[0].counts.seen, 'example')} in {seconds:.2f} s")
-        self._reading.report_skipped(self._say)
-        if mixing.in_long_runs:
-            self._say(f"{IN_LONG_RUNS}: errors in that order say little about others")
+        self._say(f"{plural(best[0].counts.seen, 'example')} in {seconds:.2f} s")
+        self._data.report_skipped()
+        if order.looks_sorted:
+            self._say(f"{SORTED_LABELS}: errors in that order say little about others")
             self._say("--shuffle-buffer N mixes them")
         for hint in _at_the_border(best):
             self._say(hint)
@@ -87,7 +85,7 @@ class TuningRun:
             self._say(f"plot: {self._plot}")
 
     def _examples(self) -> Iterator[Examples]:
-        return self._reading.examples(self._given["shuffle_buffer"], self._given["seed"])
+        return self._data.examples(self._given["shuffle_buffer"], self._given["seed"])
 
     def _print(self, best: Sequence[Outcome], command: str, seconds: float) -> None:
         if self._given["as_json"]:
@@ -133,9 +131,9 @@ class TuningRun:
         return {
             "command": command,
             "metric": self._metric,
-            "sources": [str(name) for name in self._reading.names],
+            "sources": [str(name) for name in self._data.names],
             "seen": best[0].counts.seen,
-            "skipped": self._reading.skipped.count,
+            "skipped": self._data.skipped.count,
             "seconds": seconds,
             "best": cells[0],
             "cells": cells,
@@ -145,21 +143,20 @@ class TuningRun:
         if self._models.trainings:
             training = self._models.trainings[place]
         else:
-            training = Training(self._choices[place], Plan())
+            training = TrainingRun(self._choices[place])
             training.run(lambda epoch: self._examples())
-        told = Told(
+        info = RunInfo(
             **self._made,
-            sources=[str(name) for name in self._reading.names],
-            schema=self._reading.schema,
-            skipped=self._reading.skipped.count,
+            sources=[str(name) for name in self._data.names],
+            schema=self._data.schema,
+            skipped=self._data.skipped.count,
             settings={name: self._given[name] for name in ("seed", "shuffle_buffer")},
         )
-        Model(training.begun, self._reading.schema, training.record(told)).write(path)
+        TrainedModel(training.trained, self._data.schema, training.record(info)).write(path)
         self._say(f"model: {path}")
 
     def _say(self, text: str) -> None:
-        if not self._given["quiet"]:
-            click.echo(text, err=True)
+        self._terminal.note(text)
 
 
 def _at_the_border(best: Sequence[Outcome]) -> Iterator[str]:
@@ -169,11 +166,11 @@ def _at_the_border(best: Sequence[Outcome]) -> Iterator[str]:
         value = cell.parameters[name]
         for end, word in ((values[0], "smaller"), (values[-1], "larger")):
             if value == end:
-                yield f"no {word} {name} than {number(value)}, the best, was tried: --grid {name}=... does"
+                yield f"no {word} {name} than {number_text(value)}, the best, was tried: --grid {name}=... does"
 
 
 def _shown(outcome: Outcome) -> str:
-    return " ".join(f"{name}={number(value)}" for name, value in outcome.cell.parameters.items())
+    return " ".join(f"{name}={number_text(value)}" for name, value in outcome.cell.parameters.items())
 
 
 def _values_of(grids: Sequence[str]) -> dict[str, list[float]]:

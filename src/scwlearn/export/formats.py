@@ -13,18 +13,18 @@ from scwlearn.export import csv_format, field_formats
 from scwlearn.export.to_model import to_model
 from scwlearn.export.weights import Weights
 from scwlearn.rules import Rule
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 
 #: Formats of exported models; all but the last can be imported.
 EXPORT_FORMATS = ("json", "csv", "safetensors", "onnx")
 
 
-def export_model(model: Model, path: str | Path, format: str | None = None) -> None:
+def export_model(model: TrainedModel, path: str | Path, format: str | None = None) -> None:
     """Write a linear model to a file of another format, atomically.
 
     Parameters
     ----------
-    model : Model
+    model : TrainedModel
         The model.
     path : str or path
         The file to create or replace.
@@ -42,7 +42,7 @@ def export_model(model: Model, path: str | Path, format: str | None = None) -> N
     write_atomically(path, encode_model(model, _format(path, format, EXPORT_FORMATS)))
 
 
-def encode_model(model: Model, format: str) -> Iterable[bytes]:
+def encode_model(model: TrainedModel, format: str) -> Iterable[bytes]:
     """Return the chunks of a file in one of `EXPORT_FORMATS`."""
     if format == "onnx":
         if find_spec("onnx") is None:
@@ -66,7 +66,7 @@ def import_weights(
     initial_variance: float | None = None,
     named: bool | None = None,
     zero_based: bool = False,
-) -> Model:
+) -> TrainedModel:
     """Return a model with the weights of a file, which can continue to learn.
 
     Parameters
@@ -88,7 +88,7 @@ def import_weights(
 
     Returns
     -------
-    Model
+    TrainedModel
         The model.
 
     Raises

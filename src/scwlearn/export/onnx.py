@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scwlearn.export.onnx_calibration import binary_probabilities, class_probabilities
 from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
 from scwlearn.export.weights import Columns, Weights
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 
 
-def to_onnx(model: Model) -> bytes:
+def to_onnx(model: TrainedModel) -> bytes:
     """Return a linear classifier as the content of an ONNX file.
 
     The input ``X`` is a table of doubles with a column for each feature. The outputs are ``label``, ``scores`` (of the
@@ -23,7 +23,7 @@ def to_onnx(model: Model) -> bytes:
 
     Parameters
     ----------
-    model : Model
+    model : TrainedModel
         The model.
 
     Returns
@@ -76,7 +76,7 @@ def _in_learner_order(weights: Weights, order: NDArray[np.intp]) -> tuple[Any, A
     return weights.coef[place], intercept[place]
 
 
-def _variances(graph: Graph, x: Node, model: Model, columns: Columns) -> Node:
+def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> Node:
     """Return x' Sigma x of each row and class, of shape (rows, classes), or (rows, 1) for two classes."""
     learner = model.learner
     place = np.zeros(1, dtype=np.intp) if learner.is_binary else np.argsort(learner.classes.order)
@@ -99,7 +99,7 @@ def _variances(graph: Graph, x: Node, model: Model, columns: Columns) -> Node:
     return variance + x @ (2 * columns.scatter(matrices[:, -1], columns.scales)).T + matrices[:, -1, -1]
 
 
-def _labels(model: Model) -> NDArray[Any]:
+def _labels(model: TrainedModel) -> NDArray[Any]:
     """Return the labels by class index as int64, float64, bools or strings."""
     labels = model.learner.classes.labels
     if labels.dtype.kind in "iu":

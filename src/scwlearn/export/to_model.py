@@ -16,8 +16,8 @@ from scwlearn.learning.learner import Learner
 from scwlearn.model import Gaussian
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS
 from scwlearn.rules import Rule, find_rule
-from scwlearn.runs.config import Choices
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.trained_model import TrainedModel
 
 #: Algorithm of weights that name none.
 DEFAULT_ALGORITHM = "scw1"
@@ -28,7 +28,7 @@ def to_model(
     rule: Rule | None = None,
     parameters: Mapping[str, float] | None = None,
     initial_variance: float | None = None,
-) -> Model:
+) -> TrainedModel:
     """Return a classifier with these weights that continues by the given rule, or else by their own.
 
     Weights without a variance get that of the prior. A full covariance starts without correlations.
@@ -39,7 +39,7 @@ def to_model(
         checked = weights.parameters | checked
     if initial_variance is not None:
         weights = replace(weights, initial_variance=initial_variance)
-    learner = Choices(rule, rule.check(checked), _settings(weights, rule)).learner()
+    learner = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).learner()
     learner.name_classes(as_labels(weights.classes))
     _set_weights(learner, weights)
     if weights.calibration is not None:
@@ -47,7 +47,7 @@ def to_model(
         if weights.calibration.shape != state.shape:
             raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
         learner.calibration.state = weights.calibration
-    return Model(learner, weights.schema)
+    return TrainedModel(learner, weights.schema)
 
 
 def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scwlearn.data.examples import Schema
 from scwlearn.data.labels import as_labels
-from scwlearn.runs.trained_model import Model, checked_schema
+from scwlearn.runs.trained_model import TrainedModel, checked_schema
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class Weights:
     data: dict[str, Any] | None = None
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
+    def from_model(cls, model: TrainedModel) -> Self:
         """Return the weights of a model; raise a ValueError if it has none."""
         columns, learner, recipe = Columns.of(model), model.learner, model.learner.recipe
         inner, means = learner.learner, learner.weights()
@@ -190,7 +190,7 @@ class Columns(NamedTuple):
     scales: Array
 
     @classmethod
-    def of(cls, model: Model) -> Self:
+    def of(cls, model: TrainedModel) -> Self:
         """Return the columns of a model; raise a ValueError if it has no weights of features."""
         if not model.is_linear:
             raise ValueError("a kernel model has no weights of features")
@@ -218,7 +218,7 @@ class Columns(NamedTuple):
         return table
 
 
-def _calibration_by_label(model: Model) -> Array | None:
+def _calibration_by_label(model: TrainedModel) -> Array | None:
     """Return the state of the calibration for classes sorted by label."""
     learner = model.learner
     order = learner.classes.order

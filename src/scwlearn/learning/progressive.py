@@ -1,25 +1,79 @@
-"""Progressive validation: each example is classified, then learned from; what came of it as the stream goes on."""
+"""Progressive validation: classify each example, then learn from it, and report at checkpoints."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.rows import as_rows
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.learner import Learner
+
+# Steps of a learning curve per doubling of the number of examples, and the fewest examples between two of them.
+_STEPS_PER_OCTAVE = 8
+_MIN_STEP = 32
+
+
+class ProgressiveValidation:
+    """Engine of progressive validation: learns from batches, in slices that end at checkpoints.
+
+    Checkpoints depend on the number of examples alone, so a run does not depend on how its data are cut into batches.
+
+    Parameters
+    ----------
+    checkpoints : iterable of int
+        Increasing numbers of examples.
+    counts : Counts or None
+        What was counted before the first batch.
+    """
+
+    def __init__(self, checkpoints: Iterable[int], counts: Counts | None = None) -> None:
+        self.counts = counts or Counts()
+        self._checkpoints = iter(checkpoints)
+        self._skip_to_next()
+
+    def learn(self, size: int, learn: Callable[[int, int], Counts]) -> Iterator[Counts]:
+        """Call ``learn(start, stop)`` for each slice of a batch, and yield the counts at each checkpoint reached."""
+        start = 0
+        while start < size:
+            stop = int(min(size, start + self._next - self.counts.seen))
+            self.counts += learn(start, stop)
+            start = stop
+            if self.counts.seen >= self._next:
+                self._skip_to_next()
+                yield self.counts
+
+    def _skip_to_next(self) -> None:
+        self._next = next((step for step in self._checkpoints if step > self.counts.seen), math.inf)
+
+
+def curve_steps() -> Iterator[int]:
+    """Yield the checkpoints of a learning curve: every power of two, and up to seven steps between two of them."""
+    last = 0
+    for number in count():
+        octave, part = divmod(number, _STEPS_PER_OCTAVE)
+        step = int(2**octave * 2 ** (part / _STEPS_PER_OCTAVE))
+        if part == 0 or step - last >= _MIN_STEP:
+            yield step
+            last = step
+
+
+def is_curve_step(seen: int) -> bool:
+    """Return whether a number of examples is one of `curve_steps`."""
+    return seen == next(step for step in curve_steps() if step >= seen)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: what happened so far, and the seconds spent on it.
+    """Counts and learning time of a run up to a checkpoint.
 
     Examples
     --------
@@ -34,6 +88,7 @@ class Progress:
 
     @property
     def mistake_rate(self) -> float:
+        """Fraction of examples that were misclassified before they were learned from."""
         return self.counts.mistakes / max(1, self.counts.seen)
 
 
@@ -45,9 +100,29 @@ def progressive_validation(
     checkpoints: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[Progress]:
-    """Let the learner go through the rows once, and report at evenly spaced places, the last at the end.
+    """Learn from the rows in one pass, and report progress at evenly spaced checkpoints.
 
-    The input is checked as a whole before anything is learned; the seconds are those of learning, by the clock given.
+    Parameters
+    ----------
+    learner : Learner
+        Learns from each row after it has classified it.
+    x : array-like or sparse matrix of shape (n_rows, n_features)
+        Rows, checked as a whole before the learner sees the first.
+    y : array-like of shape (n_rows,)
+        Labels, -1 or +1.
+    checkpoints : int
+        Number of reports; the last comes after the last row.
+    clock : callable
+        Measures the seconds of learning; the caller's time between two reports is not counted.
+
+    Returns
+    -------
+    iterator of Progress
+
+    Raises
+    ------
+    ValueError
+        If `checkpoints` is less than 1, or `x` or `y` is invalid.
 
     Examples
     --------
@@ -61,17 +136,16 @@ def progressive_validation(
     labels = check_signs(y, len(rows))
     if checkpoints < 1:
         raise ValueError(f"checkpoints must be at least 1, got {checkpoints!r}")
-    cuts = np.unique(np.linspace(0, len(rows), checkpoints + 1).astype(int))
-    return _reports(learner, rows, labels, cuts, clock)
+    seconds = 0.0
 
-
-def _reports(
-    learner: Learner, rows: Rows, labels: NDArray[np.int8], cuts: NDArray[np.intp], clock: Callable[[], float]
-) -> Iterator[Progress]:
-    total, seconds = Counts(), 0.0
-    for start, stop in pairwise(cuts.tolist()):
+    def learn(start: int, stop: int) -> Counts:
+        nonlocal seconds
         part = rows.part(start, stop)
         began = clock()
-        total += learner.learn(part, labels[start:stop])
+        counts = learner.learn(part, labels[start:stop])
         seconds += clock() - began
-        yield Progress(total, seconds)
+        return counts
+
+    steps = np.linspace(0, len(rows), checkpoints + 1).astype(int).tolist()
+    validation = ProgressiveValidation(steps)
+    return (Progress(counts, seconds) for counts in validation.learn(len(rows), learn))

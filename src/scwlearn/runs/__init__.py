@@ -1,1 +1,1 @@
-"""Runs: from examples of any source to a model, and a record of what happened on the way."""
+"""Runs: train, predict, evaluate, merge and describe models, without printing."""

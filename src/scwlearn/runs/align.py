@@ -1,4 +1,4 @@
-"""Examples of any source as a classifier takes them: in its own features, by name or by number."""
+"""Align examples with the features of a classifier, by name or by number."""
 
 from __future__ import annotations
 
@@ -12,43 +12,36 @@ from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.linear import LinearLearner
 
 
-def fitting(learner: ClassLearner, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
-    """The rows of examples for a classifier; features that it has never met say nothing.
+def align_rows(learner: ClassLearner, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
+    """Return the rows of examples in the features of a classifier; unknown features are dropped.
 
-    `names` are those of its columns, where it learned from columns that had names.
+    `names` are the names of its columns, if it was trained on a table with named columns.
     """
     inner = learner.learner
     width: int | None = inner.n_features
     if width is None:
-        raise ValueError("the model has not learned from any example yet")
+        raise ValueError("the model has not been trained yet")
     vocabulary = getattr(inner, "vocabulary", None)
     if vocabulary is not None:
-        return _by_name(examples, numbers=vocabulary.key_type is int)
-    if isinstance(examples.x, NamedRows):
-        if names is None:
-            raise _other_kind(examples, "numbered")
-        places = {name: place for place, name in enumerate(names)}
-        return examples.x.in_columns([places.get(name, -1) for name in examples.x.names], None, width)
+        if isinstance(examples.x, NamedRows) == (vocabulary.key_type is int):
+            raise _other_features(examples, "numbered" if vocabulary.key_type is int else "named")
+        named = numbers_as_names(examples).x
+        assert isinstance(named, NamedRows)
+        return named
     rows = examples.x
+    if isinstance(rows, NamedRows):
+        if names is None:
+            raise _other_features(examples, "numbered")
+        columns = {name: column for column, name in enumerate(names)}
+        return rows.in_columns([columns.get(name, -1) for name in rows.names], None, width)
     if rows.width > width and not isinstance(inner, LinearLearner):
-        # Without its weight a feature says nothing; a kernel would say another thing.
-        raise ValueError(
-            f"{examples.source} has features up to number {rows.width}; the model, which has a kernel, knows {width}"
-        )
+        # An unknown feature has no weight in a linear model, but it would change every kernel value.
+        raise ValueError(f"{examples.source} has {rows.width} features; the kernel model was trained on {width}")
     return rows.widened(width) if rows.width < width else rows.narrowed(width)
 
 
-def _by_name(examples: Examples, *, numbers: bool) -> NamedRows:
-    """Where the names are numbers, only numbered features can be meant."""
-    if isinstance(examples.x, NamedRows) == numbers:
-        raise _other_kind(examples, "numbered" if numbers else "named")
-    named = by_number(examples).x
-    assert isinstance(named, NamedRows)
-    return named
-
-
-def by_number(examples: Examples) -> Examples:
-    """Numbered features by names: their numbers, as the source has them from 0."""
+def numbers_as_names(examples: Examples) -> Examples:
+    """Return examples whose numbered features are named by their numbers, from 0."""
     if isinstance(examples.x, NamedRows):
         return examples
     values, columns, offsets = examples.x.compressed(np.int64)
@@ -57,6 +50,6 @@ def by_number(examples: Examples) -> Examples:
     return examples.with_rows(NamedRows(rows, numbers.tolist()))
 
 
-def _other_kind(examples: Examples, learned: str) -> ValueError:
-    has = {"named": "numbered", "numbered": "named"}[learned]
-    return ValueError(f"{examples.source} has {has} features, but the model learned from {learned} ones")
+def _other_features(examples: Examples, learned: str) -> ValueError:
+    found = {"named": "numbered", "numbered": "named"}[learned]
+    return ValueError(f"{examples.source} has {found} features, but the model was trained on {learned} features")

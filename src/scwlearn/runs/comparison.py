@@ -17,10 +17,10 @@ from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.parts import Part, join
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import Rule
-from scwlearn.runs.align import by_number
-from scwlearn.runs.config import Choices
+from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.grids import Outcome, best_first, cells_of
-from scwlearn.runs.progressive import training_labels
+from scwlearn.runs.labels import training_labels
 from scwlearn.runs.side_by_side import SideBySide, in_threads
 
 Array = NDArray[np.float64]
@@ -102,9 +102,9 @@ class Comparison:
     """Algorithms with the same settings, each with its own parameters, on the same examples."""
 
     def __init__(self, examples: Examples, rules: Sequence[Rule], settings: Mapping[str, Any], seed: int = 0) -> None:
-        self._examples = by_number(examples) if settings.get("max_features") is not None else examples
+        self._examples = numbers_as_names(examples) if settings.get("max_features") is not None else examples
         labels = training_labels(examples)
-        self._choices = {rule.name: Choices(rule, rule.check({}), settings).for_labels(labels) for rule in rules}
+        self._configs = {rule.name: ModelConfig(rule, rule.check({}), settings).for_labels(labels) for rule in rules}
         self._seed = seed
 
     def tune(self, report: ProgressReporter) -> None:
@@ -112,10 +112,10 @@ class Comparison:
 
         The report is told of as much as a run of each.
         """
-        rules = [choices.rule for choices in self._choices.values()]
+        rules = [config.rule for config in self._configs.values()]
         cells = cells_of(rules, {})
-        settings = next(iter(self._choices.values())).settings
-        models = SideBySide([Choices(cell.rule, cell.parameters, settings) for cell in cells])
+        settings = next(iter(self._configs.values())).settings
+        models = SideBySide([ModelConfig(cell.rule, cell.parameters, settings) for cell in cells])
         for part in self._in_order(_TUNING_ORDER):
             models.learn(part)
             report.advance(len(rules) * len(part) / len(self._examples), "tuning")
@@ -123,26 +123,26 @@ class Comparison:
         outcomes = [Outcome(cell, counts) for cell, counts in zip(cells, models.counts, strict=True)]
         for outcome in reversed(best_first(outcomes)):
             cell = outcome.cell
-            self._choices[cell.rule.name] = Choices(cell.rule, cell.parameters, settings)
+            self._configs[cell.rule.name] = ModelConfig(cell.rule, cell.parameters, settings)
 
     def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
         """Let each algorithm go through each order once, as many at a time as there are threads.
 
         The report is told of each run.
         """
-        results: dict[str, list[tuple[Counts, float]]] = {name: [] for name in self._choices}
+        results: dict[str, list[tuple[Counts, float]]] = {name: [] for name in self._configs}
 
-        def run(choices: Choices) -> None:
-            learner, start = choices.learner(), time.thread_time()
+        def run(config: ModelConfig) -> None:
+            learner, start = config.learner(), time.thread_time()
             for part in parts:
                 learner.learn(part.x, training_labels(part), weights=part.weights)
-            results[choices.rule.name].append((learner.counts, time.thread_time() - start))
-            report.advance(1.0, choices.rule.title)
+            results[config.rule.name].append((learner.counts, time.thread_time() - start))
+            report.advance(1.0, config.rule.title)
 
         for number in range(1, permutations + 1):
             parts = [*self._in_order(number)]
-            in_threads(run, self._choices.values(), each_alone=True)
-        return [self._runs(choices, results[name]) for name, choices in self._choices.items()]
+            in_threads(run, self._configs.values(), each_alone=True)
+        return [self._runs(config, results[name]) for name, config in self._configs.items()]
 
     def _in_order(self, number: int) -> Iterator[Examples]:
         """All examples in a random order, in parts."""
@@ -151,11 +151,11 @@ class Comparison:
         for start in range(0, len(examples), _ROWS_AT_ONCE):
             yield examples.part(start, min(start + _ROWS_AT_ONCE, len(examples)))
 
-    def _runs(self, choices: Choices, results: Sequence[tuple[Counts, float]]) -> Runs:
+    def _runs(self, config: ModelConfig, results: Sequence[tuple[Counts, float]]) -> Runs:
         counts = [each for each, _ in results]
         return Runs(
-            choices.rule,
-            dict(choices.parameters),
+            config.rule,
+            dict(config.parameters),
             np.array([each.mistakes / max(1, each.seen) for each in counts]),
             np.array([each.updates for each in counts], dtype=float),
             np.array([seconds for _, seconds in results]),

@@ -1,4 +1,4 @@
-"""What is to be learned and how: an algorithm with its parameters, and everything else that a model is made with."""
+"""The configuration of a model: an algorithm, its parameters and its settings."""
 
 from __future__ import annotations
 
@@ -14,28 +14,25 @@ from scwlearn.rules import Rule
 
 
 @dataclass(frozen=True)
-class Choices:
-    """An algorithm, its own parameters, and settings by the names that its scikit-learn class has for them.
-
-    Two more are for names: `max_features` and `overflow`, as `StreamClassifier` takes them.
-    """
+class ModelConfig:
+    """An algorithm with its parameters, and settings by the names that estimators and streams give them."""
 
     rule: Rule
     parameters: Mapping[str, float]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def bounds_names(self) -> bool:
-        """Whether features are to be kept by name, because there is a bound on them."""
+    def is_bounded(self) -> bool:
+        """Whether the number of features is bounded, so that numbered features are kept by name, too."""
         return self.settings.get("max_features") is not None
 
     def learner(self) -> ClassLearner:
-        """A classifier that has learned nothing yet."""
+        """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
         recipe = linear_recipe(self.rule, {**self.settings, **self.parameters})
         return ClassLearner(recipe, self.settings.get("class_weight"))
 
-    def for_labels(self, labels: NDArray[Any]) -> Choices:
-        """With weights of classes whose labels, given as text, are of the kind of these."""
+    def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
+        """Convert the labels of class weights, given as text, to the type of these labels."""
         weights = self.settings.get("class_weight")
         if not isinstance(weights, Mapping) or labels.dtype.kind in "UO":
             return self
@@ -46,5 +43,5 @@ def _number(text: Any) -> Any:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"the labels are numbers; there is none for the class weight of {text!r}") from None
+        raise ValueError(f"class weight for {text!r}: the labels in the data are numbers") from None
     return int(number) if number.is_integer() else number

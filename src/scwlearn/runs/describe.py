@@ -1,4 +1,4 @@
-"""What a model file holds, in words and numbers that a person can read."""
+"""Describe what a model file holds."""
 
 from __future__ import annotations
 
@@ -16,64 +16,69 @@ from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.explain import Weight
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.runs.trained_model import Model
+from scwlearn.rules import all_rules
+from scwlearn.runs.trained_model import TrainedModel, json_keys
 
 Facts = dict[str, Any]
 
 
 def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> Facts:
-    """What a file holds: all of it plain, as JSON has it. What there is none of is left out.
+    """Describe a model file, as JSON values; what does not apply is left out.
 
-    `top` weights are shown of each class; where features are named, they are shown instead.
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+    top : int
+        Number of largest weights of each class.
+    features : sequence of str
+        Features whose weights to show instead.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model, or has no weights for the features.
     """
-    stored = read(path)
+    saved = read(path)
     facts: Facts = {
         "file": os.fspath(path),
         "bytes": os.path.getsize(path),
         "format": FORMAT,
-        "library": stored.library,
-        "kind": stored.kind,
-        "class": stored.class_name,
+        "library": saved.library,
+        "kind": saved.kind,
+        "class": saved.class_name,
     }
-    learner = stored.learner
+    learner = saved.learner
     if learner is None:
-        return facts | _of_untaught(stored)
-    told = learner.recipe if isinstance(learner, ClassLearner) else learner
-    inner = learner.learner if isinstance(learner, ClassLearner) else learner
-    facts |= _algorithm(told.rule, told.parameters) | {"settings": _settings(learner)} | _state(inner)
+        return facts | _untrained(saved)
     if isinstance(learner, ClassLearner):
-        facts |= _of_classes(Model.of(stored), top, features)
-    elif features:
-        raise ValueError(f"{os.fspath(path)} holds a {stored.class_name} without labels; its weights have no classes")
-    return facts
+        model = TrainedModel.from_saved(saved)
+        facts |= _algorithm(model.rule, model.parameters) | {"settings": model.settings} | _state(learner.learner)
+        return facts | _classifier(model, top, features)
+    if features:
+        raise ValueError(f"{os.fspath(path)} holds a {saved.class_name}, whose weights belong to no label")
+    names = ("intercept", "initial_variance", "variance_floor", "scale", "max_features", "overflow", "multi_class")
+    settings = {name: getattr(learner, name) for name in names if hasattr(learner, name)}
+    return facts | _algorithm(learner.rule, learner.parameters) | {"settings": settings} | _state(learner)
 
 
-def _of_untaught(stored: SavedModel) -> Facts:
-    from scwlearn.rules import all_rules
-
-    rule = next(rule for rule in all_rules() if stored.class_name in (rule.estimator, rule.kernel_estimator))
+def _untrained(saved: SavedModel) -> Facts:
+    rule = next(rule for rule in all_rules() if saved.class_name in (rule.estimator, rule.kernel_estimator))
     own = {p.name for p in rule.parameters}
-    told = stored.settings
-    facts = _algorithm(rule, {name: told[name] for name in told if name in own})
-    return facts | {"settings": {name: _plain(told[name]) for name in told if name not in own}, "fitted": False}
+    settings = saved.settings
+    facts = _algorithm(rule, {name: settings[name] for name in settings if name in own})
+    return facts | {
+        "settings": {name: json_keys(settings[name]) for name in settings if name not in own},
+        "fitted": False,
+    }
 
 
 def _algorithm(rule: Any, parameters: dict[str, Any]) -> Facts:
     return {"algorithm": rule.name, "title": rule.title, "parameters": rule.check(parameters)}
 
 
-def _settings(learner: Any) -> Facts:
-    """How the model was made, the prior among it."""
-    if isinstance(learner, ClassLearner):
-        recipe = learner.recipe
-        how = {name: value for name, value in {**recipe.how, **recipe.how_several}.items() if name != "kernel"}
-        return how | {"class_weight": _plain(learner.class_weights.given)}
-    names = ("intercept", "initial_variance", "variance_floor", "scale", "max_features", "overflow", "multi_class")
-    return {name: getattr(learner, name) for name in names if hasattr(learner, name)}
-
-
 def _state(inner: Any) -> Facts:
-    """What was learned so far, whatever the labels."""
+    """Describe what a learner has learned, whatever its labels."""
     counts = inner.counts
     facts: Facts = {"seen": counts.seen, "mistakes": counts.mistakes, "updates": counts.updates}
     facts["fitted"] = inner.n_features is not None
@@ -82,24 +87,24 @@ def _state(inner: Any) -> Facts:
     if isinstance(inner, Learner | MultiLearner):
         model: Any = inner.model
         names = None if inner.vocabulary is None else inner.vocabulary.names
-        facts["features"] = inner.n_features if names is None else len(names)
-        facts["named"] = names is not None
-        facts["nonzero"] = int(np.count_nonzero(model.weights()))
-        facts["covariance"] = model.covariance.name
-        facts["prior"] = {"mean": 0.0, "variance": model.initial_variance}
-        return facts
-    kernel = {"name": inner.kernel.of, **inner.kernel.parameters}
+        return facts | {
+            "features": inner.n_features if names is None else len(names),
+            "named": names is not None,
+            "nonzero": int(np.count_nonzero(model.weights())),
+            "covariance": model.covariance.name,
+            "prior": {"mean": 0.0, "variance": model.initial_variance},
+        }
     return facts | {
         "features": inner.n_features,
         "named": False,
-        "kernel": kernel,
+        "kernel": {"name": inner.kernel.of, **inner.kernel.parameters},
         "support": inner.support.count,
         "prior": {"mean": 0.0, "variance": inner.initial_variance},
     }
 
 
-def _of_classes(model: Model, top: int, features: Sequence[str]) -> Facts:
-    facts: Facts = {"classes": _counted_classes(model)}
+def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts:
+    facts: Facts = {"classes": _classes(model)}
     if model.schema is not None:
         facts["data"] = model.schema.to_json()
     if model.column_names is not None:
@@ -109,21 +114,20 @@ def _of_classes(model: Model, top: int, features: Sequence[str]) -> Facts:
         facts["trained"] = {"command": record.command, "began": record.began, "sources": record.sources}
         if record.holdout is not None:
             facts["held_out"] = record.holdout
-    assert model.stored is not None
-    if "made" in model.stored.notes:
-        facts["made"] = model.stored.notes["made"]
+    if model.saved is not None and "made" in model.saved.notes:
+        facts["made"] = model.saved.notes["made"]
     if not model.is_linear or model.learner.learner.model is None:
         if features:
-            raise ValueError("this model has no weights of features to show")
+            raise ValueError("the model has no weights of features")
         return facts
-    shown = model.top_weights(top) if not features else _chosen(model, features)
-    facts["weights"] = {str(label): [_weight(weight) for weight in weights] for label, weights in shown.items()}
+    weights = _chosen_weights(model, features) if features else model.top_weights(top)
+    facts["weights"] = {str(label): [_weight(weight) for weight in own] for label, own in weights.items()}
     facts["constants"] = {str(label): _weight(weight) for label, weight in model.constants().items()}
     return facts
 
 
-def _counted_classes(model: Model) -> list[Facts]:
-    """The labels in order, with how many examples there were of each where that is known."""
+def _classes(model: TrainedModel) -> list[Facts]:
+    """Return the sorted labels, with their numbers of examples where known."""
     classes = model.learner.classes
     labels = classes.values_in_order
     counts: list[int] | None = None
@@ -133,26 +137,21 @@ def _counted_classes(model: Model) -> list[Facts]:
     elif model.record is not None and model.record.confusion is not None and model.record.classes == labels:
         counts = [sum(line) for line in model.record.confusion]
     if counts is None or sum(counts) != model.learner.counts.seen:
-        # The record is of the last run alone.
+        # The record covers the last run only.
         return [{"label": label} for label in labels]
     return [{"label": label, "examples": count} for label, count in zip(labels, counts, strict=True)]
 
 
-def _chosen(model: Model, features: Sequence[str]) -> dict[Any, list[Weight]]:
-    """The weights of these features."""
-    every = model.top_weights(model.n_features)
+def _chosen_weights(model: TrainedModel, features: Sequence[str]) -> dict[Any, list[Weight]]:
     wanted = set(features)
+    every = model.top_weights(model.n_features)
     found = {label: [w for w in weights if str(w.name) in wanted] for label, weights in every.items()}
     missing = wanted - {str(weight.name) for weights in found.values() for weight in weights}
     if missing:
-        raise ValueError(f"the model knows no feature {sorted(missing)[0]!r}")
+        raise ValueError(f"the model has no feature {sorted(missing)[0]!r}")
     return found
 
 
 def _weight(weight: Weight) -> Facts:
     deviation = None if math.isnan(weight.deviation) else weight.deviation
     return {"name": weight.name, "weight": weight.weight, "deviation": deviation}
-
-
-def _plain(value: Any) -> Any:
-    return {str(key): number for key, number in value.items()} if isinstance(value, dict) else value

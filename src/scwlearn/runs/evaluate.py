@@ -1,4 +1,4 @@
-"""How well a model does on examples with labels: what scikit-learn's functions say of it."""
+"""Evaluate a trained model on labelled examples, with the metrics of scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import Examples
-from scwlearn.data.labels import Classes
-from scwlearn.runs.predict import Predictor, Wanted
-from scwlearn.runs.progressive import other_labels, training_labels
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.labels import check_label_type, training_labels
+from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES
+from scwlearn.runs.predict import Predictor
+from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+Ranks = NDArray[np.intp]
 
-#: Up to so many classes there is a table of confusions: one of more cannot be read.
-MOST_CLASSES = 100
-#: Probabilities are compared with how often they come true in so many bins of equal width.
+#: Bins of equal width of the expected calibration error.
 BINS = 15
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The figures; None where one means nothing, and then `notes` says why."""
+    """Metrics of a model; a metric that is undefined is None, and `notes` says why."""
 
     examples: int
     accuracy: float
@@ -37,215 +35,222 @@ class Evaluation:
     #: Of the second of two classes.
     f1: float | None
     log_loss: float | None
-    #: Of two classes from 0 to 1, of more from 0 to 2.
+    #: From 0 to 1 for two classes, from 0 to 2 for more.
     brier: float | None
-    #: The expected calibration error.
+    #: Expected calibration error.
     ece: float | None
-    #: The area under the ROC curve, of more than two classes the mean of each against the rest.
+    #: Area under the ROC curve; for more than two classes, the mean of each against the rest.
     auc: float | None
-    #: The classes of the model, then labels that it has never met; lines of the confusion are true, columns predicted.
+    #: Classes of the model, then labels that it does not know.
     classes: list[Any]
+    #: Rows: true class; columns: predicted class. None for too many classes.
     confusion: list[list[float]] | None
-    #: Whether what examples weigh was used.
+    #: Whether the data have weights.
     weighted: bool
     notes: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the metrics as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What is kept of all examples. Classes are numbered in the order of their labels, those never met behind them."""
+class _Results:
+    """Predictions for all examples. Classes are ranked by label, unknown ones after those of the model."""
 
     classes: list[Any]
-    known: int
-    truth: Numbers
-    predicted: Numbers
+    n_known: int
+    truth: Ranks
+    predicted: Ranks
     #: (examples, known classes).
     probabilities: Array
     weights: Array | None
 
 
-def evaluate(model: Model, batches: Iterable[Examples]) -> Evaluation:
-    """How well a model does on examples that it does not learn from.
+def evaluate(model: TrainedModel, batches: Iterable[Examples]) -> Evaluation:
+    """Evaluate a model on labelled examples, without learning from them.
 
-    The data come in batches; kept are, of each example, its label, what was predicted, and a number for each class.
+    Labels and probabilities of all examples are kept in memory.
+
+    Parameters
+    ----------
+    model : TrainedModel
+    batches : iterable of Examples
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, their labels are of another type, or all have weight 0.
     """
-    seen = _gathered(model, batches)
+    results = _predict(model, batches)
     notes: dict[str, str] = {}
-    met = seen.truth < seen.known
-    if not met.all():
-        count = int((~met).sum())
+    known = results.truth < results.n_known
+    if not known.all():
         notes["labels"] = (
-            f"{count} of {len(met)} examples have labels that the model has never met: they count as wrong, and are "
-            "left out of log-loss, Brier score, ECE and AUC"
+            f"{int((~known).sum())} of {len(known)} examples have labels that the model does not know: they count as "
+            "wrong, and are left out of log-loss, Brier score, ECE and AUC"
         )
-    sure = _Judged(seen.probabilities[met], seen.truth[met], None if seen.weights is None else seen.weights[met])
+    weights = None if results.weights is None else results.weights[known]
     return Evaluation(
-        examples=len(met),
-        **_of_labels(seen),
-        **sure.figures(notes),
-        classes=seen.classes,
-        confusion=_confusion(seen),
-        weighted=seen.weights is not None,
+        examples=len(known),
+        **_label_metrics(results),
+        **_probability_metrics(results.probabilities[known], results.truth[known], weights, notes),
+        classes=results.classes,
+        confusion=_confusion(results),
+        weighted=results.weights is not None,
         notes=notes,
     )
 
 
-def _gathered(model: Model, batches: Iterable[Examples]) -> _Seen:
-    predictor = Predictor(model, Wanted(probabilities=True))
-    known = model.learner.classes
-    classes = known
+def _predict(model: TrainedModel, batches: Iterable[Examples]) -> _Results:
+    predictor = Predictor(model, probabilities=True)
+    known = classes = model.learner.classes
     truth, predicted, probabilities, weights = [], [], [], []
     for examples in batches:
         labels = training_labels(examples)
-        try:
-            found = classes.find(labels)
-        except TypeError:
-            raise ValueError(f"{examples.source}, line {examples.lines[0]}: {other_labels(labels, known)}") from None
+        check_label_type(labels, known, examples)
+        found = classes.find(labels)
         classes = classes.add(found.new)
-        answers = predictor.answers(examples)
-        assert answers.probabilities is not None
+        predictions = predictor.predict(examples)
+        assert predictions.probabilities is not None
         truth.append(found.numbers)
-        predicted.append(answers.places)
-        probabilities.append(answers.probabilities)
+        predicted.append(predictions.ranks)
+        probabilities.append(predictions.probabilities)
         weights.append(np.ones(len(labels)) if examples.weights is None else examples.weights)
     if not truth:
-        raise ValueError("there is no example to judge by")
-    order, numbers = _in_order(known, classes), np.concatenate(truth)
-    weighed = np.concatenate(weights)
-    if not weighed.any():
-        raise ValueError("all examples weigh 0, so that there is nothing to judge by")
-    return _Seen(
+        raise ValueError("there are no examples to evaluate on")
+    all_weights = np.concatenate(weights)
+    if not all_weights.any():
+        raise ValueError("all examples have weight 0")
+    # Known classes sorted by label, then the others in order of appearance.
+    order = np.concatenate([known.order, np.arange(len(known), len(classes))]).astype(np.intp)
+    return _Results(
         classes=[classes.values[i] for i in order],
-        known=len(known),
-        truth=np.argsort(order)[numbers],
+        n_known=len(known),
+        truth=np.argsort(order)[np.concatenate(truth)],
         predicted=np.concatenate(predicted),
         probabilities=np.concatenate(probabilities),
-        weights=None if (weighed == 1).all() else weighed,
+        weights=None if (all_weights == 1).all() else all_weights,
     )
 
 
-def _in_order(known: Classes, all_of_them: Classes) -> Numbers:
-    """The numbers of the classes: those known in the order of their labels, then the others, as they came."""
-    return np.concatenate([known.order, np.arange(len(known), len(all_of_them))]).astype(np.intp)
-
-
-def _of_labels(seen: _Seen) -> dict[str, Any]:
+def _label_metrics(results: _Results) -> dict[str, Any]:
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
-    told: dict[str, Any] = {"sample_weight": seen.weights}
-    with _unwarned():
-        balanced = balanced_accuracy_score(seen.truth, seen.predicted, **told)
-    told["zero_division"] = 0.0
-    second = None
-    if seen.known == 2:
-        second = float(f1_score(seen.truth == 1, seen.predicted == 1, **told))
+    truth, predicted, weights = results.truth, results.predicted, results.weights
+    with _no_warnings():
+        balanced = balanced_accuracy_score(truth, predicted, sample_weight=weights)
+    options: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
     return {
-        "accuracy": float(accuracy_score(seen.truth, seen.predicted, sample_weight=seen.weights)),
+        "accuracy": float(accuracy_score(truth, predicted, sample_weight=weights)),
         "balanced_accuracy": float(balanced),
-        "f1_macro": float(f1_score(seen.truth, seen.predicted, average="macro", **told)),
-        "f1": second,
+        "f1_macro": float(f1_score(truth, predicted, average="macro", **options)),
+        "f1": float(f1_score(truth == 1, predicted == 1, **options)) if results.n_known == 2 else None,
     }
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Probabilities, and the classes that were right, all of which the model knows."""
+def _probability_metrics(
+    probabilities: Array, truth: Ranks, weights: Array | None, notes: dict[str, str]
+) -> dict[str, Any]:
+    """Return the metrics of probabilities for examples of known classes; `notes` receives why one is undefined."""
+    names = ("log_loss", "brier", "ece", "auc")
+    reason = ""
+    if probabilities.shape[1] < 2:
+        reason = "the model knows only one class"
+    elif not len(truth):
+        reason = "the model knows none of the labels"
+    elif weights is not None and not weights.any():
+        reason = "all examples of known classes have weight 0"
+    if reason:
+        notes |= dict.fromkeys(names, reason)
+        return dict.fromkeys(names)
+    from sklearn.metrics import log_loss
 
-    probabilities: Array
-    truth: Numbers
-    weights: Array | None
-
-    def figures(self, notes: dict[str, str]) -> dict[str, Any]:
-        """What can be said of them; why the others cannot goes to the notes."""
-        names = ("log_loss", "brier", "ece", "auc")
-        reason = ""
-        if self.probabilities.shape[1] < 2:
-            reason = "the model knows only one class"
-        elif not len(self.truth):
-            reason = "the model has never met any of the labels"
-        elif self.weights is not None and not self.weights.any():
-            reason = "all examples whose labels the model knows weigh 0"
-        if reason:
-            notes |= dict.fromkeys(names, reason)
-            return dict.fromkeys(names)
-        return {"log_loss": self._log_loss(), "brier": self._brier(), "ece": self._ece(), "auc": self._auc(notes)}
-
-    def _log_loss(self) -> float:
-        from sklearn.metrics import log_loss
-
-        labels = np.arange(self.probabilities.shape[1])
-        return float(log_loss(self.truth, self.probabilities, labels=labels, sample_weight=self.weights))
-
-    def _brier(self) -> float:
-        if self.probabilities.shape[1] == 2:
-            from sklearn.metrics import brier_score_loss
-
-            return float(brier_score_loss(self.truth == 1, self.probabilities[:, 1], sample_weight=self.weights))
-        true = np.eye(self.probabilities.shape[1])[self.truth]
-        return float(np.average(np.square(self.probabilities - true).sum(axis=1), weights=self.weights))
-
-    def _ece(self) -> float:
-        return calibration_error(self.probabilities, self.truth, self.weights)
-
-    def _auc(self, notes: dict[str, str]) -> float | None:
-        from sklearn.metrics import roc_auc_score
-
-        weights = np.ones(len(self.truth)) if self.weights is None else self.weights
-        count = np.bincount(self.truth, weights > 0, minlength=self.probabilities.shape[1])
-        there = np.flatnonzero(count)
-        if len(there) < 2:
-            notes["auc"] = "the data have examples of only one class"
-            return None
-        if self.probabilities.shape[1] == 2:
-            return float(roc_auc_score(self.truth == 1, self.probabilities[:, 1], sample_weight=self.weights))
-        if len(there) < len(count):
-            notes["auc"] = f"the mean of the {len(there)} classes of which there are examples, of {len(count)}"
-        areas = [roc_auc_score(self.truth == c, self.probabilities[:, c], sample_weight=self.weights) for c in there]
-        return float(np.mean(areas))
+    loss = log_loss(truth, probabilities, labels=np.arange(probabilities.shape[1]), sample_weight=weights)
+    return {
+        "log_loss": float(loss),
+        "brier": _brier(probabilities, truth, weights),
+        "ece": calibration_error(probabilities, truth, weights),
+        "auc": _auc(probabilities, truth, weights, notes),
+    }
 
 
-def calibration_error(probabilities: Array, truth: Numbers, weights: Array | None = None) -> float:
-    """The expected calibration error: how far probabilities are from how often they come true, on the average.
+def _brier(probabilities: Array, truth: Ranks, weights: Array | None) -> float:
+    if probabilities.shape[1] == 2:
+        from sklearn.metrics import brier_score_loss
 
-    It is that of the second of two classes, or of the likeliest of more, in bins of equal width.
+        return float(brier_score_loss(truth == 1, probabilities[:, 1], sample_weight=weights))
+    target = np.eye(probabilities.shape[1])[truth]
+    return float(np.average(np.square(probabilities - target).sum(axis=1), weights=weights))
+
+
+def _auc(probabilities: Array, truth: Ranks, weights: Array | None, notes: dict[str, str]) -> float | None:
+    from sklearn.metrics import roc_auc_score
+
+    counts = np.bincount(truth, None if weights is None else weights > 0, minlength=probabilities.shape[1])
+    present = np.flatnonzero(counts)
+    if len(present) < 2:
+        notes["auc"] = "the data have examples of only one class"
+        return None
+    if len(counts) == 2:
+        return float(roc_auc_score(truth == 1, probabilities[:, 1], sample_weight=weights))
+    if len(present) < len(counts):
+        notes["auc"] = f"mean of the {len(present)} classes with examples, of {len(counts)}"
+    return float(np.mean([roc_auc_score(truth == c, probabilities[:, c], sample_weight=weights) for c in present]))
+
+
+def calibration_error(probabilities: Array, truth: Ranks, weights: Array | None = None) -> float:
+    """Compute the expected calibration error, in bins of equal width.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_examples, n_classes)
+    truth : ndarray of shape (n_examples,)
+        Column of the true class.
+    weights : ndarray of shape (n_examples,) or None
+
+    Returns
+    -------
+    float
+        For two classes, of the probability of the second; for more, of the largest probability.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scwlearn.runs.evaluate import calibration_error
-    >>> said = np.array([[0.1, 0.9]] * 10)
-    >>> round(calibration_error(said, np.array([1] * 7 + [0] * 3)), 3)
+    >>> probabilities = np.array([[0.1, 0.9]] * 10)
+    >>> round(calibration_error(probabilities, np.array([1] * 7 + [0] * 3)), 3)
     0.2
     """
     if probabilities.shape[1] == 2:
-        said, right = probabilities[:, 1], truth == 1
+        confidence, right = probabilities[:, 1], truth == 1
     else:
         top = probabilities.argmax(axis=1)
-        said, right = probabilities[np.arange(len(top)), top], truth == top
-    counted = np.ones(len(said)) if weights is None else weights
-    bins = np.minimum((said * BINS).astype(np.intp), BINS - 1)
-    return float(np.abs(np.bincount(bins, (said - right) * counted, BINS)).sum() / counted.sum())
+        confidence, right = probabilities[np.arange(len(top)), top], truth == top
+    total = np.ones(len(confidence)) if weights is None else weights
+    bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
+    return float(np.abs(np.bincount(bins, (confidence - right) * total, BINS)).sum() / total.sum())
 
 
-def _confusion(seen: _Seen) -> list[list[float]] | None:
+def _confusion(results: _Results) -> list[list[float]] | None:
     from sklearn.metrics import confusion_matrix
 
-    if len(seen.classes) > MOST_CLASSES:
+    if len(results.classes) > MAX_CONFUSION_CLASSES:
         return None
-    labels = np.arange(len(seen.classes))
-    with _unwarned():
-        table = confusion_matrix(seen.truth, seen.predicted, labels=labels, sample_weight=seen.weights)
-    lines: list[list[float]] = table[:, : seen.known].tolist()
-    return lines
+    labels = np.arange(len(results.classes))
+    with _no_warnings():
+        table = confusion_matrix(results.truth, results.predicted, labels=labels, sample_weight=results.weights)
+    rows: list[list[float]] = table[:, : results.n_known].tolist()
+    return rows
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
-    """That there are no examples of a class, or of one class only, is nothing to warn of."""
+def _no_warnings() -> Iterator[None]:
+    """Silence scikit-learn about classes without examples, and data of a single class."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true|A single label was found")
         yield

@@ -1,4 +1,4 @@
-"""Model files that were trained apart, merged into one model."""
+"""Merge model files that were trained apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scwlearn.data.examples import Schema
 from scwlearn.files import SavedModel, read
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.merging import merge
-from scwlearn.runs.trained_model import Model, schema_of
+from scwlearn.runs.trained_model import saved_schema
 
 
 def merge_files(
@@ -21,45 +21,54 @@ def merge_files(
     *,
     made: dict[str, Any] | None = None,
 ) -> SavedModel:
-    """One model out of those in these files, as a file holds it; they have learned by the same algorithm and settings.
+    """Merge model files into one model, which can be saved.
 
-    Where the models say how their data are read, they must agree, and the merged model says it, too. `made` is noted.
+    Parameters
+    ----------
+    paths : sequence of str
+        Models of one algorithm with the same settings, whose data are read alike.
+    how : {"auto", "bcm", "ev", "kl"}
+        The rule that merges them (docs/merging.md).
+    weights : sequence of float or None
+        Weight of each model; None for 1.
+    made : dict or None
+        A note on how the file was made.
+
+    Raises
+    ------
+    ValueError
+        If a file is not a model, or the models cannot be merged.
     """
-    stored = [read(path) for path in paths]
-    schema = _common_schema(paths, stored)
+    saved = [read(path) for path in paths]
+    schema = _common_schema(paths, saved)
     notes: dict[str, Any] = {} if made is None else {"made": made}
     if schema is not None:
         notes["data"] = schema.to_json()
     try:
-        if schema is not None and all(isinstance(one.learner, ClassLearner) for one in stored):
-            return _merged_learners([Model.of(one) for one in stored], how, weights, notes)
-        return SavedModel.from_model(merge([one.to_model() for one in stored], how, weights), notes)
+        if schema is None or not all(isinstance(one.learner, ClassLearner) for one in saved):
+            return SavedModel.from_model(merge([one.to_model() for one in saved], how, weights), notes)
+        # Models of the command need no scikit-learn, and their data may differ in width.
+        return SavedModel.from_learner(merge([one.learner for one in saved], how, weights), notes)
     except (TypeError, ValueError) as error:
-        raise ValueError(_with_names(str(error), paths)) from None
+        message = re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], str(error))
+        raise ValueError(message) from None
 
 
-def _merged_learners(
-    models: Sequence[Model], how: str, weights: Sequence[float] | None, notes: dict[str, Any]
-) -> SavedModel:
-    """Those that the command made need no scikit-learn, and may be of data of different widths."""
-    return SavedModel.from_learner(merge([model.learner for model in models], how, weights), notes)
-
-
-def _common_schema(paths: Sequence[str], stored: Sequence[SavedModel]) -> Schema | None:
-    """How the data of all are read; None where one does not say. Named features may have come in any format."""
-    schemas = [schema_of(one) for one in stored]
+def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema | None:
+    """Return the schema of all models; None if one has none. Named features may come from any format."""
+    schemas = [saved_schema(one) for one in saved]
     first = schemas[0]
     if first is None or None in schemas:
         return None
     for path, schema in zip(paths, schemas, strict=True):
         assert schema is not None
-        if _compared(schema) != _compared(first):
-            raise ValueError(f"{paths[0]} and {path} differ in how their data are read: {_difference(first, schema)}")
+        if _comparable(schema) != _comparable(first):
+            difference = _difference(first, schema)
+            raise ValueError(f"{paths[0]} and {path} read their data in different ways: {difference}")
     return first
 
 
 def _difference(one: Schema, other: Schema) -> str:
-    """What two schemas do not agree in."""
     if (one.format == "libsvm") != (other.format == "libsvm"):
         return " and ".join("numbered features" if s.format == "libsvm" else "named features" for s in (one, other))
     parts = []
@@ -71,10 +80,5 @@ def _difference(one: Schema, other: Schema) -> str:
     return "; ".join(parts)
 
 
-def _compared(schema: Schema) -> Schema:
+def _comparable(schema: Schema) -> Schema:
     return schema if schema.format == "libsvm" else replace(schema, format="named", columns={})
-
-
-def _with_names(message: str, paths: Sequence[str]) -> str:
-    """An error that calls the models by their files."""
-    return re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], message)

@@ -1,4 +1,4 @@
-"""What examples were taken for before they were learned from: confusions, probabilities, and how good these were."""
+"""Metrics of predictions that were made before learning: confusion matrix, log-loss, reliability."""
 
 from __future__ import annotations
 
@@ -7,98 +7,118 @@ from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
 from scwlearn.learning.teaching import Look
-from scwlearn.runs.label_order import Mixing
+from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.record import Bin
 
-#: Up to so many classes confusions are counted: a table of more cannot be read.
-MOST_CLASSES = 100
+#: Confusion matrices of more classes than this are not kept.
+MAX_CONFUSION_CLASSES = 100
 
 _BINS = 10
-# The probability of what happened is never taken for less: a single one is not to make all others count nothing.
-_LEAST = 1e-15
+# Floor of a probability, so that no single example dominates the log-loss.
+_MIN_PROBABILITY = 1e-15
 
 
-class Watcher:
-    """Counts what a classifier says of each example before it learns from it."""
+class ProbabilityMetrics:
+    """Log-loss and reliability of predicted probabilities."""
 
-    def __init__(self, *, probabilities: bool, agree: bool = True, met: int = 0) -> None:
-        """`met` classes have been met before."""
-        self._probabilities, self._agree = probabilities, agree
-        self._met = met
-        self._log_loss, self._seen = 0.0, 0
-        # By the numbers of the classes.
-        self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
-        # For each bin: how many, the sum of their probabilities, how many were right.
+    def __init__(self) -> None:
+        self._loss, self._count = 0.0, 0
+        # Columns: examples, sum of their largest probabilities, correct predictions.
         self._bins = np.zeros((_BINS, 3))
-        self._mixing = Mixing()
 
-    def __call__(self, look: Look) -> None:
-        """Count these examples."""
-        # Also while there is one class, as mistakes are counted: the first example may be taken for one still to come.
-        two = look.known.is_binary
-        predicted = (look.scores >= 0).astype(np.intp) if two else look.known.numbers(look.scores)
-        self._count(look.numbers, predicted, len(look.known.classes))
-        self._mixing.see(look.numbers)
-        if self._probabilities:
-            again = self._met_before(look.numbers)
-            self.judge(Look(look.known, look.numbers[again], look.scores[again], look.variances[again]))
-
-    def _met_before(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which are not the first of their class: that had no probability. Classes are numbered as they come."""
-        most = np.maximum.accumulate(np.append(self._met - 1, numbers))
-        self._met = int(most[-1]) + 1
-        again: NDArray[np.bool_] = numbers <= most[:-1]
-        return again
-
-    def judge(self, look: Look) -> None:
-        """Take in how likely each example was said to be of its class. Of a single class there is nothing to say."""
-        if len(look.known.classes) < 2:
-            return
-        chances = look.known.chances(look.scores, look.variances, agree=self._agree)
-        place = np.empty(len(look.known.classes), dtype=np.intp)
-        place[look.known.classes.order] = np.arange(len(place))
-        rows = np.arange(len(chances))
-        own = chances[rows, place[look.numbers]]
-        self._log_loss -= float(np.log(np.maximum(own, _LEAST)).sum())
-        self._seen += len(own)
-        best = chances.argmax(axis=1)
-        likely = chances[rows, best]
-        bins = np.minimum((likely * _BINS).astype(np.intp), _BINS - 1)
-        for column, values in enumerate((np.ones(len(own)), likely, best == place[look.numbers])):
+    def update(self, probabilities: NDArray[np.float64], truth: NDArray[np.intp]) -> None:
+        """Add examples: their probabilities, and the column of the true class of each."""
+        rows = np.arange(len(probabilities))
+        own = probabilities[rows, truth]
+        self._loss -= float(np.log(np.maximum(own, _MIN_PROBABILITY)).sum())
+        self._count += len(own)
+        best = probabilities.argmax(axis=1)
+        confidence = probabilities[rows, best]
+        bins = np.minimum((confidence * _BINS).astype(np.intp), _BINS - 1)
+        for column, values in enumerate((np.ones(len(own)), confidence, best == truth)):
             self._bins[:, column] += np.bincount(bins, values, minlength=_BINS)
 
     @property
-    def in_long_runs(self) -> bool:
-        """Whether labels come in long runs, as in a sorted file."""
-        return self._mixing.in_long_runs
-
-    @property
     def log_loss(self) -> float | None:
-        """The mean of -log(probability of the class); None where nobody asked for it."""
-        return self._log_loss / self._seen if self._seen else None
+        """Mean of -log(probability of the true class); None without examples."""
+        return self._loss / self._count if self._count else None
 
     def reliability(self) -> list[Bin] | None:
-        """How often the class was right that was said to be the likeliest, by how likely it was said to be."""
-        if not self._seen:
+        """Return how often the most likely class was right, by its probability; None without examples."""
+        if not self._count:
             return None
         return [Bin(int(count), total / count, int(right)) for count, total, right in self._bins if count]
 
+
+class ProgressiveMetrics(ProbabilityMetrics):
+    """Metrics of each example before the classifier learns from it.
+
+    Parameters
+    ----------
+    probabilities : bool
+        Whether to judge probabilities, too.
+    agree : bool
+        Whether the predicted class must be the most likely one.
+    n_known : int
+        Number of classes known before the first example.
+    """
+
+    def __init__(self, *, probabilities: bool, agree: bool = True, n_known: int = 0) -> None:
+        super().__init__()
+        self._probabilities, self._agree = probabilities, agree
+        self._n_known = n_known
+        self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
+        self._order = LabelOrder()
+
+    def __call__(self, look: Look) -> None:
+        """Add examples with the scores that they had before learning."""
+        known = look.known
+        # Before a second class appears, examples may be predicted as the class still to come, as in the mistake count.
+        predicted = (look.scores >= 0).astype(np.intp) if known.is_binary else known.numbers(look.scores)
+        self._count_confusion(look.numbers, predicted, len(known.classes))
+        self._order.update(look.numbers)
+        if not self._probabilities:
+            return
+        seen = self._seen_before(look.numbers)
+        if len(known.classes) > 1:
+            probabilities = known.chances(look.scores[seen], look.variances[seen], agree=self._agree)
+            self.update(probabilities, label_ranks(known.classes)[look.numbers[seen]])
+
+    def _seen_before(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which examples are not the first of their class, which had no probability before it."""
+        largest = np.maximum.accumulate(np.append(self._n_known - 1, numbers))
+        self._n_known = int(largest[-1]) + 1
+        seen: NDArray[np.bool_] = numbers <= largest[:-1]
+        return seen
+
+    @property
+    def looks_sorted(self) -> bool:
+        """Whether labels come in long runs, as in a sorted file."""
+        return self._order.looks_sorted
+
     def confusion(self, classes: Classes) -> list[list[int]] | None:
-        """Of each class, in the order of their labels, how many were taken for which; None for too many classes."""
-        if len(classes) > MOST_CLASSES:
+        """Return the confusion matrix in label order (rows: true class); None for too many classes."""
+        if len(classes) > MAX_CONFUSION_CLASSES:
             return None
         table = np.zeros((len(classes),) * 2, dtype=np.int64)
-        # What the first example was taken for may never have come.
+        # The first example may have been predicted as a class that never appeared.
         known = min(len(self._confusion), len(classes))
         table[:known, :known] = self._confusion[:known, :known]
-        in_order: list[list[int]] = table[np.ix_(classes.order, classes.order)].tolist()
-        return in_order
+        ordered: list[list[int]] = table[np.ix_(classes.order, classes.order)].tolist()
+        return ordered
 
-    def _count(self, numbers: NDArray[np.int32], predicted: NDArray[np.intp], classes: int) -> None:
-        size = max(classes, len(self._confusion), 2)
-        if size > MOST_CLASSES:
+    def _count_confusion(self, numbers: NDArray[np.int32], predicted: NDArray[np.intp], n_classes: int) -> None:
+        size = max(n_classes, len(self._confusion), 2)
+        if size > MAX_CONFUSION_CLASSES:
             return
         table = np.zeros((size, size), dtype=np.int64)
         table[: len(self._confusion), : len(self._confusion)] = self._confusion
         table += np.bincount(numbers * size + predicted, minlength=size * size).reshape(size, size)
         self._confusion = table
+
+
+def label_ranks(classes: Classes) -> NDArray[np.intp]:
+    """Return the rank of each class number among the sorted labels."""
+    ranks = np.empty(len(classes), dtype=np.intp)
+    ranks[classes.order] = np.arange(len(ranks))
+    return ranks

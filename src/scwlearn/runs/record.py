@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
+from pathlib import Path
 from types import NoneType
 from typing import Any, Self
+
+# A model file begins with the length of its header, whose bytes may look like text, and then this.
+_HEADER_LENGTH = 8
+_MODEL_HEADER = b'{"__metadata__":{"format":"scwlearn",'
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where a run stood after so many examples: all numbers are of the whole run up to there."""
+    """State of a run after some examples; all numbers are totals since it began."""
 
     seen: int
     mistakes: int
     updates: int
-    #: How many weights are not zero; None where they were not counted, which a record has at its end.
+    #: Nonzero weights; None where they were not counted. The last point of a curve has it.
     nonzero: int | None
-    #: Since the run began.
     seconds: float
-    #: The mean of -log(probability of the label), before learning from it; None where no probabilities were asked for.
+    #: Mean of -log(probability of the label) before learning from it; None without probabilities.
     log_loss: float | None = None
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of about one probability: how many, their mean probability, and how many of them were right."""
+    """Predictions of similar confidence: their number, mean probability, and how many were right."""
 
     count: int
     probability: float
@@ -35,7 +40,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class TopWeight:
-    """A feature with a large weight; a first-order algorithm knows no deviation."""
+    """A feature with a large weight; first-order algorithms have no deviation."""
 
     name: str
     weight: float
@@ -44,64 +49,123 @@ class TopWeight:
 
 @dataclass(frozen=True)
 class Record:
-    """What happened in a run. All of it is plain: numbers, strings, lists."""
+    """Record of a run, in plain numbers, strings and lists."""
 
     #: As it was typed, and when it began (ISO 8601, UTC).
     command: str
     began: str
-    #: Of scwlearn.
+    #: Version of scwlearn.
     version: str
     sources: list[str]
     algorithm: str
-    #: The algorithm's own, and everything else that was decided (covariance, epochs, seed, scale ...).
+    #: The algorithm's own parameters, and all other settings (covariance, epochs, seed, scale ...).
     parameters: dict[str, float]
     settings: dict[str, Any]
-    #: In the order in which everything below has them.
+    #: Sorted; confusion and weights are in this order.
     classes: list[Any]
     n_features: int
-    #: At growing steps; the last is the end.
+    #: Points at increasing numbers of examples, up to the end of the run.
     curve: list[Point]
     #: Examples that could not be read.
     skipped: int = 0
     epochs: int = 1
-    #: How likely the predicted class was, in ten bins or so, and how often it was right.
+    #: Confidence of the predicted class in up to ten bins, and how often it was right.
     reliability: list[Bin] | None = None
-    #: Of each class (line) how many were predicted as which (column); None where there are too many.
+    #: Confusion matrix (rows: true class); None for too many classes.
     confusion: list[list[int]] | None = None
-    #: By class, as text; of two classes that of the second.
+    #: By label, as text; of two classes, those of the second.
     top_weights: dict[str, list[TopWeight]] = field(default_factory=dict)
-    #: Of examples that were held out: count, error, log_loss ...
+    #: Metrics of the held-out examples: count, error, log_loss.
     holdout: dict[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the record as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """From what `to_json` gave; a ValueError for what is no record. What a newer version adds is left out."""
+        """Return a record from JSON values; unknown fields are ignored.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing or of a wrong type.
+        """
         try:
-            given = _known(cls, value)
-            given["curve"] = [Point(**_known(Point, point)) for point in given["curve"]]
+            given = _known_fields(cls, value)
+            given["curve"] = [Point(**_known_fields(Point, point)) for point in given["curve"]]
             if given.get("reliability") is not None:
-                given["reliability"] = [Bin(**_known(Bin, part)) for part in given["reliability"]]
+                given["reliability"] = [Bin(**_known_fields(Bin, part)) for part in given["reliability"]]
             tops = given.get("top_weights", {}).items()
             given["top_weights"] = {
-                label: [TopWeight(**_known(TopWeight, weight)) for weight in top] for label, top in tops
+                label: [TopWeight(**_known_fields(TopWeight, weight)) for weight in top] for label, top in tops
             }
             for number in chain(given["parameters"].values(), (given.get("holdout") or {}).values()):
-                _check_kind("a parameter or holdout figure", "float", number)
+                _check_type("parameters and holdout", "float", number)
             for number in chain.from_iterable(given.get("confusion") or ()):
-                _check_kind("confusion", "int", number)
+                _check_type("confusion", "int", number)
             return cls(**given)
         except KeyError as error:
-            raise ValueError(f"this is no record of a run: it has no {error}") from None
+            raise ValueError(f"not a record of a run: {error.args[0]} is missing") from None
         except (AttributeError, TypeError) as error:
-            raise ValueError(f"this is no record of a run: {error!r}") from None
+            raise ValueError(f"not a record of a run: {error}") from None
 
 
-#: What a field may hold, by how its type is written above.
-_KINDS: dict[str, tuple[type, ...]] = {
+def is_model_file(path: str | Path) -> bool:
+    """Return whether a file begins like a model file; it may still be damaged."""
+    with open(path, "rb") as file:
+        return file.read(_HEADER_LENGTH + len(_MODEL_HEADER))[_HEADER_LENGTH:] == _MODEL_HEADER
+
+
+def read_records(path: str | Path) -> list[Record]:
+    """Read the record in a model file, or the records in a file of JSON, one per line or one in all.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no record.
+    """
+    name = os.fspath(path)
+    if not is_model_file(path):
+        with open(path, "rb") as file:
+            content = file.read(1)
+            if content in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef"):
+                return _parse_records(content + file.read(), name)
+    from scwlearn.files import read
+
+    run = read(path).notes.get("run")
+    if run is None:
+        raise ValueError(f"{name}: the model has no record of its training; models saved by scwlearn train have one")
+    return [_parse_record(run, name)]
+
+
+def _parse_records(content: bytes, name: str) -> list[Record]:
+    from scwlearn.files.json_reader import parse_json
+
+    try:
+        text = content.decode("utf-8-sig")
+        try:
+            values = [parse_json(text, "it")]
+        except ValueError:
+            values = [parse_json(line, "a line") for line in text.splitlines() if line.strip()]
+    except ValueError as error:
+        raise ValueError(f"{name}: neither a model file nor the JSON record of a run: {error}") from None
+    if not values:
+        raise ValueError(f"{name}: the file is empty; expected the JSON record of a run")
+    return [_parse_record(value, name) for value in values]
+
+
+def _parse_record(value: object, name: str) -> Record:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name}: not a record of a run: expected an object, got {type(value).__name__}")
+    try:
+        return Record.from_json(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+#: Types that a field may hold, by its annotation.
+_TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),
     "float | None": (int, float, NoneType),
@@ -112,16 +176,16 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _known(cls: type[Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what is given the fields that the class has, each of the kind that it says."""
+def _known_fields(cls: type[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields of a class; raise a TypeError for one of a wrong type."""
     given = {f.name: value[f.name] for f in fields(cls) if f.name in value}
     for f in fields(cls):
         if f.name in given:
-            _check_kind(f.name, str(f.type), given[f.name])
+            _check_type(f.name, str(f.type), given[f.name])
     return given
 
 
-def _check_kind(name: str, kind: str, value: Any) -> None:
-    wanted = _KINDS.get(kind, (object,))
-    if not isinstance(value, wanted) or (isinstance(value, bool) and object not in wanted):
-        raise TypeError(f"{name} must be {kind}, got {value!r:.60}")
+def _check_type(name: str, annotation: str, value: Any) -> None:
+    allowed = _TYPES.get(annotation, (object,))
+    if not isinstance(value, allowed) or (isinstance(value, bool) and object not in allowed):
+        raise TypeError(f"{name} must be {annotation}, got {value!r:.60}")

@@ -21,9 +21,10 @@ from scwlearn.learning.blocks import auto_covariance
 from scwlearn.learning.classifier import ClassLearner
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.grid import learn_together
-from scwlearn.runs.config import Choices
-from scwlearn.runs.progressive import Course, step_numbers, training_labels
-from scwlearn.runs.train import Plan, Training
+from scwlearn.learning.progressive import curve_steps
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.labels import training_labels
+from scwlearn.runs.train import TrainingRun
 
 Item = TypeVar("Item")
 
@@ -39,13 +40,13 @@ class SideBySide:
     together, many times as fast. Where the models are to be kept, or their probabilities judged, each goes by itself.
     """
 
-    def __init__(self, choices: Sequence[Choices], *, probabilities: bool = False, keep: bool = False) -> None:
-        self._choices, self._plan = list(choices), Plan(probabilities=probabilities)
+    def __init__(self, configs: Sequence[ModelConfig], *, probabilities: bool = False, keep: bool = False) -> None:
+        self._configs, self._probabilities = list(configs), probabilities
         self._together: _Together | None = None
-        if not (keep or probabilities) and not any(_is_special(each) for each in choices):
-            self._together = _Together([each.learner() for each in choices])
+        if not (keep or probabilities) and not any(_is_special(each) for each in configs):
+            self._together = _Together([each.learner() for each in configs])
         # Each by itself; none while they go together.
-        self._trainings = [] if self._together else [Training(each, self._plan) for each in choices]
+        self._trainings = [] if self._together else [TrainingRun(each, probabilities=probabilities) for each in configs]
         self._is_whole = self._together is None
 
     def learn(self, examples: Examples) -> None:
@@ -63,11 +64,10 @@ class SideBySide:
         if self._together is not None:
             self._together.finish()
         for training in self._trainings:
-            if training.course is not None:
-                training.course.finish()
+            training.finish()
 
     @property
-    def trainings(self) -> list[Training]:
+    def trainings(self) -> list[TrainingRun]:
         """What a training of each would have come to; none where some of the examples were gone through together."""
         return self._trainings if self._is_whole else []
 
@@ -82,8 +82,8 @@ class SideBySide:
     def log_losses(self) -> list[float | None]:
         """The log-loss of each, where it was asked for."""
         if self._together is not None:
-            return [None] * len(self._choices)
-        return [None if each.course is None else each.course.watcher.log_loss for each in self._trainings]
+            return [None] * len(self._configs)
+        return [each.log_loss for each in self._trainings]
 
     def _part(self) -> None:
         """From here on each goes by itself."""
@@ -91,11 +91,9 @@ class SideBySide:
         self._together.finish()
         # Unless nothing has been learned yet.
         self._is_whole = not self._together.learners[0].counts.seen
-        for choices, learner in zip(self._choices, self._together.learners, strict=True):
-            training = Training(choices, self._plan)
-            if learner.counts.seen:
-                training.learner, training.course = learner, Course(learner, since=Counts())
-            self._trainings.append(training)
+        for config, learner in zip(self._configs, self._together.learners, strict=True):
+            resumed: dict[str, Any] = {"learner": learner, "since": Counts()} if learner.counts.seen else {}
+            self._trainings.append(TrainingRun(config, probabilities=self._probabilities, **resumed))
         self._together = None
 
 
@@ -115,8 +113,8 @@ def in_threads(work: Callable[[Item], object], items: Iterable[Item], *, each_al
             raise
 
 
-def _is_special(choices: Choices) -> bool:
-    return choices.bounds_names or choices.settings.get("class_weight") is not None
+def _is_special(config: ModelConfig) -> bool:
+    return config.is_bounded or config.settings.get("class_weight") is not None
 
 
 class _Together:
@@ -130,7 +128,7 @@ class _Together:
         self._stored = 0
         # With a full covariance the last bits depend on how rows are cut: there the cuts are those of a run by itself.
         self._cuts: bool | None = None
-        self._steps = step_numbers()
+        self._steps = curve_steps()
         self._next = next(self._steps)
         self._seen = 0
 

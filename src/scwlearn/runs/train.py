@@ -1,41 +1,37 @@
-"""A whole training: over the data once or more, some of it held out, the model saved on the way."""
+"""Training runs: one or more passes over the data, with holdout, checkpoints and a record."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
+from heapq import merge
+from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn import __version__
-from scwlearn.data.examples import Examples, Schema
+from scwlearn.data.examples import Examples, NamedRows, Schema
 from scwlearn.learning.classifier import ClassLearner
-from scwlearn.runs.align import by_number
-from scwlearn.runs.config import Choices
-from scwlearn.runs.holdout import judged
-from scwlearn.runs.progressive import Course, training_labels
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
+from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.labels import check_label_type, training_labels
+from scwlearn.runs.metrics import ProbabilityMetrics, ProgressiveMetrics
+from scwlearn.runs.predict import Predictor
 from scwlearn.runs.record import Point, Record
-from scwlearn.runs.trained_model import Model
+from scwlearn.runs.trained_model import TrainedModel
 
-#: How many weights of each class a record keeps.
+#: Largest weights of each class in a record.
 _TOP_WEIGHTS = 20
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a training goes about it."""
-
-    epochs: int = 1
-    #: The part of the examples that is kept apart to judge by: every so-and-so-many-th.
-    holdout: float = 0.0
-    probabilities: bool = False
-    save_every: int | None = None
-
-
-@dataclass(frozen=True)
-class Told:
-    """What only who runs a training knows of it."""
+class RunInfo:
+    """What only the caller knows of a run: how it was started, and what was read."""
 
     command: str
     began: str
@@ -46,107 +42,200 @@ class Told:
 
 
 @dataclass
-class Hooks:
-    """Who is told what: where the run doubled, where an epoch began, that the model should be saved."""
+class TrainingRun:
+    """A training run with progressive validation.
 
-    at_doubling: Callable[[Point], None] | None = None
-    at_epoch: Callable[[int], None] = lambda number: None
-    at_save: Callable[[Training], None] = lambda training: None
+    The first batch decides whether features have names and whether labels are numbers.
 
+    Parameters
+    ----------
+    config : ModelConfig
+        Algorithm and settings.
+    epochs : int
+        Passes over the data.
+    holdout : float
+        Fraction of the examples that is kept apart for `holdout_metrics`; 0.1 is every tenth.
+    probabilities : bool
+        Whether to judge probabilities, too.
+    save_every : int or None
+        Call `on_save` after each multiple of so many examples.
+    learner : ClassLearner or None
+        A trained classifier to continue with.
+    since : Counts or None
+        Counts of that classifier when the run began; None for now.
+    on_doubling, on_epoch, on_save : callable
+        Called at each power of two examples, at the start of each epoch (from 0), and when the model should be saved.
+    """
 
-@dataclass
-class Training:
-    """A model in the making. The first examples decide whether its features have names."""
-
-    choices: Choices
-    plan: Plan
-    #: The model so far: one that goes on, or None before the first example.
+    config: ModelConfig
+    _: KW_ONLY
+    epochs: int = 1
+    holdout: float = 0.0
+    probabilities: bool = False
+    save_every: int | None = None
     learner: ClassLearner | None = None
-    hooks: Hooks = field(default_factory=Hooks)
-    course: Course | None = None
-    held_out: list[Examples] = field(default_factory=list)
-    _met: int = 0
-
-    def run(self, read: Callable[[int], Iterable[Examples]]) -> None:
-        """Learn from what `read` gives for each epoch, counted from 0."""
-        for epoch in range(self.plan.epochs):
-            self.hooks.at_epoch(epoch)
-            self._met = 0
-            for examples in read(epoch):
-                for part in self._kept(examples, keep=epoch == 0):
-                    self.learn(part)
-        if self.course is not None:
-            self.course.finish()
-
-    def learn(self, examples: Examples) -> None:
-        """Learn from some more."""
-        if self.course is None:
-            self._begin(examples)
-        assert self.course is not None
-        self.course.learn(by_number(examples) if self.choices.bounds_names else examples)
-
-    def judge(self) -> dict[str, float] | None:
-        """How well the model does on what was held out; None where nothing was."""
-        if self.learner is None or not self.held_out:
-            return None
-        return judged(self.learner, self.held_out, probabilities=self.plan.probabilities)
+    since: Counts | None = None
+    on_doubling: Callable[[Point], None] | None = None
+    on_epoch: Callable[[int], None] = lambda number: None
+    on_save: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.perf_counter
+    points: list[Point] = field(default_factory=list, init=False)
+    held_out: list[Examples] = field(default_factory=list, init=False)
+    metrics: ProgressiveMetrics = field(init=False)
+    _validation: ProgressiveValidation | None = field(default=None, init=False)
+    _read: int = field(default=0, init=False)
+    _started: float = field(default=0.0, init=False)
 
     @property
-    def begun(self) -> ClassLearner:
-        """The model, once there is one."""
+    def has_begun(self) -> bool:
+        """Whether there was an example to learn from."""
+        return self._validation is not None
+
+    @property
+    def counts(self) -> Counts:
+        """What happened since the run began."""
+        return Counts() if self._validation is None else self._validation.counts
+
+    @property
+    def log_loss(self) -> float | None:
+        """Log-loss so far; None without probabilities."""
+        return None if self._validation is None else self.metrics.log_loss
+
+    @property
+    def trained(self) -> ClassLearner:
+        """The classifier, once the run has begun."""
         if self.learner is None:
-            raise ValueError("nothing has been learned yet")
+            raise ValueError("the model has not been trained yet")
         return self.learner
 
-    def record(self, told: Told, *, finished: bool = True) -> Record:
-        """What happened so far; what takes some time to find out is left for the end."""
-        learner, course = self.begun, self.course
-        assert course is not None
-        model, recipe = Model(learner, told.schema), learner.recipe
-        weights = learner.class_weights.given
-        settings = {**recipe.how, **recipe.how_several, "covariance": learner.covariance_kind}
-        settings["class_weight"] = {str(k): w for k, w in weights.items()} if isinstance(weights, dict) else weights
+    def run(self, read: Callable[[int], Iterable[Examples]]) -> None:
+        """Learn from the batches that `read` returns for each epoch, from 0."""
+        for epoch in range(self.epochs):
+            self.on_epoch(epoch)
+            self._read = 0
+            for examples in read(epoch):
+                for part in self._hold_out(examples, keep=epoch == 0):
+                    self.learn(part)
+        self.finish()
+
+    def learn(self, examples: Examples) -> None:
+        """Learn from a batch; after an error, everything up to the last checkpoint is kept."""
+        labels = training_labels(examples)
+        if self._validation is None:
+            self._begin(labels)
+        assert self._validation is not None
+        check_label_type(labels, self.trained.classes, examples)
+        if self.config.is_bounded:
+            examples = numbers_as_names(examples)
+
+        def learn(start: int, stop: int) -> Counts:
+            part = examples if stop - start == len(examples) else examples.part(start, stop)
+            return self._learn(part, labels[start:stop])
+
+        for counts in self._validation.learn(len(examples), learn):
+            self._at_checkpoint(counts)
+
+    def finish(self) -> None:
+        """Add the last point of the learning curve."""
+        if self._validation is None:
+            return
+        seen = self.counts.seen
+        if not self.points or self.points[-1].seen < seen or self.points[-1].nonzero is None:
+            self.points = [point for point in self.points if point.seen < seen]
+            self.points.append(self._with_nonzero(self._point()))
+
+    def holdout_metrics(self) -> dict[str, float] | None:
+        """Return count, error and, if asked for, log-loss of the held-out examples; None without any."""
+        if self.learner is None or not self.held_out:
+            return None
+        predictor = Predictor(TrainedModel(self.learner), probabilities=True)
+        seen = mistakes = 0
+        metrics = ProbabilityMetrics()
+        for examples in self.held_out:
+            predicted = predictor.predict(examples)
+            truth = predictor.ranks(training_labels(examples))
+            seen, mistakes = seen + len(truth), mistakes + int((predicted.ranks != truth).sum())
+            known = truth >= 0
+            if self.probabilities and predicted.probabilities is not None and len(self.learner.classes) > 1:
+                metrics.update(predicted.probabilities[known], truth[known])
+        result = {"count": seen, "error": mistakes / max(1, seen)}
+        return result if metrics.log_loss is None else result | {"log_loss": metrics.log_loss}
+
+    def unseen_class_weights(self) -> list[Any]:
+        """Return the labels that have a class weight but never appeared."""
+        weights, known = self.trained.class_weights.given, self.trained.classes.numbers
+        return [label for label in weights if label not in known] if isinstance(weights, dict) else []
+
+    def record(self, info: RunInfo, *, finished: bool = True) -> Record:
+        """Return the record of the run so far; top weights and holdout metrics are left for a finished run."""
+        learner = self.trained
+        model = TrainedModel(learner, info.schema)
         return Record(
-            command=told.command,
-            began=told.began,
+            command=info.command,
+            began=info.began,
             version=__version__,
-            sources=told.sources,
-            algorithm=recipe.rule.name,
-            parameters=recipe.rule.check(recipe.parameters),
-            settings=settings | told.settings,
+            sources=info.sources,
+            algorithm=model.rule.name,
+            parameters=model.parameters,
+            settings=model.settings | {"covariance": learner.covariance_kind} | info.settings,
             classes=list(learner.classes.values_in_order),
             n_features=model.n_features,
-            curve=list(course.points),
-            skipped=told.skipped,
-            epochs=self.plan.epochs,
-            reliability=course.watcher.reliability(),
-            confusion=course.watcher.confusion(learner.classes),
-            top_weights=model.shown_weights(_TOP_WEIGHTS) if finished else {},
-            holdout=self.judge() if finished else None,
+            curve=list(self.points),
+            skipped=info.skipped,
+            epochs=self.epochs,
+            reliability=self.metrics.reliability(),
+            confusion=self.metrics.confusion(learner.classes),
+            top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},
+            holdout=self.holdout_metrics() if finished else None,
         )
 
-    def _begin(self, examples: Examples) -> None:
+    def _begin(self, labels: NDArray[Any]) -> None:
         if self.learner is None:
-            self.choices = self.choices.for_labels(training_labels(examples))
-            self.learner = self.choices.learner()
-        self.course = Course(
-            self.learner,
-            probabilities=self.plan.probabilities,
-            save_every=self.plan.save_every,
-            at_doubling=self.hooks.at_doubling,
-            at_save=lambda: self.hooks.at_save(self),
+            self.config = self.config.for_labels(labels)
+            self.learner = self.config.learner()
+        learner = self.learner
+        self.metrics = ProgressiveMetrics(
+            probabilities=self.probabilities, agree=learner.agrees, n_known=len(learner.classes)
         )
+        saves = () if self.save_every is None else count(self.save_every, self.save_every)
+        before = Counts() if self.since is None else learner.counts - self.since
+        self._validation = ProgressiveValidation(merge(curve_steps(), saves), before)
+        self._started = self.clock()
 
-    def _kept(self, examples: Examples, *, keep: bool) -> Iterator[Examples]:
-        """The examples to learn from, in order; the others are put aside."""
-        if not self.plan.holdout:
+    def _learn(self, part: Examples, labels: NDArray[Any]) -> Counts:
+        learner = self.trained
+        if not isinstance(part.x, NamedRows):
+            part = part.widened(learner.widen(part.x.width))
+        return learner.learn(part.x, labels, weights=part.weights, watch=self.metrics)
+
+    def _at_checkpoint(self, counts: Counts) -> None:
+        seen = counts.seen
+        if is_curve_step(seen):
+            point = self._point()
+            self.points.append(point)
+            if self.on_doubling is not None and seen & (seen - 1) == 0:
+                # Counting weights takes as long as learning from a thousand examples; only a reader needs it.
+                self.on_doubling(self._with_nonzero(point))
+        if self.save_every is not None and seen % self.save_every == 0:
+            self.on_save()
+
+    def _point(self) -> Point:
+        counts, seconds = self.counts, self.clock() - self._started
+        return Point(counts.seen, counts.mistakes, counts.updates, None, seconds, self.metrics.log_loss)
+
+    def _with_nonzero(self, point: Point) -> Point:
+        return replace(point, nonzero=self.trained.nonzero())
+
+    def _hold_out(self, examples: Examples, *, keep: bool) -> Iterator[Examples]:
+        """Yield the examples to learn from, if any; keep the others apart."""
+        if not self.holdout:
             yield examples
             return
-        numbers = self._met + np.arange(len(examples))
-        self._met += len(examples)
-        # Wherever the count of those held out goes up by one.
-        aside = np.floor((numbers + 1) * self.plan.holdout) > np.floor(numbers * self.plan.holdout)
-        if keep and aside.any():
-            self.held_out.append(examples.chosen(np.flatnonzero(aside)))
-        if not aside.all():
-            yield examples.chosen(np.flatnonzero(~aside))
+        numbers = self._read + np.arange(len(examples))
+        self._read += len(examples)
+        # An example is held out where the target count reaches the next integer.
+        held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
+        if keep and held_out.any():
+            self.held_out.append(examples.chosen(np.flatnonzero(held_out)))
+        if not held_out.all():
+            yield examples.chosen(np.flatnonzero(~held_out))

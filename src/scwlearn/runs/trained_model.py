@@ -1,4 +1,4 @@
-"""Models as the command knows them: what a file holds, how their data is read, and what their run left behind."""
+"""A trained classifier with the schema of its data and the record of its training, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -19,38 +19,39 @@ from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import Rule
 from scwlearn.runs.record import Record, TopWeight
 
-# Among the notes of a file.
+# Keys of the notes in a model file.
 _DATA, _RUN = "data", "run"
 
 
 @dataclass(frozen=True)
-class Model:
-    """A classifier with a weight for each feature, and what is kept with it."""
+class TrainedModel:
+    """A classifier, and what its file keeps with it."""
 
     learner: ClassLearner
-    #: None for a model that was not made by the command.
+    #: How its data are read; None for a model made in Python.
     schema: Schema | None = None
     record: Record | None = None
-    #: What the file was, where it was one.
-    stored: SavedModel | None = None
+    #: The file that it was read from.
+    saved: SavedModel | None = None
 
     @classmethod
-    def read(cls, path: str | Path) -> Model:
-        """From a file."""
-        stored = read(path)
-        if not isinstance(stored.learner, ClassLearner):
-            raise ValueError(f"{path} holds {_described(stored)}; the command works with classifiers that have learned")
-        return cls.of(stored)
+    def read(cls, path: str | Path) -> TrainedModel:
+        """Read a model file; raise a ValueError unless it holds a trained classifier."""
+        saved = read(path)
+        if not isinstance(saved.learner, ClassLearner):
+            what = f"a {saved.class_name}" if saved.learner is not None else f"an untrained {saved.class_name}"
+            raise ValueError(f"{path} holds {what}; expected a trained classifier")
+        return cls.from_saved(saved)
 
     @classmethod
-    def of(cls, stored: SavedModel) -> Model:
-        """From what a file holds, which must be a classifier."""
-        run = stored.notes.get(_RUN)
-        return cls(stored.learner, schema_of(stored), None if run is None else Record.from_json(run), stored)
+    def from_saved(cls, saved: SavedModel) -> TrainedModel:
+        """Wrap the content of a model file, which must be a classifier."""
+        run = saved.notes.get(_RUN)
+        return cls(saved.learner, saved_schema(saved), None if run is None else Record.from_json(run), saved)
 
     def write(self, path: str | Path) -> None:
-        """To a file, as a whole or not at all."""
-        notes = dict(self.stored.notes) if self.stored is not None else {}
+        """Replace a model file atomically."""
+        notes = dict(self.saved.notes) if self.saved is not None else {}
         if self.schema is not None:
             notes[_DATA] = self.schema.to_json()
         if self.record is not None:
@@ -63,74 +64,85 @@ class Model:
         return self.learner.recipe.rule
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters of the algorithm, defaults included."""
+        return self.rule.check(self.learner.recipe.parameters)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All other settings, as JSON values."""
+        recipe, weights = self.learner.recipe, self.learner.class_weights.given
+        settings = {name: value for name, value in {**recipe.how, **recipe.how_several}.items() if name != "kernel"}
+        return settings | {"class_weight": json_keys(weights)}
+
+    @property
     def has_names(self) -> bool:
-        """Whether features are known by name, or by their number."""
-        return getattr(self.learner.learner, "vocabulary", None) is not None
+        """Whether features have names, rather than numbers."""
+        return self._vocabulary is not None
 
     @property
     def n_features(self) -> int:
-        """How many features are known."""
-        vocabulary = getattr(self.learner.learner, "vocabulary", None)
-        if vocabulary is not None:
-            return len(vocabulary.names)
-        return self.learner.learner.n_features or 0
+        """Number of known features."""
+        return len(self._vocabulary.names) if self.has_names else self.learner.learner.n_features or 0
+
+    @property
+    def _vocabulary(self) -> Any:
+        return getattr(self.learner.learner, "vocabulary", None)
 
     @property
     def column_names(self) -> list[str] | None:
-        """The names of the columns that an estimator learned from, where they had some."""
-        attributes = {} if self.stored is None else self.stored.attributes
+        """The column names of the data frame that an estimator was fitted on."""
+        attributes = {} if self.saved is None else self.saved.attributes
         names: list[str] | None = attributes.get("feature_names_in_")
         return names
 
     @property
     def data_schema(self) -> Schema | None:
-        """How data for this model are read; None: as they say themselves.
+        """How to read data for this model; None to detect it.
 
-        Features whose names are whole numbers can only be meant by the numbers that LIBSVM data have.
+        Features named by integers are the numbered features of LIBSVM data.
         """
-        vocabulary = getattr(self.learner.learner, "vocabulary", None)
-        if self.schema is None and vocabulary is not None and vocabulary.key_type is int:
+        if self.schema is None and self.has_names and self._vocabulary.key_type is int:
             return Schema("libsvm", zero_based=True)
         return self.schema
 
     @property
     def is_linear(self) -> bool:
-        """Whether there is a weight for each feature: there is none with a kernel."""
+        """Whether there is a weight for each feature, as there is none with a kernel."""
         return isinstance(self.learner.learner, Learner | MultiLearner)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
-        """The largest weights of each class, of two of the second. Numbered features are called as in their file.
+        """Return the largest weights of each class (of two, the second), for features after scaling.
 
-        They are for features as the model sees them, which is after scaling.
+        Numbered features are named as in their file.
         """
         if self.learner.learner.model is None:
             return {}
         if self.has_names:
             top: dict[Any, list[Weight]] = SavedModel.from_learner(self.learner).to_model().top_features(count)
-            by_number = self.learner.learner.vocabulary.key_type is int
-            if by_number and self.schema is not None and not self.schema.zero_based:
+            if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
             return top
-        # An estimator that was not made by the command is not known to have met a file: LIBSVM's usual numbers.
+        # An estimator made in Python never met a file; LIBSVM numbers from 1.
         first = 0 if self.schema is not None and self.schema.zero_based else 1
         names = self.column_names or range(first, first + self.n_features)
         return largest_weights(names, self.learner.class_labels(), self.learner.weights(), self._variances(), count)
 
     def constants(self) -> dict[Any, Weight]:
-        """The constant of each class, of two of the second; none where none is learned."""
+        """Return the intercept of each class (of two, the second); empty without intercepts."""
         if self.learner.learner.model is None or not self.learner.learner.intercept:
             return {}
         variances = self._variances()
         weights = self.learner.weights()[:, -1].tolist()
-        spread = [math.nan] * len(weights) if variances is None else np.sqrt(variances[:, -1]).tolist()
+        deviations = [math.nan] * len(weights) if variances is None else np.sqrt(variances[:, -1]).tolist()
         labels = self.learner.class_labels()
-        return {label: Weight(CONSTANT, w, d) for label, w, d in zip(labels, weights, spread, strict=True)}
+        return {label: Weight(CONSTANT, w, d) for label, w, d in zip(labels, weights, deviations, strict=True)}
 
     def _variances(self) -> Any:
         return None if self.rule.order == 1 else self.learner.variances()
 
-    def shown_weights(self, count: int) -> dict[str, list[TopWeight]]:
-        """The same as a record keeps them."""
+    def record_weights(self, count: int) -> dict[str, list[TopWeight]]:
+        """Return the largest weights as a record keeps them."""
         return {
             str(label): [
                 TopWeight(str(name), weight, None if math.isnan(deviation) else deviation)
@@ -140,22 +152,23 @@ class Model:
         }
 
 
-def schema_of(stored: SavedModel) -> Schema | None:
-    """How the data of a model are read; None where it does not say."""
-    data = stored.notes.get(_DATA)
+def saved_schema(saved: SavedModel) -> Schema | None:
+    """Return the schema that a model file keeps, if any."""
+    data = saved.notes.get(_DATA)
     return None if data is None else checked_schema(data)
 
 
 def checked_schema(value: Any) -> Schema:
-    """A schema as JSON has it; a ValueError for what is none."""
+    """Return a schema from JSON values; raise a ValueError if it is invalid."""
     try:
         schema = Schema.from_json(value)
     except (AttributeError, TypeError) as error:
-        raise ValueError(f"data must say how data are read: {error}") from None
+        raise ValueError(f"data: invalid schema: {error}") from None
     if schema.format not in FORMATS:
-        raise ValueError(f"data must say how data are read; found the format {schema.format!r:.60}")
+        raise ValueError(f"data: unknown format {schema.format!r:.60}; allowed: {', '.join(FORMATS)}")
     return schema
 
 
-def _described(stored: SavedModel) -> str:
-    return f"a {stored.class_name}" if stored.learner is not None else f"a {stored.class_name} that is not fitted"
+def json_keys(value: Any) -> Any:
+    """Return a mapping with its keys as text, as JSON needs it, and anything else as it is."""
+    return {str(key): number for key, number in value.items()} if isinstance(value, dict) else value

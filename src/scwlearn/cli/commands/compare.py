@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.algorithm import model_options
-from scwlearn.cli.options import Data, data_options, option, with_options
-from scwlearn.cli.several import SeveralCommand, algorithms_option
+from scwlearn.cli.model_options import SeveralCommand, algorithms_option, model_options
+from scwlearn.cli.options import DataOptions, data_options, option, with_options
 
 _RUN, _OUTPUT = "Run", "Output"
 
@@ -62,4 +61,4 @@ def command(**given: Any) -> None:
     """
     from scwlearn.cli.comparing import ComparingRun  # loads NumPy, which --help can do without
 
-    ComparingRun(Data.of(given), given).go()
+    ComparingRun(DataOptions.take(given), given).go()

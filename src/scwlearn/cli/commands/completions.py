@@ -1,4 +1,8 @@
-"""Print the completion script of a shell."""
+"""Print the completion script of a shell.
+
+The shell then completes commands, options, algorithms, data sets and files. The first lines of the script say how to
+install it. SHELL is bash, zsh or fish; by default, your own shell.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +22,19 @@ _INSTALL = {
 }
 
 
-@click.command(cls=SectionCommand)
+@click.command(cls=SectionCommand, help=__doc__)
 @click.argument("shell", type=click.Choice([*_INSTALL]), required=False)
 def command(shell: str | None) -> None:
-    """Print what makes SHELL complete the words of this command; without a name, for the shell that is yours.
-
-    The first lines say where to put it.
-    """
-    shell = shell or _own_shell()
-    made = get_completion_class(shell)
-    assert made is not None
+    """Print a script; see the help above."""
+    shell = shell or os.path.basename(os.environ.get("SHELL", ""))
+    if shell not in _INSTALL:
+        raise click.UsageError(f"name your shell; completions are available for {', '.join(_INSTALL)}")
+    completion = get_completion_class(shell)
+    assert completion is not None
     from scwlearn.cli.app import scwlearn
 
-    script = made(scwlearn, {}, "scwlearn", "_SCWLEARN_COMPLETE")
-    # Click would start bash to look at its version; where the script runs is for the user to say.
+    script = completion(scwlearn, {}, "scwlearn", "_SCWLEARN_COMPLETE")
+    # `script.source()` would start bash to check its version; the script may be for another machine.
     source = script.source_template % script.source_vars()
-    how = "\n".join(f"#   {line}" for line in _INSTALL[shell].splitlines())
-    click.echo(f"# Completions of scwlearn for {shell}. To have them in every new shell:\n{how}\n{source.strip()}")
-
-
-def _own_shell() -> str:
-    shell = os.path.basename(os.environ.get("SHELL", ""))
-    if shell not in _INSTALL:
-        raise click.UsageError(f"there are completions for {', '.join(_INSTALL)}; which of them is your shell?")
-    return shell
+    install = "\n".join(f"#   {line}" for line in _INSTALL[shell].splitlines())
+    click.echo(f"# Completions of scwlearn for {shell}. To install them:\n{install}\n{source.strip()}")

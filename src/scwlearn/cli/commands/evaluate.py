@@ -1,4 +1,8 @@
-"""Measure how well a model does on labelled data."""
+"""Measure how well a model does on labelled data.
+
+The model does not learn from DATA. Labels that it does not know count as wrong. Weights in DATA are used. Labels and
+probabilities of all examples are kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.options import (
-    Data,
-    SectionCommand,
-    data_options,
-    model_argument,
-    option,
-    quiet_option,
-    with_options,
-)
+from scwlearn.cli.console import Terminal
+from scwlearn.cli.messages import plural
+from scwlearn.cli.options import DataOptions, SectionCommand, data_options, json_option, model_argument, quiet_option
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation
@@ -31,68 +29,55 @@ _TITLES = {
     "auc": "AUC",
 }
 
-_output_options = with_options(
-    option("--json", "as_json", is_flag=True, section="Output", help="The figures for programs."),
-    quiet_option,
-)
 
-
-@click.command(cls=SectionCommand)
+@click.command(cls=SectionCommand, help=__doc__)
 @model_argument
 @data_options
-@_output_options
+@json_option("Print the metrics as JSON.")
+@quiet_option
 def command(**given: Any) -> None:
-    """Say how well MODEL does on DATA, which it does not learn from.
-
-    Labels that it has never met count as wrong. What examples weigh is used where DATA say it. Of each example its
-    label and its probabilities are kept in memory until the end.
-    """
-    from scwlearn.cli.input import CommandReading
+    """Evaluate a model; see the help above."""
+    # NumPy is imported from here on: --help does without it.
+    from scwlearn.cli.input import Input
     from scwlearn.runs.evaluate import evaluate
-    from scwlearn.runs.trained_model import Model
+    from scwlearn.runs.trained_model import TrainedModel
 
-    data = Data.of(given)
-    model = Model.read(given["model"])
-    reading = CommandReading(data, model.data_schema)
-    with reading.progress(given["quiet"], what="evaluating"):
-        evaluation = evaluate(model, reading.examples())
-    if not given["quiet"]:
-        reading.report_skipped(lambda line: click.echo(line, err=True))
+    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
+    model = TrainedModel.read(given["model"])
+    data = Input(options, terminal, model.data_schema)
+    with data.progress("evaluating"):
+        evaluation = evaluate(model, data.examples())
+    data.report_skipped()
     if given["as_json"]:
-        told = evaluation.to_json() | {"skipped": reading.skipped.count}
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json.dumps(evaluation.to_json() | {"skipped": data.skipped.count}, ensure_ascii=False))
     else:
-        click.echo("\n".join(_table(evaluation)))
+        click.echo("\n".join([*_metrics(evaluation), *_confusion(evaluation)]))
 
 
-def _table(evaluation: Evaluation) -> list[str]:
+def _metrics(evaluation: Evaluation) -> list[str]:
     from scwlearn.runs.predict import one_line
 
-    figures = {"examples": f"{evaluation.examples}" + " (weighted)" * evaluation.weighted}
-    remarks = [f"note: {evaluation.notes['labels']}"] if "labels" in evaluation.notes else []
+    second = one_line(evaluation.classes[1]) if len(evaluation.classes) > 1 else ""
+    metrics = {"examples": f"{evaluation.examples}" + " (weighted)" * evaluation.weighted}
     for name, title in _TITLES.items():
-        value = getattr(evaluation, name)
-        if name == "f1" and value is None:
-            continue
-        reason = evaluation.notes.get(name)
-        shown = "-" if value is None else f"{value:.4f}"
-        figures[title.format(second=evaluation.classes[1:2] and one_line(evaluation.classes[1]))] = (
-            shown if reason is None else f"{shown}  ({reason})"
-        )
-    width = max(map(len, figures))
-    lines = [f"{title.ljust(width)}  {shown}" for title, shown in figures.items()]
-    return lines + remarks + _confusion(evaluation)
+        value, reason = getattr(evaluation, name), evaluation.notes.get(name)
+        if name != "f1" or value is not None:
+            shown = "-" if value is None else f"{value:.4f}"
+            metrics[title.format(second=second)] = shown if reason is None else f"{shown}  ({reason})"
+    width = max(map(len, metrics))
+    lines = [f"{title.ljust(width)}  {shown}" for title, shown in metrics.items()]
+    return [*lines, f"note: {evaluation.notes['labels']}"] if "labels" in evaluation.notes else lines
 
 
 def _confusion(evaluation: Evaluation) -> list[str]:
     if evaluation.confusion is None:
-        return ["", f"{len(evaluation.classes)} classes: too many for a table of confusions"]
+        return ["", f"no confusion matrix: {plural(len(evaluation.classes), 'class', 'classes')} are too many"]
     from scwlearn.runs.predict import one_line
 
     names = [one_line(label) for label in evaluation.classes]
     columns = names[: len(evaluation.confusion[0])]
     cells = [
-        [str(value) if isinstance(value, int) else f"{value:.6g}" for value in line] for line in evaluation.confusion
+        [str(value) if isinstance(value, int) else f"{value:.6g}" for value in row] for row in evaluation.confusion
     ]
     left = max(map(len, names))
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
@@ -101,5 +86,5 @@ def _confusion(evaluation: Evaluation) -> list[str]:
         parts = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
         return "  ".join([name.ljust(left), *parts])
 
-    head = ["", "confusion: a line for each true class, a column for each predicted one", line("", columns)]
+    head = ["", "confusion matrix (rows: true class, columns: predicted class)", line("", columns)]
     return head + [line(name, values) for name, values in zip(names, cells, strict=True)]

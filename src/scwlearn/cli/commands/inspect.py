@@ -1,30 +1,42 @@
-"""Show the algorithm, data and largest weights of a model."""
+"""Show the algorithm, data and largest weights of a model.
+
+Weights are those of features after scaling; of two classes, those of the second. The number after +- is the standard
+deviation.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from scwlearn.cli.options import SectionCommand, model_argument, option
+from scwlearn.cli.messages import plural
+from scwlearn.cli.options import SectionCommand, json_option, model_argument, option
 
-# What is shown of a file by itself, in its order: the title, and what it is called among the facts.
-_MODEL = {
+# Facts that are shown as they are, with their titles.
+_PLAIN = {
     "covariance": "covariance",
     "kernel": "kernel",
     "support": "support vectors",
     "features": "features",
-    "nonzero": "weights that are not zero",
+    "nonzero": "nonzero weights",
 }
-_SIZES = ("bytes", "kB", "MB", "GB", "TB")
+_MAX_CLASSES = 20
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-@click.command(cls=SectionCommand)
+@click.command(cls=SectionCommand, help=__doc__)
 @model_argument
 @option(
-    "--top", type=click.IntRange(0), default=10, show_default=True, section="Weights", help="So many of each class."
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    section="Weights",
+    help="Number of weights of each class.",
 )
 @option(
     "--feature",
@@ -32,14 +44,12 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
     multiple=True,
     metavar="NAME",
     section="Weights",
-    help="The weights of this feature instead; may be given several times.",
+    help="Show the weights of this feature instead; may be repeated.",
 )
-@option("--json", "as_json", is_flag=True, section="Output", help="All of it for programs.")
-def command(model: Any, top: int, features: tuple[str, ...], as_json: bool) -> None:
-    """Say what MODEL is: algorithm and settings, what it has learned from, its largest weights and how sure they are.
-
-    Weights are for features as the model sees them, which is after scaling; of two classes they are the second's.
-    """
+@json_option("Print everything as JSON.")
+def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> None:
+    """Show a model; see the help above."""
+    # NumPy is imported from here on: --help does without it.
     from scwlearn.runs.describe import describe
     from scwlearn.runs.predict import one_line
 
@@ -58,40 +68,42 @@ def command(model: Any, top: int, features: tuple[str, ...], as_json: bool) -> N
 
 
 def _pairs(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    settings = {name: value for name, value in facts["settings"].items() if value is not None}
     pairs = [
         ("file", f"{facts['file']}, {_size(facts['bytes'])}"),
         ("written by", f"scwlearn {facts['library']}, format {facts['format']}"),
         ("kind", f"{facts['kind']}, {facts['class']}"),
         ("algorithm", f"{facts['algorithm']} ({facts['title']})"),
         ("parameters", _listed(facts["parameters"])),
-        ("settings", _listed({name: value for name, value in facts["settings"].items() if value is not None})),
+        ("settings", _listed(settings)),
     ]
     if not facts["fitted"]:
-        return [*pairs, ("learned", "nothing yet")]
+        return [*pairs, ("trained on", "no examples yet")]
     if "prior" in facts:
         pairs.append(("prior", f"N(0, {facts['prior']['variance']:g} I)"))
-    pairs += [(title, _shown(facts[name])) for name, title in _MODEL.items() if name in facts]
-    pairs.append(
-        ("learned from", f"{facts['seen']} examples, {facts['mistakes']} mistakes, {facts['updates']} updates")
-    )
+    pairs += [(title, _shown(facts[name])) for name, title in _PLAIN.items() if name in facts]
+    counts = [
+        plural(facts[name], noun)
+        for name, noun in (("seen", "example"), ("mistakes", "mistake"), ("updates", "update"))
+    ]
+    pairs.append(("trained on", ", ".join(counts)))
     if "classes" in facts:
         pairs.append(("classes", _classes(facts["classes"])))
     if "data" in facts:
-        data = {name: value for name, value in facts["data"].items() if value}
-        pairs.append(("data", _listed(data)))
+        pairs.append(("data", _listed({name: value for name, value in facts["data"].items() if value})))
     for name, title in (("trained", "trained by"), ("made", "made by")):
         if name in facts:
             pairs.append((title, f"{facts[name]['command']}  ({facts[name]['began']})"))
     if "held_out" in facts:
-        pairs.append(("held out", _listed(facts["held_out"])))
+        pairs.append(("holdout", _listed(facts["held_out"])))
     return pairs
 
 
-def _classes(classes: list[dict[str, Any]], most: int = 20) -> str:
+def _classes(classes: list[dict[str, Any]]) -> str:
     from scwlearn.runs.predict import one_line
 
-    shown = [one_line(one["label"]) + (f" ({one['examples']})" if "examples" in one else "") for one in classes[:most]]
-    rest = f", ... and {len(classes) - most} more" if len(classes) > most else ""
+    shown = [one_line(c["label"]) + (f" ({c['examples']})" if "examples" in c else "") for c in classes[:_MAX_CLASSES]]
+    rest = f", ... and {len(classes) - len(shown)} more" if len(classes) > len(shown) else ""
     return f"{len(classes)}: {', '.join(shown)}{rest}" if classes else "none yet"
 
 
@@ -101,13 +113,12 @@ def _weights(weights: list[dict[str, Any]]) -> list[str]:
     from scwlearn.runs.predict import one_line
 
     names = [one_line(one["name"]) for one in weights]
-    width = max(map(len, names))
     numbers = [
         f"{one['weight']:+.4f}" if 1e-3 <= abs(one["weight"]) < 1e6 else f"{one['weight']:+.3g}" for one in weights
     ]
-    room = max(map(len, numbers))
+    name_width, number_width = max(map(len, names)), max(map(len, numbers))
     return [
-        f"  {name.ljust(width)}  {number.rjust(room)}"
+        f"  {name.ljust(name_width)}  {number.rjust(number_width)}"
         + ("" if one["deviation"] is None else f"  +- {one['deviation']:.4f}")
         for one, name, number in zip(weights, names, numbers, strict=True)
     ]
@@ -123,12 +134,12 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, Mapping):
-        return "(" + _listed(value) + ")" if len(value) <= 20 else f"({len(value)} of them)"
+        return f"({_listed(value)})" if len(value) <= _MAX_CLASSES else f"({len(value)} entries)"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _size(count: int) -> str:
     size, unit = float(count), 0
-    while size >= 1000 and unit < len(_SIZES) - 1:
+    while size >= 1000 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
-    return f"{count} bytes" if not unit else f"{size:.3g} {_SIZES[unit]}"
+    return f"{count} bytes" if not unit else f"{size:.3g} {_UNITS[unit]}"

@@ -1,74 +1,61 @@
-"""Merge models that were trained on different data."""
+"""Merge models that were trained on different data.
+
+The MODELs must use the same algorithm and settings. The merged model knows the features and classes of all of them, and
+can be trained further.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
-from scwlearn.cli.messages import counted
+from scwlearn.cli.console import Terminal
+from scwlearn.cli.messages import plural
 from scwlearn.cli.options import SectionCommand, option, quiet_option, words
-from scwlearn.cli.output import OutputFile
+from scwlearn.cli.output import OutputFile, invocation
 
 
-@click.command(cls=SectionCommand)
+@click.command(cls=SectionCommand, help=__doc__)
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(dir_okay=False))
-@option(
-    "-m",
-    "--model",
-    type=OutputFile(),
-    required=True,
-    section="Output",
-    help="Where to save the merged model.",
-)
+@option("-m", "--model", type=OutputFile(), required=True, section="Output", help="File to save the merged model to.")
 @option(
     "--how",
     type=click.Choice(("auto", "bcm", "ev", "kl")),
     default="auto",
     show_default=True,
     section="Merging",
-    help="bcm adds up what they have learned, ev takes the mean by how much each has, kl the Gaussian nearest to all.",
+    help="bcm adds up evidence, ev averages weights by their evidence, kl finds the Gaussian nearest to all.",
 )
 @option(
-    "--weights",
-    section="Merging",
-    metavar="W,W,...",
-    help="How much each model counts, a number for each.  [default: 1]",
+    "--weights", section="Merging", metavar="W,W,...", help="Weight of each model, separated by commas.  [default: 1]"
 )
 @quiet_option
 def command(models: tuple[str, ...], model: Path, how: str, weights: str | None, quiet: bool) -> None:
-    """Make one model of MODELs that learned from different examples by the same algorithm with the same settings.
-
-    Features and classes are united; the merged model can go on learning.
-    """
-    counted = None if weights is None else _numbers(weights, len(models))
-    from scwlearn.cli.provenance import made_now
+    """Merge models; see the help above."""
+    numbers = None if weights is None else _numbers(weights, len(models))
+    # NumPy is imported from here on: --help does without it.
     from scwlearn.files import write
     from scwlearn.runs.merge import merge_files
 
-    merged = merge_files(models, how, counted, made=made_now() | {"from": [os.path.basename(one) for one in models]})
+    merged = merge_files(models, how, numbers, made=invocation() | {"from": [os.path.basename(one) for one in models]})
     write(merged, model)
-    if not quiet:
-        click.echo(f"merged {_counts(len(models), merged)}; model: {model}", err=True)
+    seen = plural(merged.learner.counts.seen, "example")
+    Terminal(quiet=quiet).note(f"merged {plural(len(models), 'model')} trained on {seen}; model: {model}")
 
 
 def _numbers(text: str, count: int) -> list[float]:
     try:
         numbers = [float(word) for word in words(text)]
     except ValueError:
-        raise click.BadParameter(
-            f"expected numbers with commas between them, got {text!r}", param_hint="--weights"
-        ) from None
+        raise _weights_error(f"expected numbers separated by commas, got {text!r}") from None
     if not all(number > 0 for number in numbers):
-        raise click.BadParameter(f"what a model counts is more than 0, got {text!r}", param_hint="--weights")
+        raise _weights_error(f"weights must be positive, got {text!r}")
     if len(numbers) != count:
-        raise click.BadParameter(
-            f"{counted(count, 'model')}, but {counted(len(numbers), 'weight')}", param_hint="--weights"
-        )
+        raise _weights_error(f"{plural(len(numbers), 'weight')} for {plural(count, 'model')}")
     return numbers
 
 
-def _counts(models: int, merged: Any) -> str:
-    return f"{counted(models, 'model')} that saw {counted(merged.learner.counts.seen, 'example')}"
+def _weights_error(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="--weights")

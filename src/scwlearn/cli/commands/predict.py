@@ -1,30 +1,43 @@
-"""Predict a label for each input line."""
+"""Predict a label for each input line.
+
+Output line i belongs to line i of DATA; columns are separated by tabs. Labels in DATA are ignored. A line without an
+example (blank, a comment, or skipped) gives an empty line, or null with --json; lines after the last example of a file
+and blank lines of tables give none.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
+from scwlearn.cli.console import Terminal
 from scwlearn.cli.options import (
-    Data,
+    DataOptions,
     SectionCommand,
     data_options,
+    json_option,
     model_argument,
     option,
     quiet_option,
     with_options,
 )
-from scwlearn.cli.output import OutputFile
+from scwlearn.cli.output import OutputFile, check_outputs
 
-_SAID, _OUTPUT = "What is printed besides the label", "Output"
+_COLUMNS, _OUTPUT = "Columns besides the label", "Output"
 
-_said_options = with_options(
-    option("--scores", is_flag=True, section=_SAID, help="The score of the second of two classes, else of each class."),
-    option("--probabilities", is_flag=True, section=_SAID, help="The probability of each class."),
-    option("--confidence", is_flag=True, section=_SAID, help="The probability of the label."),
-    option("--variance", is_flag=True, section=_SAID, help="How unsure the score of the label is: x'Sigma x."),
-    option("--tags", is_flag=True, section=_SAID, help="What VW data call each example."),
+_column_options = with_options(
+    option("--scores", is_flag=True, section=_COLUMNS, help="Score of each class; of two, of the second."),
+    option("--probabilities", is_flag=True, section=_COLUMNS, help="Probability of each class."),
+    option("--confidence", is_flag=True, section=_COLUMNS, help="Probability of the label."),
+    option("--variance", is_flag=True, section=_COLUMNS, help="Variance of the score, x'Sigma x."),
+    option("--tags", is_flag=True, section=_COLUMNS, help="Tags of VW data."),
 )
 _output_options = with_options(
     option(
@@ -32,26 +45,77 @@ _output_options = with_options(
         "--output",
         type=OutputFile(or_stdout=True),
         section=_OUTPUT,
-        help="Where to write it, as a whole or not at all.  [default: -, standard output]",
+        help="File to write, replaced atomically.  [default: -, standard output]",
     ),
-    option("--header", is_flag=True, section=_OUTPUT, help="Begin with a line of the names of the columns."),
-    option("--json", "as_json", is_flag=True, section=_OUTPUT, help="All there is to say as an object for each line."),
+    option("--header", is_flag=True, section=_OUTPUT, help="Begin with the names of the columns."),
+    json_option("Print a JSON object with everything for each line."),
     quiet_option,
 )
 
 
-@click.command(cls=SectionCommand)
+@click.command(cls=SectionCommand, help=__doc__)
 @model_argument
 @data_options
-@_said_options
+@_column_options
 @_output_options
 def command(**given: Any) -> None:
-    """Say what MODEL takes each line of DATA for: one line for each, in their order, as they come.
+    """Predict; see the help above."""
+    # NumPy is imported from here on: --help does without it.
+    from scwlearn.cli.input import Input
+    from scwlearn.data.io.streams import STDIN
+    from scwlearn.runs.predict import LineGaps, OutputColumns, PredictionLines
+    from scwlearn.runs.trained_model import TrainedModel
 
-    Labels in DATA are not looked at. A line without an example (blank, a comment, or one that is skipped because it is
-    broken) is answered by an empty line, or null with --json; lines behind the last example of a file are not, nor
-    blank lines of tables. Columns have tabs between them.
-    """
-    from scwlearn.cli.predicting import PredictionRun  # loads NumPy, which --help can do without
+    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
+    output: Path | None = None if str(given["output"]) == STDIN else given["output"]
+    if given["as_json"] and given["header"]:
+        raise click.UsageError("--header needs columns, and --json has none; give one of them")
+    names = ("scores", "probabilities", "confidence", "variance", "tags", "as_json")
+    model = TrainedModel.read(given["model"])
+    predictions = PredictionLines(model, OutputColumns(**{name: given[name] for name in names}))
+    gaps = LineGaps()
+    data = Input(options, terminal, model.data_schema, labels="optional", eager=True, skipped=gaps)
+    check_outputs({"-o": output}, [given["model"], *data.names])
+    empty = "null\n" if given["as_json"] else "\n"
+    with (
+        _open(output, flush=data.is_pipe) as write,
+        data.progress("predicting", show=output is not None or not sys.stdout.isatty()),
+    ):
+        if given["header"]:
+            write(predictions.header() + "\n")
+        for examples in data.examples():
+            assert data.schema is not None
+            lines = zip(gaps.before(examples, data.schema.format), predictions.lines(examples), strict=True)
+            write("".join(f"{empty * count}{line}\n" for count, line in lines))
+    data.report_skipped()
 
-    PredictionRun(Data.of(given), given).go()
+
+@contextmanager
+def _open(output: Path | None, *, flush: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes text to a file, or to standard output if there is none."""
+    if output is not None:
+        from scwlearn._util.atomic import atomic_file
+
+        with atomic_file(output) as file:
+
+            def encode(text: str) -> None:
+                file.write(text.encode("utf-8", "surrogatepass"))
+
+            yield encode
+        return
+    # The reader of a pipe wants to see each prediction at once.
+    flush = flush or not _is_file(sys.stdout)
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        if flush:
+            sys.stdout.flush()
+
+    yield write
+
+
+def _is_file(stream: Any) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stream without a file descriptor
+        return False

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.options import SectionCommand, option, quiet_option
-from scwlearn.cli.output import OutputFile, check_apart
+from scwlearn.cli.output import OutputFile, check_outputs
 
 
 @click.command(cls=SectionCommand)
@@ -27,9 +27,9 @@ def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
 
     A RUN is a model that scwlearn train saved, or what its --json printed, kept in a file. The page needs no network.
     """
-    check_apart({"-o": output}, runs)
+    check_outputs({"-o": output}, runs)
     from scwlearn.report import write_page
-    from scwlearn.runs.records import read_records
+    from scwlearn.runs.record import read_records
 
     records = [record for path in runs for record in read_records(path)]
     write_page(records, output)

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.algorithm import model_options
 from scwlearn.cli.commands.train import shuffle_options
-from scwlearn.cli.options import DEFAULT_ALGORITHM, Data, data_options, option, with_options
+from scwlearn.cli.model_options import DEFAULT_ALGORITHM, SeveralCommand, algorithms_option, model_options
+from scwlearn.cli.options import DataOptions, data_options, option, with_options
 from scwlearn.cli.output import OutputFile
-from scwlearn.cli.several import SeveralCommand, algorithms_option
 
 _GRID, _OUTPUT = "Grid", "Output"
 
@@ -67,4 +66,4 @@ def command(**given: Any) -> None:
     """
     from scwlearn.cli.tuning import TuningRun  # loads NumPy, which --help can do without
 
-    TuningRun(Data.of(given), given).go()
+    TuningRun(DataOptions.take(given), given).go()

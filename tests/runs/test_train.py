@@ -1,0 +1,166 @@
+"""Training runs: where the points of the curve lie, what is counted, and what is held out."""
+
+import io
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+
+from run_examples import libsvm_text
+from scwlearn.data.examples import NamedRows, Schema
+from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
+from scwlearn.data.options import ReaderOptions
+from scwlearn.learning.progressive import curve_steps, is_curve_step
+from scwlearn.rules import find_rule
+from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.labels import LabelOrder, training_labels
+from scwlearn.runs.record import Record
+from scwlearn.runs.train import RunInfo, TrainingRun
+
+INFO = RunInfo("scwlearn train", "2026-01-01T00:00:00+00:00", ["data"], Schema("libsvm"))
+
+
+def config(name="arow", **settings):
+    rule = find_rule(name)
+    return ModelConfig(rule, rule.check({}), settings)
+
+
+def batches(text, chunk_bytes=2**20):
+    options = ReaderOptions(chunk_bytes=chunk_bytes, read_ahead=False)
+    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), options)
+
+
+def run_over(text, chunk_bytes=2**20, settings=None, **options):
+    run = TrainingRun(config(**settings or {"covariance": "diagonal"}), clock=lambda: 0.0, **options)
+    run.run(lambda epoch: batches(text, chunk_bytes))
+    return run
+
+
+def test_curve_steps_are_all_powers_of_two_and_ever_further_apart():
+    steps = [*islice(curve_steps(), 120)]
+    assert steps[:10] == [1, 2, 4, 8, 16, 32, 64, 98, 128, 165]
+    assert {2**k for k in range(16)} <= set(steps)
+    assert all(b / a < 1.1 for a, b in pairwise(steps[30:]))
+    assert [n for n in range(1, 170) if is_curve_step(n)] == steps[:10]
+
+
+def test_points_do_not_depend_on_batches_or_saving():
+    text = libsvm_text(700)
+    whole, cut = run_over(text), run_over(text, chunk_bytes=3000)
+    assert whole.points == cut.points
+    assert whole.points[-1].seen == 700
+    saved = []
+    assert run_over(text, save_every=37, on_save=lambda: saved.append(None)).points == whole.points
+    assert len(saved) == 700 // 37
+
+
+def test_counts_are_those_of_learning_row_by_row():
+    text = libsvm_text(300)
+    x, y = load_libsvm(io.BytesIO(text.encode()))
+    learner = config(covariance="diagonal").learner()
+    mistakes = []
+    for row, label in zip(x.toarray(), y, strict=True):
+        learner.learn([row], np.array([int(label)]))
+        mistakes.append(learner.counts.mistakes)
+    for point in run_over(text).points:
+        assert point.mistakes == mistakes[point.seen - 1]
+        assert point.nonzero is None or point.nonzero <= x.shape[1] + 1
+
+
+@pytest.mark.parametrize("classes", [(-1, 1), (1, 2, 3), ("b", "a")])
+def test_the_confusion_matrix_adds_up_to_examples_and_mistakes(classes):
+    numbers = {name: str(number) for number, name in enumerate(classes)}
+    run = run_over(libsvm_text(500, classes=tuple(numbers.values())), probabilities=True)
+    table = np.array(run.metrics.confusion(run.learner.classes))
+    assert table.sum() == 500
+    assert table.sum() - np.trace(table) == run.counts.mistakes
+    bins = run.metrics.reliability()
+    # The first example of each class has no probability.
+    assert 490 < sum(part.count for part in bins) <= 500
+    assert all(0 <= part.right <= part.count and 0 <= part.probability <= 1 for part in bins)
+    assert 0 < run.log_loss < np.log(len(classes)) + 0.5
+
+
+def test_many_classes_have_no_confusion_matrix():
+    run = run_over(libsvm_text(400, classes=tuple(range(150)), noise=1.0))
+    assert run.metrics.confusion(run.learner.classes) is None
+
+
+def test_a_model_grows_with_the_widest_row():
+    run = run_over("1 1:1\n-1 2:1\n" + "1 9:1\n" * 3, chunk_bytes=8)
+    assert run.trained.learner.n_features == 9
+    assert run.counts.seen == 5
+
+
+def test_held_out_examples_are_not_learned_from():
+    run = run_over(libsvm_text(400), chunk_bytes=1000, epochs=2, holdout=0.25, probabilities=True)
+    assert run.trained.counts.seen == 600
+    metrics = run.holdout_metrics()
+    assert metrics["count"] == 100
+    assert 0 < metrics["error"] < 0.4
+    assert metrics["log_loss"] > 0
+    lines = np.concatenate([examples.lines for examples in run.held_out])
+    assert lines.tolist() == list(range(4, 401, 4))
+
+
+def test_held_out_labels_that_were_never_learned_count_as_mistakes():
+    run = run_over("1 1:1\n2 2:1\n1 1:1\n3 2:1\n", holdout=0.25, probabilities=True)
+    assert run.holdout_metrics() == {"count": 1, "error": 1.0}
+
+
+def test_a_record_survives_json():
+    run = run_over(libsvm_text(200), probabilities=True)
+    record = run.record(INFO)
+    assert record.classes == [-1, 1]
+    assert record.n_features == 12
+    assert record.settings["covariance"] == "diagonal"
+    assert [*record.top_weights] == ["1"]
+    assert {weight.name for weight in record.top_weights["1"]} == {str(i) for i in range(1, 13)}
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_an_incomplete_record_is_rejected():
+    with pytest.raises(ValueError, match="not a record of a run: curve is missing"):
+        Record.from_json({"command": "x"})
+
+
+def test_bounded_models_name_numbered_features_by_their_numbers():
+    examples = next(iter(batches("1 1:1 5000000000:2\n-1 3:1\n")))
+    named = numbers_as_names(examples).x
+    assert isinstance(named, NamedRows)
+    assert named.names == [0, 2, 4999999999]
+    run = TrainingRun(config(max_features=8, overflow="hash"))
+    run.run(lambda epoch: [examples])
+    assert run.trained.counts.seen == 2
+    assert run.trained.learner.n_features == 8
+
+
+def test_class_weights_take_the_type_of_the_labels():
+    run = run_over(libsvm_text(50), settings={"class_weight": {"-1": 2.0, "1": 0.5, "7": 3.0}})
+    assert run.trained.class_weights.given == {-1: 2.0, 1: 0.5, 7: 3.0}
+    assert run.unseen_class_weights() == [7]
+    with pytest.raises(ValueError, match="class weight for 'spam': the labels in the data are numbers"):
+        run_over("1 1:1\n", settings={"class_weight": {"spam": 2.0}})
+
+
+def test_whole_numbers_are_integer_labels():
+    (examples,) = batches("1 1:1\n-1 1:1\n")
+    assert training_labels(examples).dtype == np.int64
+    (examples,) = batches("1.5 1:1\n1 1:1\n")
+    assert training_labels(examples).tolist() == [1.5, 1.0]
+
+
+def test_labels_that_floats_cannot_tell_apart_are_rejected():
+    (examples,) = batches("9007199254740992 1:1\n9007199254740994 1:1\n")
+    with pytest.raises(ValueError, match=r"line 2: label 9007199254740994; numeric labels must be at most 2\^53"):
+        training_labels(examples)
+
+
+def test_labels_in_long_runs_look_sorted():
+    order = LabelOrder()
+    for part in np.split(np.repeat([0, 1, 2], 100), 5):
+        order.update(part)
+    assert order.looks_sorted
+    order.update(np.tile([0, 1, 2], 100))
+    assert not order.looks_sorted

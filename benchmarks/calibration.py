@@ -1,6 +1,6 @@
-"""Probabilities on rows that no model has seen, after one pass: ours, scikit-learn's, River's and Vowpal Wabbit's.
+"""Compare probabilities on test rows after one pass: ours, scikit-learn's, River's and Vowpal Wabbit's.
 
-Prints the table of docs/probabilities.md and draws its picture; --publish puts both there.
+Prints the table of docs/probabilities.md and draws its picture; --publish updates both.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-#: Of covtype, which is not split by its makers.
+#: Training and test rows of covtype, which has no official split.
 COVTYPE_ROWS = (100_000, 50_000)
 
 
-#: Learns from the rows in their order; the probabilities of all classes for the test rows.
+#: Function that learns from the rows in order and returns the probabilities of all classes for the test rows.
 Model = Callable[[Any, Numbers, Any, int], Array]
 
 
 def read(directory: Path, name: str, part: str, width: int) -> tuple[Any, Array]:
-    """A file of LIBSVM text."""
+    """Read a compressed LIBSVM file."""
     with lzma.open(directory / name / f"{name}{part}.libsvm.xz") as file:
         return load_libsvm(cast(BinaryIO, file), n_features=width)
 
 
 def two_parts(directory: Path, name: str, width: int) -> Split:
-    """A set whose makers split it; the labels are -1 and +1."""
+    """Load a set with an official test split; the labels are -1 and +1."""
     (x, y), (x_test, y_test) = (read(directory, name, part, width) for part in ("", ".t"))
     return Split(x, (y > 0).astype(np.intp), x_test, (y_test > 0).astype(np.intp))
 
 
 def newsgroups(directory: Path) -> Split:
-    """All 20 groups, split by date."""
+    """Load all 20 newsgroups, split by date."""
     (x, y), (x_test, y_test) = (read(directory, "20news", part, 59051) for part in (".train", ".test"))
     numbers = (labels.astype(np.intp) - 1 for labels in (y, y_test))
     return Split(unit_log_counts(x), next(numbers), unit_log_counts(x_test), next(numbers))
 
 
 def covtype(directory: Path) -> Split:
-    """Class 2 against the rest, columns scaled to [0, 1]; some rows, chosen at random."""
+    """Load a random sample of covtype, class 2 against the rest, with columns scaled to [0, 1]."""
     x, labels = read(directory, "covtype", ".multi", 54)
     chosen = np.random.default_rng(SEED).permutation(len(labels))[: sum(COVTYPE_ROWS)]
     x, y = min_max(x.toarray())[chosen], (labels[chosen] == 2).astype(np.intp)
@@ -83,27 +83,27 @@ SETS: dict[str, Callable[[Path], Split]] = {
 
 
 def ours(estimator: str, x: Any, y: Numbers, x_test: Any, _: int) -> Array:
-    """As it comes: default parameters, one pass."""
+    """Run one pass of our estimator with default parameters."""
     probabilities: Array = getattr(scwlearn, estimator)().fit(x, y).predict_proba(x_test)
     return probabilities
 
 
 def sgd(x: Any, y: Numbers, x_test: Any, _: int) -> Array:
-    """One pass over the rows in their order; more classes one against the rest."""
+    """Run one pass of SGDClassifier in the given order; several classes one-vs-rest."""
     model = SGDClassifier(loss="log_loss", max_iter=1, tol=None, shuffle=False).fit(x, y)
     probabilities: Array = model.predict_proba(x_test)
     return probabilities
 
 
 def as_dicts(x: Any) -> Iterator[dict[int, float]]:
-    """The rows as River takes them."""
+    """Yield the rows as dicts for River."""
     rows = sparse.csr_matrix(x)
     for start, end in zip(rows.indptr, rows.indptr[1:], strict=False):
         yield dict(zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True))
 
 
 def river(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
-    """Its logistic regression; more classes by its OneVsRestClassifier."""
+    """Run River's logistic regression; several classes with its OneVsRestClassifier."""
     model = module("river.linear_model").LogisticRegression()
     if classes > 2:
         model = module("river.multiclass").OneVsRestClassifier(model)
@@ -114,7 +114,7 @@ def river(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
 
 
 def vowpal_wabbit(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
-    """Its logistic loss; more classes by --oaa. It reads files, as its users have it do."""
+    """Run Vowpal Wabbit with the logistic loss on files, as its users do; several classes with --oaa."""
     workspace = module("vowpalwabbit").Workspace
     quiet = "--no_stdin --quiet" if classes == 2 else "--no_stdin --quiet --probabilities"
     how = "--link logistic" if classes == 2 else f"--oaa {classes}"
@@ -148,7 +148,7 @@ MODELS: dict[str, Model] = {**{name: partial(ours, name) for name in OURS}, **PE
 
 @dataclass
 class Told:
-    """What a model said of a set, once for each order of the rows."""
+    """Probabilities of a model on a set, one array per order of the rows."""
 
     qualities: list[Quality]
     last: Array
@@ -161,7 +161,7 @@ class Told:
 
 
 def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Told]:
-    """Every model on the same orders of the rows."""
+    """Run every model on the same orders of the rows."""
     found: dict[str, Told] = {}
     for seed in range(orders):
         order = np.random.default_rng([SEED, seed]).permutation(len(split.y))
@@ -179,11 +179,11 @@ def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Told
 
 
 def table(name: str, split: Split, found: dict[str, Told]) -> str:
-    """One set; what is best stands out."""
+    """Return the table of one set, with the best values in bold."""
     heads = ("log-loss", "Brier", "ECE", "ECE, equal mass", "if true", "error")
     kind = "two classes" if split.classes == 2 else f"{split.classes} classes"
     lines = [
-        f"**{name}**: {kind}, {len(split.y)} rows to learn from, {len(split.y_test)} to judge by.\n",
+        f"**{name}**: {kind}, {len(split.y)} training rows, {len(split.y_test)} test rows.\n",
         f"| {name} | {' | '.join(heads)} |",
         "|---|" + "---|" * len(heads),
     ]
@@ -207,7 +207,7 @@ _PEER_LOOKS = {
 
 
 def draw(splits: dict[str, Split], found: dict[str, dict[str, Told]], path: Path) -> None:
-    """How often what has a probability comes true, less that probability: 0 everywhere is calibrated."""
+    """Draw the observed frequency minus the predicted probability; 0 everywhere means calibrated."""
     import matplotlib.pyplot as plt
 
     looks = {rule.estimator: style.look_of(rule) for rule in all_rules()}
@@ -233,7 +233,7 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Told]], path: Path
 
 
 def publish(text: str, picture: Path) -> None:
-    """Into docs/probabilities.md, between the marks, and beside it."""
+    """Update the tables of docs/probabilities.md and its picture."""
     shrink(picture.with_suffix(".png"), DOCS / "images" / "calibration" / "reliability.webp")
     page = DOCS / "probabilities.md"
     begin, end = "<!-- calibration -->\n", "\n<!-- /calibration -->"
@@ -242,7 +242,7 @@ def publish(text: str, picture: Path) -> None:
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the selected benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__)
     directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
@@ -250,7 +250,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS), metavar="MODEL")
     parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
     parser.add_argument("--output", type=Path, default=DOCS.parent / "build" / "calibration")
-    parser.add_argument("--publish", action="store_true", help="put table and picture into the documentation")
+    parser.add_argument("--publish", action="store_true", help="update docs/probabilities.md")
     asked = parser.parse_args()
     splits, found, tables = {}, {}, []
     for name in asked.sets:

@@ -1,7 +1,7 @@
-"""Which function of a score and its variance makes the best probability: the first table of docs/probabilities.md.
+"""Find the best function from a score and its variance to a probability: the first table of docs/probabilities.md.
 
-One pass of each algorithm; what is to be fitted is fitted to the scores before learning in the last third of the
-stream; log-loss and calibration error are those on rows that no model has seen.
+One pass of each algorithm. Functions with parameters are fitted to the progressive scores in the last third of the
+stream; log-loss and calibration error are measured on test rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Signal = Callable[[Array, Array], Array]
 
 
 def logistic(*signals: Signal) -> Callable[[Trace, Array, Looks], Array]:
-    """A line through some signals, fitted to the log-odds."""
+    """Return a logistic regression on some signals."""
 
     def probabilities(before: Trace, y: Array, looks: Looks) -> Array:
         late = slice(len(y) * 2 // 3, None)
@@ -50,34 +50,34 @@ def logistic(*signals: Signal) -> Callable[[Trace, Array, Looks], Array]:
 
 
 def noisy(f: Array, v: Array) -> Array:
-    """How the score stands out from noise of variance 1 and its own."""
+    """Return the score relative to unit noise plus its own variance."""
     return f / np.sqrt(1 + v)
 
 
 def sure(f: Array, v: Array) -> Array:
-    """How many of its own standard deviations it is from 0, bent so that it stays below 8."""
+    """Return the number of standard deviations from 0, saturated at 8."""
     return np.where(f == 0, 0.0, f / np.where(f == 0, 1.0, np.sqrt(v) + abs(f) / 8))
 
 
 def learned_online(before: Trace, y: Array, looks: Looks) -> Array:
-    """What scwlearn does."""
+    """Return the probabilities of scwlearn's online calibration."""
     calibration = Calibration()
     calibration.learn(before.score, before.variance, y == 1)
     return calibration.probabilities(*looks)
 
 
 FORMS: dict[str, Callable[[Trace, Array, Looks], Array]] = {
-    "Φ(f/√(1 + v)), as it is": lambda before, y, looks: ndtr(noisy(*looks)),
-    "a line through f": logistic(lambda f, v: f),
-    "through f/√(1 + v)": logistic(noisy),
-    "through f/√v, bent": logistic(sure),
-    "through both": logistic(noisy, sure),
-    "both, and knots, online": learned_online,
+    "Φ(f/√(1 + v)), uncalibrated": lambda before, y, looks: ndtr(noisy(*looks)),
+    "line in f": logistic(lambda f, v: f),
+    "line in f/√(1 + v)": logistic(noisy),
+    "line in f/√v, saturated": logistic(sure),
+    "line in both": logistic(noisy, sure),
+    "line in both plus knots, online": learned_online,
 }
 
 
 def halves(split: Split) -> Split:
-    """Two classes of twenty."""
+    """Turn twenty classes into two."""
     if split.classes == 2:
         return split
     return Split(split.x, (split.y < HALF).astype(np.intp), split.x_test, (split.y_test < HALF).astype(np.intp))

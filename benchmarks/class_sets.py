@@ -1,4 +1,4 @@
-"""Sets with more than two classes: rows to learn from in one pass, and rows to be judged by."""
+"""Multi-class data sets, split into training and test rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Split:
-    """A set with rows to learn from and rows to judge by; labels are numbers from 0."""
+    """Data set split into training and test rows; labels are class numbers from 0."""
 
     x: Any
     y: Numbers
@@ -35,7 +35,7 @@ class Split:
 
 
 def news(directory: Path) -> Split:
-    """20 newsgroups, split by date: 1 + log(count), by how rare the words are among the training rows, unit rows."""
+    """Load 20 newsgroups, split by date: sublinear tf-idf in unit rows."""
     (x, y), (x_test, y_test) = (
         read_examples(directory / f"20news/20news.{part}.libsvm.xz", 59_051) for part in ("train", "test")
     )
@@ -44,7 +44,7 @@ def news(directory: Path) -> Split:
 
 
 def mnist(directory: Path) -> Split:
-    """All of MNIST, split by its makers: pixels over 255."""
+    """Load MNIST with its official split, pixels divided by 255."""
     parts: list[Any] = []
     for part in ("train", "t10k"):
         images = _idx(directory / f"mnist/{part}-images-idx3-ubyte.xz")
@@ -54,7 +54,7 @@ def mnist(directory: Path) -> Split:
 
 
 def _idx(path: Path) -> NDArray[np.uint8]:
-    """A file of MNIST's: a magic number, the sizes, then bytes."""
+    """Read an IDX file: a magic number, the sizes, then bytes."""
     content = lzma.decompress(path.read_bytes())
     dimensions = content[3]
     sizes = np.frombuffer(content, ">u4", dimensions, 4)
@@ -62,7 +62,7 @@ def _idx(path: Path) -> NDArray[np.uint8]:
 
 
 def usps(directory: Path) -> Split:
-    """Digits of 16 x 16 pixels, split by their makers: as distributed, in [-1, 1]."""
+    """Load usps with its official split: digits of 16 x 16 pixels in [-1, 1]."""
     parts: list[Any] = []
     for part in ("", ".t"):
         x, y = read_examples(directory / f"usps/usps{part}.libsvm.xz", 256)
@@ -71,19 +71,19 @@ def usps(directory: Path) -> Split:
 
 
 def covtype(directory: Path) -> Split:
-    """Seven kinds of forest: columns scaled to [0, 1], a fifth held out."""
+    """Load covtype: seven forest types, columns scaled to [0, 1], a fifth held out."""
     x, y = read_examples(directory / "covtype/covtype.multi.libsvm.xz", 54)
     return _held_out(min_max(x.toarray()), _numbered(y), 1 / 5)
 
 
 def digits(directory: Path) -> Split:
-    """The digits of 8 x 8 pixels that come with scikit-learn: over 16, a third held out."""
+    """Load scikit-learn's digits: 8 x 8 pixels divided by 16, a third held out."""
     x, y = load_digits(return_X_y=True)
     return _held_out(x / 16, _numbered(y), 1 / 3)
 
 
 def _numbered(labels: NDArray[Any]) -> Numbers:
-    """Every class is in either part, so that the same label has the same number in both."""
+    """Number the classes; both parts contain every class, so a label has the same number in both."""
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 

@@ -1,4 +1,4 @@
-"""In which form to keep a full Sigma: seven forms on five badly scaled or collinear streams, and what each costs."""
+"""Compare seven representations of a full Sigma on five badly scaled or collinear streams, and their cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stream(NamedTuple):
         return f"{name} {np.dtype(self.dtype).name}, scale {self.scale:g}, eps {self.eps:g}"
 
     def rows(self, count: int, size: int = 10) -> tuple[Array, NDArray[np.int8]]:
-        """The first rows of the stream, always the same."""
+        """Return the first rows of the stream, always the same."""
         normal = np.random.default_rng(8).standard_normal((count, size + 1))
         z = normal[:, :1]
         wrong = np.random.default_rng(9).random(count) < 0.1
@@ -46,22 +46,22 @@ STREAMS = (
     Stream("scw1", np.float64, 1e4, 1e-8),
     Stream("scw1", np.float64, 1e8, 1e-3),
     Stream("arow", np.float64, 1e8, 1e-3),
-    # Nothing collinear here, only large: what the first updates lose, some forms never regain.
+    # Not collinear, only large: some forms never recover what the first updates lose.
     Stream("arow", np.float64, 1e12, 1),
 )
 
 
 class Run(NamedTuple):
-    """What became of one form on one stream."""
+    """Result of one form on one stream."""
 
     title: str
     mistakes: int
     updates: int
-    #: How many updates it took until Sigma was first seen indefinite, and until a row had x'Sigma x <= 0.
+    #: Updates until Sigma was first found indefinite, and until a row had x'Sigma x <= 0.
     indefinite: int | None
     refused: int | None
     refusals: int
-    #: The least and the largest x'Sigma x over the exact one, over all x.
+    #: Smallest and largest ratio of x'Sigma x to the exact value over all x.
     least: float
     largest: float
 
@@ -97,7 +97,7 @@ def run(form: Form, rule: Rule, x: Array, y: NDArray[np.int8]) -> Run:
 
 
 def native_run(stream: Stream, x: Array, y: NDArray[np.int8]) -> Run:
-    """The same through the library, which keeps float64 whatever the rows are. It is tested at the end only."""
+    """Learn the stream with scwlearn, which always keeps float64. Sigma is tested only at the end."""
     learner = Learner(stream.rule, covariance="full")
     trace = learner.trace(x, y)
     gaussian = learner.gaussian
@@ -113,7 +113,7 @@ def native_run(stream: Stream, x: Array, y: NDArray[np.int8]) -> Run:
 
 
 def print_streams(rows: int) -> None:
-    """What became of each form in short, a column for each stream; then a line for each stream and form."""
+    """Print a summary with a column per stream, then a line per stream and form."""
     found: dict[Stream, list[Run]] = {}
     for stream in STREAMS:
         x, y = stream.rows(rows)
@@ -135,7 +135,7 @@ def print_streams(rows: int) -> None:
 
 
 def in_short(line: Run) -> str:
-    """The updates until Sigma was indefinite or a row had v <= 0; where neither came, the largest relative error."""
+    """Return the updates until Sigma was indefinite or a row had v <= 0, or else the largest relative error."""
     broken = [updates for updates in (line.indefinite, line.refused) if updates is not None]
     if broken:
         return f"breaks after {min(broken)}"
@@ -144,18 +144,18 @@ def in_short(line: Run) -> str:
 
 
 def after(updates: int | None) -> str:
-    """The number of updates it took, or never."""
+    """Format a number of updates, or "never"."""
     return "never" if updates is None else str(updates)
 
 
 def figure(ratio: float) -> str:
-    """A ratio that should be 1: its error where that is small."""
+    """Format a ratio that should be 1, as its error if that is small."""
     return f"1 {'+' if ratio >= 1 else '-'} {abs(ratio - 1):.0e}" if abs(ratio - 1) < 0.01 else f"{ratio:.3g}"
 
 
 def print_costs(sizes: tuple[int, ...]) -> None:
-    """Time of a look and of an update, a line for each form."""
-    # Until so large a piece of memory has been freed once, glibc may ask the system anew for every temporary matrix.
+    """Print the time of a score and of an update, a line per form."""
+    # glibc returns large temporary matrices to the system each time until one of this size has been freed.
     np.ones(2_000_000)
     print(f"| form | flops of a look | of an update | {' | '.join(f'look, d = {d} | update' for d in sizes)} |")
     print(f"|---|--:|--:|{'--:|--:|' * len(sizes)}")
@@ -171,19 +171,19 @@ def print_costs(sizes: tuple[int, ...]) -> None:
 
 
 def micro(seconds: float) -> str:
-    """In microseconds."""
+    """Format a time in microseconds."""
     return f"{1e6 * seconds:.1f} us"
 
 
 def form_cost(form: Form) -> tuple[float, float]:
-    """Seconds of one look and of one update on dense rows."""
+    """Measure the seconds of one score and of one update on dense rows."""
     x = np.random.default_rng(1).standard_normal(len(form.kept))
     v = form.look(x)
     return seconds_of(lambda: form.look(x)), seconds_of(lambda: form.move(1e-3, v))
 
 
 def seconds_of(action: Callable[[], object], least: float = 0.1) -> float:
-    """The shortest mean of five repetitions of about `least` processor seconds each."""
+    """Return the smallest mean of five repetitions of about `least` CPU seconds each."""
     start = time.process_time()
     action()
     times = max(1, int(least / (time.process_time() - start)))
@@ -198,10 +198,10 @@ def seconds_of(action: Callable[[], object], least: float = 0.1) -> float:
 
 
 def native_cost(size: int) -> tuple[float, float]:
-    """Seconds of one look and of one update in the library: a run that never updates, and one that always does."""
+    """Measure the seconds of one score and one update in scwlearn: runs that never and that always update."""
     rows = max(100, 10_000_000 // size**2)
     x = np.random.default_rng(1).standard_normal((rows, size))
-    # The margin is below 1 for ever with so large an r.
+    # With such a large r the margin stays below 1.
     always = Learner("arow", covariance="full", r=1e9)
     never = Learner("arow", covariance="full")
     y = np.where(x[:, 0] > 0, 1, -1)

@@ -1,4 +1,4 @@
-"""The data sets of the benchmarks: scwlearn's, some of them in forms or with fewer rows of the benchmarks' own."""
+"""Data sets of the benchmarks: scwlearn's, some of them rescaled or sampled."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from scwlearn.datasets.load import prepared, read_files
 from scwlearn.datasets.prepare import as_distributed
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "shared" / "data"
-#: Which rows of a large set are used, and every order of rows, follow from this.
+#: Seed of row samples and orders.
 SEED = 20120626
 
 
 @dataclass(frozen=True)
 class Source:
-    """A set, perhaps changed, and how much of it is used."""
+    """Data set with an optional preparation and a limit on its rows."""
 
     named: NamedSet
-    #: No more rows than this, chosen at random: for sets too large for a benchmark of minutes.
+    #: Size of the random sample of sets that are too large for a benchmark of minutes.
     rows: int | None = None
 
 
@@ -60,7 +60,7 @@ SOURCES: dict[str, Source] = {
 
 
 def load(name: str, directory: Path) -> DataSet:
-    """The set of that name, at most `rows` of it."""
+    """Load a set by name, at most `rows` rows of it."""
     source = SOURCES[name]
     x, label = read_files(source.named, directory)
     if source.rows is not None and source.rows < len(label):
@@ -70,9 +70,9 @@ def load(name: str, directory: Path) -> DataSet:
 
 
 def orders(data: DataSet, count: int) -> list[NDArray[np.intp]]:
-    """The first is for choosing parameters, the `count` that follow are for judging them.
+    """Return random orders: the first for choosing parameters, the other `count` for evaluation.
 
-    A set that keeps its order is chosen and judged on that one order.
+    A set that keeps its order uses that order for both.
     """
     rows = len(data.y)
     if not data.shuffle:
@@ -82,7 +82,7 @@ def orders(data: DataSet, count: int) -> list[NDArray[np.intp]]:
 
 
 def argument_parser(description: str | None, default_sets: list[str]) -> argparse.ArgumentParser:
-    """The arguments that every benchmark on data sets takes."""
+    """Return a parser for the arguments common to benchmarks on data sets."""
     parser = argparse.ArgumentParser(description=description)
     directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")

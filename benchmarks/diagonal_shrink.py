@@ -1,4 +1,4 @@
-"""Which way to shrink a diagonal Sigma: by precision or by drop, for every second-order rule, tuned and at defaults."""
+"""Compare two ways to shrink a diagonal Sigma, precision and drop, for every second-order rule."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from scwlearn.rules import POWERS_OF_TWO, Parameter, Rule, all_rules
 
 WAYS = ("diagonal", "diagonal-drop")
 SECOND_ORDER = [rule for rule in all_rules() if rule.order == 2]
-#: Their tables decide the default; the other rules follow.
+#: Rules whose tables decide the default.
 DECIDING = ("scw1", "scw2", "arow")
-#: From about here on a diagonal Sigma is what people use; with fewer features a full one is cheap.
+#: With fewer features than this, a full Sigma is cheap.
 WIDE = 200
 
 Values = dict[str, float]
 
 
 class Judged(NamedTuple):
-    """One rule, one way, one set: what its runs over the judging orders came to."""
+    """Results of a rule with one form on one set, over the evaluation orders."""
 
     rates: NDArray[np.float64]
     updates: float
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
 
 class Duel(NamedTuple):
-    """Both ways on one set with one rule."""
+    """Results of both forms with one rule on one set."""
 
     data: str
     rows: int
@@ -47,16 +47,16 @@ class Duel(NamedTuple):
 
     @property
     def log_ratio(self) -> float:
-        """Above 0 where drop makes more mistakes; a run without mistakes counts as half a mistake in a million."""
+        """Log ratio, above 0 if drop makes more mistakes; zero mistakes count as half a mistake in a million."""
         floor = 5e-7
         return math.log(max(self.drop.rates.mean(), floor) / max(self.precision.rates.mean(), floor))
 
     @property
     def winner(self) -> str:
-        """A way wins when the paired differences over the orders lie beyond two standard errors of 0."""
+        """The form that wins: paired differences over the orders beyond two standard errors of 0."""
         difference = self.drop.rates - self.precision.rates
         rate = self.precision.rates.mean()
-        # With a single order all there is is the error of two rates counted over so many rows.
+        # With a single order, use the standard error of two rates over this many rows.
         single = math.sqrt(2 * rate * (1 - rate) / self.rows)
         error = spread(difference) / math.sqrt(len(difference)) if len(difference) > 1 else single
         if abs(difference.mean()) <= 2 * error:
@@ -65,19 +65,19 @@ class Duel(NamedTuple):
 
 
 def spread(values: NDArray[np.float64]) -> float:
-    """The sample standard deviation; 0 for a single run."""
+    """Return the sample standard deviation; 0 for a single run."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def grid_of(parameter: Parameter, reach: int) -> tuple[float, ...]:
-    """The declared grid; a grid of powers of two goes as far as is asked for."""
+    """Return the declared grid; a grid of powers of two is extended to `reach`."""
     if parameter.grid == POWERS_OF_TWO:
         return tuple(2.0**k for k in range(-reach, reach + 1))
     return parameter.grid
 
 
 def best_values(rule: Rule, way: str, data: DataSet, order: NDArray[np.intp], reach: int) -> tuple[Values, bool]:
-    """The values with the fewest mistakes on one order, ties to the larger; whether C, r or b is at its grid's end."""
+    """Return the values with the fewest mistakes on one order, and whether C, r or b is at the end of its grid."""
     tuned = [p for p in rule.parameters if p.grid]
     if not tuned:
         return {}, False
@@ -93,12 +93,12 @@ def best_values(rule: Rule, way: str, data: DataSet, order: NDArray[np.intp], re
 
 
 def named(parameters: Iterable[Parameter], values: Iterable[float]) -> Values:
-    """The values by the names of their parameters."""
+    """Return the values by parameter name."""
     return {p.name: value for p, value in zip(parameters, values, strict=True)}
 
 
 def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]]:
-    """Every rule both ways on one set: tuned, and with default parameters."""
+    """Run every rule with both forms on one set, tuned and with default parameters."""
     tuning, *judging = orders(data, count)
     chosen = {(r.name, way): best_values(r, way, data, tuning, reach) for r in SECOND_ORDER for way in WAYS}
     runs: dict[tuple[str, str, bool], list[tuple[float, int]]] = {}
@@ -122,7 +122,7 @@ def duels(data: DataSet, count: int, reach: int) -> tuple[list[Duel], list[Duel]
 
 
 def print_sets(tuned: list[Duel], default: list[Duel]) -> None:
-    """Mistake rates and updates, a line for each set and rule."""
+    """Print mistake rates and updates, a line per set and rule."""
     print("| set | rule | tuned: precision | drop | updates | drop | defaults: precision | drop | updates | drop |")
     print("|---|---|---|---|--:|--:|---|---|--:|--:|")
     for a, b in zip(tuned, default, strict=True):
@@ -134,13 +134,13 @@ def print_sets(tuned: list[Duel], default: list[Duel]) -> None:
 
 
 def bold(duel: Duel, way: str) -> str:
-    """The rate, bold where this way wins."""
+    """Format a rate, bold if this form wins."""
     text = str(getattr(duel, way))
     return f"**{text}**" if duel.winner == way else text
 
 
 def print_summary(duels_of: dict[str, list[Duel]]) -> None:
-    """Wins over the sets and the mean relative difference, a line for each rule."""
+    """Print the wins over the sets and the mean relative difference, a line per rule."""
     print("| parameters | rule | precision wins | drop wins | ties | drop's mistakes | best for drop", end=" ")
     print("| best for precision | updates | C, r, b at the grid's end |")
     print("|---|---|--:|--:|--:|--:|---|---|--:|--:|")
@@ -155,7 +155,7 @@ def print_summary(duels_of: dict[str, list[Duel]]) -> None:
 
 
 def print_line(parameters: str, title: str, found: list[Duel]) -> None:
-    """One line of the summary; relative differences are averaged as logarithms."""
+    """Print a line of the summary; relative differences are averaged as logarithms."""
     wins = [d.winner for d in found]
     ratios = [d.log_ratio for d in found]
     updates = float(np.mean([math.log(max(d.drop.updates, 1) / max(d.precision.updates, 1)) for d in found]))
@@ -169,14 +169,14 @@ def print_line(parameters: str, title: str, found: list[Duel]) -> None:
 
 
 def percent(log_ratio: float) -> str:
-    """A ratio drop/precision as a difference in percent."""
+    """Format a ratio drop/precision as a difference in percent."""
     return f"{100 * math.expm1(log_ratio):+.1f} %"
 
 
 def main() -> None:
-    """Run every set, print the two tables."""
+    """Run every set and print both tables."""
     parser = argument_parser(__doc__, list(SOURCES))
-    parser.add_argument("--orders", type=int, default=20, help="orders to judge on, besides the one to tune on")
+    parser.add_argument("--orders", type=int, default=20, help="evaluation orders, besides the one for tuning")
     parser.add_argument("--reach", type=int, default=4, help="tune C, r and b over 2^-REACH .. 2^REACH")
     given = parser.parse_args()
     tuned: list[Duel] = []

@@ -1,4 +1,4 @@
-"""What a floor on the variance does on streams that change, and what it costs on those that do not: mistakes in %."""
+"""Mistakes in % with a floor on the variance: its gain under drift, and its cost without."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ RULES = ("scw1", "scw2", "cw", "arow", "nherd", "narow", "second_order_perceptro
 COVARIANCES = ("diagonal", "full")
 FIRST_ORDER = ("pa1", "perceptron")
 STATIONARY = ["a9a", "ijcnn1", "covtype-scaled"]
-#: Learners whose mistakes are shown on the way.
+#: Learners whose mistakes are shown for each part of the stream.
 SHOWN = [("scw1", "diagonal"), ("scw1", "full"), ("arow", "diagonal"), ("arow", "full")]
 WINDOWS = 12
 
 
 def mistakes(rule: str, covariance: str, floor: float, x: Any, y: Labels) -> NDArray[np.bool_]:
-    """Which rows of one pass were predicted wrongly."""
+    """Return which rows of one pass were misclassified."""
     learner = Learner(rule, covariance=covariance, intercept=True, variance_floor=floor)
     wrong: NDArray[np.bool_] = (learner.trace(x, y).score >= 0) != (y > 0)
     return wrong
 
 
 def title_of(rule: str, covariance: str) -> str:
-    """The learner as the tables name it."""
+    """Return the name of a learner in the tables."""
     return find_rule(rule).title + ("" if covariance == "auto" else f", {covariance}")
 
 
 def print_line(*cells: str) -> None:
-    """A line of a table."""
+    """Print a row of a table."""
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def print_floors(x: Any, y: Labels, rules: tuple[str, ...] = RULES) -> None:
-    """A line for each rule and covariance, a column for each floor."""
+    """Print a row per rule and covariance, with a column per floor."""
     print_line("learner", *(f"{floor:g}" for floor in FLOORS))
     print(f"|---|{'--:|' * len(FLOORS)}")
     for rule in rules:
@@ -53,7 +53,7 @@ def print_floors(x: Any, y: Labels, rules: tuple[str, ...] = RULES) -> None:
 
 
 def print_windows(streams: list[tuple[Any, Labels]], floors: tuple[float, ...]) -> None:
-    """A line for each learner and floor, a column for each part of the streams, all together at the end."""
+    """Print a row per learner and floor, with a column per part of the stream and one for all."""
     print_line("learner", "floor", *(str(k + 1) for k in range(WINDOWS)), "all")
     print(f"|---|--:|{'--:|' * (WINDOWS + 1)}")
     for rule, covariance in [*SHOWN, ("pa1", "auto")]:
@@ -65,7 +65,7 @@ def print_windows(streams: list[tuple[Any, Labels]], floors: tuple[float, ...]) 
 
 
 def print_elec2(directory: Path) -> None:
-    """The stream in its order, as it is and scaled on the way."""
+    """Print the tables of elec2 in its order, unscaled and with a running scale."""
     data = load("elec2", directory)
     x = data.x.toarray() if sparse.issparse(data.x) else data.x
     same_again = np.mean(data.y[1:] != data.y[:-1])
@@ -75,13 +75,13 @@ def print_elec2(directory: Path) -> None:
         for rule in FIRST_ORDER:
             rate = 100 * mistakes(rule, "auto", 0.0, rows, data.y).mean()
             print_line(title_of(rule, "auto"), f"{rate:.2f}", *[""] * (len(FLOORS) - 1))
-        print_line("the label before", f"{100 * same_again:.2f}", *[""] * (len(FLOORS) - 1))
+        print_line("previous label", f"{100 * same_again:.2f}", *[""] * (len(FLOORS) - 1))
         print(f"\nelec2, {name}, in {WINDOWS} parts\n")
         print_windows([(rows, data.y)], (0.0, 0.01, 0.1))
 
 
 def changing_stream(seed: int, rows: int = 12_000, features: int = 20) -> tuple[NDArray[np.float64], Labels]:
-    """Labels follow one direction in the first half of the rows and another, at right angles, in the second."""
+    """Generate a stream whose labels follow one direction in the first half and an orthogonal one in the second."""
     generator = np.random.default_rng([SEED, seed])
     x = generator.standard_normal((rows, features))
     directions = np.linalg.qr(generator.standard_normal((features, 2)))[0].T
@@ -91,7 +91,7 @@ def changing_stream(seed: int, rows: int = 12_000, features: int = 20) -> tuple[
 
 
 def print_stationary(sets: list[str], directory: Path) -> None:
-    """What a floor costs where nothing changes."""
+    """Print the cost of a floor without drift."""
     for name in sets:
         data = load(name, directory)
         order = orders(data, 1)[1]

@@ -1,4 +1,4 @@
-"""Sigma without rounding: the exact posterior of given updates in rational arithmetic, and how far a Sigma is off."""
+"""Exact posterior covariance of given updates in rational arithmetic, and the error of a computed Sigma."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-#: A matrix of Python integers or fractions, computed with exactly.
+#: Matrix of Python integers or fractions.
 Exact = NDArray[np.object_]
 
 
 def fractions(matrix: Array) -> Exact:
-    """The same numbers as fractions: every finite float is one."""
+    """Convert floats to fractions, without error."""
     return np.array([Fraction(float(entry)) for entry in matrix.flat], dtype=object).reshape(matrix.shape)
 
 
 def symmetric(matrix: Array) -> Exact:
-    """The symmetric part of the matrix, exactly."""
+    """Return the symmetric part of the matrix, exactly."""
     kept = fractions(matrix)
     half: Exact = (kept + kept.T) / 2
     return half
 
 
 def squared(root: Array) -> Exact:
-    """R R', exactly."""
+    """Return R R', exactly."""
     kept = fractions(root)
     square: Exact = kept @ kept.T
     return square
 
 
 def udu(u: Array, d: Array) -> Exact:
-    """U D U', exactly; `d` is the diagonal of D."""
+    """Return U D U', exactly; `d` is the diagonal of D."""
     unit = fractions(u)
     product: Exact = (unit * fractions(d)) @ unit.T
     return product
 
 
 def posterior(x: Array, k: NDArray[np.float64]) -> Exact:
-    """I + sum of k x x', exactly: in integers after a shift of the binary point, which are faster than fractions."""
+    """Return I + sum of k x x', exactly: in shifted integers, which are faster than fractions."""
     (whole_x, x_shift), (whole_k, k_shift) = integers(x), integers(k)
     total = whole_x.T @ (whole_k[:, None] * whole_x)
     unit = 2 ** (2 * x_shift + k_shift)
@@ -51,7 +51,7 @@ def posterior(x: Array, k: NDArray[np.float64]) -> Exact:
 
 
 def integers(values: Array) -> tuple[Exact, int]:
-    """The values times 2^shift as integers, and the shift."""
+    """Return the values times 2^shift as integers, and the shift."""
     mantissas, exponents = np.frexp(values.astype(np.float64))
     shift = max(53 - int(exponents.min()), 0)
     whole = [int(m * 2**53) << (shift - 53 + int(e)) for m, e in zip(mantissas.flat, exponents.flat, strict=True)]
@@ -59,12 +59,12 @@ def integers(values: Array) -> tuple[Exact, int]:
 
 
 def positive(matrix: Exact) -> bool:
-    """Whether the matrix is positive definite, by exact elimination."""
+    """Return whether the matrix is positive definite, by exact elimination."""
     return factor(matrix) is not None
 
 
 def factor(matrix: Exact) -> tuple[Exact, Exact] | None:
-    """L and D of matrix = L D L', exactly; None where it is not positive definite."""
+    """Return L and D of matrix = L D L', exactly; None if it is not positive definite."""
     size = len(matrix)
     rest = matrix.copy()
     lower = np.full((size, size), Fraction(0), dtype=object)
@@ -79,7 +79,7 @@ def factor(matrix: Exact) -> tuple[Exact, Exact] | None:
 
 
 def ratios(kept: Exact, is_inverse: bool, precision: Exact) -> tuple[float, float]:
-    """The range of x'Sigma x/(x'P^-1 x) over all x, P the exact precision: (1, 1) for a Sigma without error.
+    """Return the range of x'Sigma x/(x'P^-1 x) over all x, P the exact precision: (1, 1) for a Sigma without error.
 
     `kept` is Sigma, or Sigma^-1 where `is_inverse`.
     """
@@ -88,7 +88,7 @@ def ratios(kept: Exact, is_inverse: bool, precision: Exact) -> tuple[float, floa
     lower, diagonal = factors
     if is_inverse:
         lower, diagonal = inverse(lower).T, 1 / diagonal
-    # P = L D L': in these coordinates the exact matrix is I, so nothing is lost by rounding here.
+    # P = L D L': in these coordinates the exact matrix is I, so rounding loses nothing.
     inner = lower.T @ kept @ lower
     size = len(inner)
     scaled = [[rooted(inner[i, j], diagonal[i], diagonal[j]) for j in range(size)] for i in range(size)]
@@ -99,12 +99,12 @@ def ratios(kept: Exact, is_inverse: bool, precision: Exact) -> tuple[float, floa
 
 
 def rooted(entry: Fraction, a: Fraction, b: Fraction) -> float:
-    """entry sqrt(a b)."""
+    """Return entry sqrt(a b)."""
     return math.copysign(math.sqrt(float(entry * entry * a * b)), entry)
 
 
 def inverse(lower: Exact) -> Exact:
-    """The inverse of a unit lower triangular matrix, exactly."""
+    """Return the inverse of a unit lower triangular matrix, exactly."""
     size = len(lower)
     result = np.full((size, size), Fraction(0), dtype=object)
     for i in range(size):

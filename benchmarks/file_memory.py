@@ -1,4 +1,4 @@
-"""Peak memory of training from a LIBSVM file of any size: a generated file, read by a process of its own."""
+"""Measure the peak memory of training from a generated LIBSVM file, in a separate process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 WIDTH = 2**20
 FEATURES = 30
-#: The whole run in a fresh interpreter, so that nothing else counts.
+#: Script for a fresh interpreter, so that only the run itself is measured.
 TRAIN = """if True:
     import sys, time
     from scwlearn import Learner
@@ -33,7 +33,7 @@ TRAIN = """if True:
 
 
 def lines(size: int) -> Iterator[bytes]:
-    """So many bytes of rows, in pieces: 30 features of 2^20, the common ones coming up most."""
+    """Yield about `size` bytes of rows in pieces: 30 of 2^20 features per row, with a skewed distribution."""
     random = np.random.default_rng(0)
     written = 0
     while written < size:
@@ -53,7 +53,7 @@ def lines(size: int) -> Iterator[bytes]:
 
 
 def main() -> None:
-    """Write the file unless it is there, train from it, and say what that took."""
+    """Write the file if it does not exist, train from it, and print time and memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=1000)
     megabytes = parser.parse_args().megabytes

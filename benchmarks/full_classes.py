@@ -1,4 +1,4 @@
-"""What a full Sigma costs with several classes, beside a diagonal: by the number of features and of classes."""
+"""Measure the cost of a full Sigma with several classes, compared with a diagonal one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMES = 5
 
 
 def examples(rows: int, size: int, classes: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Dense correlated rows; the class is the one that a random matrix scores highest, with noise."""
+    """Generate dense correlated rows; a random matrix plus noise determines the class."""
     generator = np.random.default_rng(SEED)
     x = generator.standard_normal((rows, size)) @ generator.standard_normal((size, size)) / np.sqrt(size)
     scores = x @ generator.standard_normal((size, classes)) / np.sqrt(size)
@@ -30,11 +30,11 @@ def examples(rows: int, size: int, classes: int) -> tuple[NDArray[np.float64], N
 
 
 def seconds(x: NDArray[np.float64], y: NDArray[np.intp], classes: int, covariance: str, how: dict[str, Any]) -> float:
-    """Processor seconds of a pass of SCW-I, the best of some: others on the machine do not count."""
+    """Return the CPU seconds of one pass of SCW-I, the best of several."""
     best = np.inf
     for _ in range(TIMES):
         learner = MultiLearner("scw1", covariance=covariance, n_classes=classes, **how)
-        # The prior is not part of it.
+        # Exclude the creation of the prior.
         learner.learn(x[:1], y[:1])
         start = time.process_time()
         learner.learn(x[1:], y[1:])
@@ -43,7 +43,7 @@ def seconds(x: NDArray[np.float64], y: NDArray[np.intp], classes: int, covarianc
 
 
 def main() -> None:
-    """Print microseconds a dense row."""
+    """Print microseconds per dense row."""
     heads = [f"{form}: full | diagonal" for form in FORMS]
     print(f"| d | classes | numbers | {' | '.join(heads)} |\n|{'--:|' * 9}")
     for size, classes in SIZES:

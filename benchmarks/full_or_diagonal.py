@@ -1,4 +1,4 @@
-"""Where a full Sigma pays: its mistakes and seconds against the better diagonal's, by data set and by width."""
+"""Compare mistakes and seconds of a full Sigma with the better diagonal, by data set and by number of features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scwlearn.rules import Rule, find_rule
 
 RULES = tuple(find_rule(name) for name in ("scw1", "scw2", "arow"))
 COVARIANCES = ("full", "diagonal", "diagonal-drop")
-#: Rows used of the sets on which a pass with a full Sigma takes seconds.
+#: Row limits of sets on which a pass with a full Sigma takes seconds.
 FEWER_ROWS = {"mnist1vs2": 4000, "mnist1vs2-scaled": 4000, "w7a": 5000}
 #: 20news has 59,051 features: its full Sigma would take 28 GB.
 SETS = [
@@ -38,7 +38,7 @@ Values = dict[str, float]
 
 
 class Judged(NamedTuple):
-    """A rule with one covariance on one set, over the judging orders."""
+    """Results of a rule with one covariance on one set, over the evaluation orders."""
 
     covariance: str
     rate: float
@@ -50,13 +50,13 @@ class Judged(NamedTuple):
 
 
 def grid(rule: Rule) -> list[Values]:
-    """Every second value of the declared grids: a coarse C x eta."""
+    """Return every second value of the declared grids: a coarse C x eta grid."""
     values = product(*(p.grid[::2] for p in rule.parameters))
     return [dict(zip((p.name for p in rule.parameters), v, strict=True)) for v in values]
 
 
 def learn(rule: Rule, covariance: str, values: Values, x: Any, y: NDArray[np.int8]) -> tuple[float, float]:
-    """Mistake rate and processor seconds of one pass: others on the machine do not count."""
+    """Return the mistake rate and the CPU seconds of one pass."""
     learner = Learner(rule, covariance=covariance).with_parameters(values)
     start = time.process_time()
     counts = learner.learn(x, y)
@@ -64,7 +64,7 @@ def learn(rule: Rule, covariance: str, values: Values, x: Any, y: NDArray[np.int
 
 
 def judge(data: DataSet, rule: Rule, covariance: str, count: int, tuned: bool) -> Judged:
-    """Choose the parameters on one order, judge them on the others."""
+    """Choose the parameters on one order and evaluate them on the others."""
     tuning, *judging = (order[: FEWER_ROWS.get(data.name)] for order in orders(data, count))
     values: Values = {}
     if tuned:
@@ -76,7 +76,7 @@ def judge(data: DataSet, rule: Rule, covariance: str, count: int, tuned: bool) -
 
 
 def print_sets(sets: list[DataSet], count: int, tuned: bool) -> None:
-    """A line for each set and rule."""
+    """Print a row per set and rule."""
     print(f"{'Tuned' if tuned else 'Default parameters'}:\n")
     print("| set | rows | d | rule | full | better diagonal | its way | full/diagonal | s full | s diagonal |")
     print("|---|--:|--:|---|---|---|---|--:|--:|--:|")
@@ -91,7 +91,7 @@ def print_sets(sets: list[DataSet], count: int, tuned: bool) -> None:
 
 
 def print_sizes() -> None:
-    """Seconds per 10,000 dense rows by the number of features."""
+    """Print seconds per 10,000 dense rows by the number of features."""
     print("| d | updates per row | full, s per 10,000 rows | diagonal | full/diagonal | Sigma, MB |")
     print("|--:|--:|--:|--:|--:|--:|")
     for size in SIZES:
@@ -112,7 +112,7 @@ def print_sizes() -> None:
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, SETS)
-    parser.add_argument("--orders", type=int, default=5, help="orders to judge on, besides the one to tune on")
+    parser.add_argument("--orders", type=int, default=5, help="evaluation orders, besides the one for tuning")
     parser.add_argument("--sizes-only", action="store_true", help="only the seconds by width, which need no data")
     given = parser.parse_args()
     sets = [] if given.sizes_only else [load(name, given.data_dir) for name in given.sets]

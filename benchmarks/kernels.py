@@ -1,6 +1,4 @@
-"""What kernels bring, what a budget and several classes cost, and that a budget keeps time and memory flat: the figures
-of docs/kernels.md.
-"""
+"""Measure kernel classifiers: accuracy, budgets, several classes, time and memory: the figures of docs/kernels.md."""
 
 from __future__ import annotations
 
@@ -28,14 +26,14 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budg
 BUDGETS = (100, 250, 500, 1000)
 ROWS = 20_000
 STREAM, STEP = 50_000, 1000
-#: Where time and memory grow without end, this is enough to see it.
+#: Length of the stream without a budget, long enough to show the growth.
 STREAM_WITHOUT_BUDGET = 15_000
 
 Array = NDArray[np.float64]
 
 
 def checkerboard(rows: int, *, fields: int, extra: int, noise: float = 0.05) -> tuple[Array, NDArray[np.int8]]:
-    """Points on a board, some of them of the wrong colour, with some features more that say nothing."""
+    """Generate points on a checkerboard with label noise and some uninformative features."""
     random = np.random.default_rng(0)
     x = random.uniform(0, fields, (rows, 2))
     y = np.where(np.floor(x).sum(axis=1) % 2 > 0, 1, -1)
@@ -44,7 +42,7 @@ def checkerboard(rows: int, *, fields: int, extra: int, noise: float = 0.05) -> 
 
 
 def usps(directory: Path) -> list[Any]:
-    """The rows and labels of the training part and of the test part, 0 to 9."""
+    """Return the training and test rows of usps with labels 0 to 9."""
     parts = []
     for part in ("usps", "usps.t"):
         with lzma.open(directory / "usps" / f"{part}.libsvm.xz") as file:
@@ -54,7 +52,7 @@ def usps(directory: Path) -> list[Any]:
 
 
 def digits(directory: Path) -> None:
-    """One pass over the training part of usps, ten classes, then its test part."""
+    """Print the test error after one pass over the ten classes of usps."""
     x, y, x_test, y_test = usps(directory)
     models: dict[str, Any] = {
         "SCW1, linear": SCW1(C=1.0),
@@ -71,7 +69,7 @@ def digits(directory: Path) -> None:
             RBFSampler(n_components=500, gamma=0.0066, random_state=0), SCW1(C=1.0)
         ),
     }
-    print("| one pass, one class against the rest | test error | seconds |\n|---|---|---|")
+    print("| one pass, one-vs-rest | test error | seconds |\n|---|---|---|")
     for name, model in models.items():
         began = time.perf_counter()
         many = OneVsRestClassifier(model).fit(x, y)
@@ -82,10 +80,10 @@ def digits(directory: Path) -> None:
 
 
 def several_classes(directory: Path) -> None:
-    """One pass over the ten classes of usps: jointly, one versus rest, and with ten learners that share nothing."""
+    """Print one pass over the ten classes of usps: joint, one-vs-rest, and ten separate learners."""
     x, y, x_test, y_test = usps(directory)
     gamma = 1 / (x.shape[1] * x.var())
-    print("| one pass | mistakes on the way | test error | examples kept | seconds of processor |")
+    print("| one pass | progressive error | test error | support | CPU seconds |")
     print("|---|---|---|---|---|")
     for rule, budget in (("scw1", None), ("scw1", 500), ("scw1", 1500), ("arow", None), ("pa1", None)):
         parameters = {} if rule == "arow" else {"C": 1.0}
@@ -110,13 +108,13 @@ def several_classes(directory: Path) -> None:
 
 
 def mistake_rate(learner: Any, x: Any, y: NDArray[Any]) -> float:
-    """Of one pass."""
+    """Return the mistake rate of one pass."""
     counts = learner.learn(x, y)
     return float(counts.mistakes / counts.seen)
 
 
 def budgets(directory: Path) -> None:
-    """Mistakes of one pass with a budget, beside those without, and beside as many explicit features."""
+    """Print mistake rates with a budget, without one, and with as many approximate features."""
     sets: dict[str, tuple[Array, NDArray[np.int8], float]] = {
         "checkerboard": (*checkerboard(ROWS, fields=4, extra=0), 8.0)
     }
@@ -132,7 +130,7 @@ def budgets(directory: Path) -> None:
         free = f"{mistake_rate(whole, x, y):.4f} ({whole.support.count} examples)"
         rows: dict[str, Callable[[int], float]] = {
             "budget": lambda b: mistake_rate(KernelLearner("scw1", budget=b, **how), x, y),  # noqa: B023
-            "the first examples": lambda b: mistake_rate(KernelLearner("scw1", budget=b, tolerance=1e-12, **how), x, y),  # noqa: B023
+            "first examples": lambda b: mistake_rate(KernelLearner("scw1", budget=b, tolerance=1e-12, **how), x, y),  # noqa: B023
             "Nystroem": lambda b: explicit(Nystroem(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
             "Fourier": lambda b: explicit(RBFSampler(gamma=gamma, n_components=b, random_state=0), x, y),  # noqa: B023
         }
@@ -143,19 +141,19 @@ def budgets(directory: Path) -> None:
 
 
 def explicit(features: Any, x: Array, y: NDArray[np.int8]) -> float:
-    """The linear learner on features that approximate the kernel, made from the first thousand rows."""
+    """Return the mistake rate of the linear learner on features that approximate the kernel."""
     made = features.fit(x[:1000]).transform(x)
     return mistake_rate(Learner("scw1", covariance="full", intercept=True, C=1.0, eta=0.75), made, y)
 
 
 def memory() -> float:
-    """Megabytes that this process holds."""
+    """Return the memory of this process in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def stream() -> None:
-    """Time and memory along a stream, with a budget and without."""
+    """Measure time and memory along a stream, with a budget and without."""
     x, y = checkerboard(STREAM, fields=2, extra=3)
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
     for budget, rows, colour in ((500, STREAM, "#0b5fa5"), (None, STREAM_WITHOUT_BUDGET, "#c0571b")):
@@ -178,7 +176,7 @@ def stream() -> None:
             f"mistake rate {learner.counts.mistakes / learner.counts.seen:.4f} of {learner.counts.seen}"
         )
     for panel, title, unit in zip(
-        panels, ("time", "memory", "support"), ("µs an example", "MB more than before", "examples"), strict=True
+        panels, ("time", "memory", "support"), ("µs an example", "MB added", "examples"), strict=True
     ):
         panel.set(title=title, xlabel="examples seen", ylabel=unit, ylim=(0, None))
         panel.grid(alpha=0.3)

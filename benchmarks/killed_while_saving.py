@@ -1,9 +1,9 @@
-"""Kills `scwlearn train --save-every` at random moments, and sees whether what is left can be loaded and goes on.
+"""Kill `scwlearn train --save-every` at random moments, and check that the remaining file loads and training resumes.
 
     .venv/bin/python benchmarks/killed_while_saving.py --times 200
 
-Each time the model is saved after every few examples, so that most kills come while a file is being written. The next
-run goes on with what the kill left.
+The model is saved after every few examples, so most kills happen while a file is being written. The next run resumes
+from what the kill left.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ import numpy as np
 from scwlearn.runs.trained_model import TrainedModel
 
 _EXAMPLES, _WIDTH = 20_000, 2_000
-# From the first save on, in seconds.
+# In seconds after the first save.
 _LONGEST = 0.5
 
 
 @dataclass
 class Found:
-    """What the kills left behind."""
+    """Counts of what the kills left behind."""
 
     kills: int = 0
-    #: Kills that came before the run had ended by itself.
+    #: Kills before the run had finished.
     in_time: int = 0
-    #: Temporary files: a process that was killed in the middle of writing leaves one.
+    #: Temporary files: a process killed while writing leaves one.
     unfinished: int = 0
-    #: What could not be loaded, and why.
+    #: Files that could not be loaded, with the reason.
     broken: list[str] = field(default_factory=list)
 
 
 def kill_often(times: int, directory: Path, seed: int) -> Found:
-    """Start a training so often, kill it, and load what is left."""
+    """Start a training `times` times, kill it, and load what is left."""
     random = np.random.default_rng(seed)
     data, model = directory / "data.libsvm", directory / "model"
     _write_examples(data, random)
@@ -86,7 +86,7 @@ def _write_examples(path: Path, random: np.random.Generator) -> None:
 
 
 def main() -> int:
-    """The script."""
+    """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

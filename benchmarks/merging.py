@@ -1,4 +1,4 @@
-"""Which way to merge models trained on shards: held-out error beside that of one model over the whole stream."""
+"""Compare ways to merge models trained on shards by held-out error, against one model of the whole stream."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SETS = ["a9a", "w7a", "covtype-scaled", "20news-unit"]
 WIDEST_FULL = 2000
 SHARDS = (2, 4, 8, 16)
 WAYS = ("average", "kl", "bcm", "ev")
-#: One merge in the end; or so many in a pass, after each of which all shards go on from the merged model.
+#: Number of merges per pass; after each, all shards continue from the merged model.
 MERGES = (1, 10)
 
 Rows = NDArray[np.intp]
 
 
 class Case(NamedTuple):
-    """A set, a rule and a covariance, and the parameters that are best for one model over the whole stream."""
+    """A set, a rule and a covariance, with the best parameters for the single stream."""
 
     data: DataSet
     rule: Rule
@@ -36,28 +36,28 @@ class Case(NamedTuple):
     parameters: dict[str, float]
 
     def learner(self) -> Learner:
-        """A learner that has seen nothing."""
+        """Return a new learner."""
         return Learner(self.rule, covariance=self.covariance).with_parameters(self.parameters)
 
     def taught(self, learner: Learner, rows: Rows) -> Learner:
-        """The learner, after these rows."""
+        """Return the learner after learning these rows."""
         learner.learn(self.data.x[rows], self.data.y[rows])
         return learner
 
     def error(self, learner: Learner, rows: Rows) -> float:
-        """The share of these rows that are classified wrongly, in percent."""
+        """Return the error on these rows in percent."""
         return 100 * float(np.mean((learner.scores(self.data.x[rows]) >= 0) != (self.data.y[rows] > 0)))
 
 
 class Found(NamedTuple):
-    """The error of the single stream, and by merges, way and shards what a merged model has more; a row a seed."""
+    """Error of the single stream, and the excess error by merges, method and shards; one row per seed."""
 
     single: NDArray[np.float64]
     excess: dict[tuple[int, str, int], NDArray[np.float64]]
 
 
 def merged(way: str, models: list[Learner], prior: Learner | None) -> Learner:
-    """One model of several; the plain average has the mean of the weights, and Sigma from kl."""
+    """Merge the models; "average" takes the mean of the weights, and Sigma from kl."""
     if way != "average":
         return merge(models, way, prior=prior)
     together = merge(models, "kl")
@@ -69,7 +69,7 @@ def merged(way: str, models: list[Learner], prior: Learner | None) -> Learner:
 
 
 def mixed(case: Case, shards: list[list[Rows]], start: list[Learner], way: str) -> Learner:
-    """The model in the end; `start` are those of the shards after the first of their parts."""
+    """Return the final merged model; `start` are the models of the shards after their first part."""
     together = merged(way, start, None)
     for parts in zip(*(shard[1:] for shard in shards), strict=True):
         models = [case.taught(copy(together), part) for part in parts]
@@ -78,7 +78,7 @@ def mixed(case: Case, shards: list[list[Rows]], start: list[Learner], way: str) 
 
 
 def judge(case: Case, counts: Sequence[int], ways: Sequence[str], seeds: int) -> Found:
-    """Learn four fifths of the rows in random order, judge on the rest; as often as there are seeds."""
+    """Learn four fifths of the rows in random order and evaluate on the rest, once per seed."""
     single: list[float] = []
     excess: dict[tuple[int, str, int], list[float]] = {}
     for seed in range(seeds):
@@ -87,20 +87,20 @@ def judge(case: Case, counts: Sequence[int], ways: Sequence[str], seeds: int) ->
         single.append(case.error(case.taught(case.learner(), rows), held_out))
         for merges, count in product(MERGES, counts):
             shards = [np.array_split(shard, merges) for shard in np.array_split(rows, count)]
-            # All ways begin alike.
+            # All methods start alike.
             start = [case.taught(case.learner(), shard[0]) for shard in shards]
             for way in ways:
                 try:
                     error = case.error(mixed(case, shards, start, way), held_out)
                 except ValueError:
-                    # On noisy sets CW's weights leave the range of floats.
+                    # On noisy sets CW's weights exceed the range of floats.
                     error = np.nan
                 excess.setdefault((merges, way, count), []).append(error - single[-1])
     return Found(np.array(single), {key: np.array(values) for key, values in excess.items()})
 
 
 def cases(sets: list[DataSet], rules: Sequence[str], tuned: bool) -> Iterator[Case]:
-    """Rules with a diagonal and a full Sigma on the sets; tuned on another order."""
+    """Return the cases: rules with a diagonal and a full Sigma on the sets, tuned on another order."""
     for data, name in product(sets, rules):
         rule = find_rule(name)
         wide = data.x.shape[1] > WIDEST_FULL
@@ -111,7 +111,7 @@ def cases(sets: list[DataSet], rules: Sequence[str], tuned: bool) -> Iterator[Ca
 
 
 def print_sets(found: dict[str, Found], shards: Sequence[int]) -> None:
-    """What the ways have more than the single stream, set by set; bold is the least."""
+    """Print the excess error over the single stream, set by set; the smallest is bold."""
     for merges in MERGES:
         print(f"\nMerges: {merges}. In each cell: {', '.join(WAYS)}.\n")
         print(f"| set, rule, covariance | single | {' | '.join(f'{count} shards' for count in shards)} |")
@@ -124,14 +124,14 @@ def print_sets(found: dict[str, Found], shards: Sequence[int]) -> None:
 
 
 def cell(excess: list[float]) -> str:
-    """Differences with their signs, the least bold."""
+    """Format signed differences, with the smallest in bold."""
     best = f"{min(excess):+.2f}"
     return ", ".join(f"**{text}**" if text == best else text for text in (f"{value:+.2f}" for value in excess))
 
 
 def print_summary(found: dict[str, Found], shards: Sequence[int]) -> None:
-    """Mean and worst over the cases of a covariance, a line for each way."""
-    print(f"| covariance | merges | way | {' | '.join(f'{count} shards' for count in shards)} |")
+    """Print mean and worst over the cases of a covariance, a row per method."""
+    print(f"| covariance | merges | method | {' | '.join(f'{count} shards' for count in shards)} |")
     print(f"|---|--:|---|{'---|' * len(shards)}")
     for full, merges, way in product((False, True), MERGES, WAYS):
         group = [result for title, result in found.items() if title.endswith("full") == full]
@@ -145,7 +145,7 @@ def print_summary(found: dict[str, Found], shards: Sequence[int]) -> None:
 
 
 def print_rules(sets: list[DataSet], seeds: int) -> None:
-    """All rules with default parameters and 8 shards: the mean over the sets."""
+    """Print the mean over the sets of all rules with default parameters and 8 shards."""
     ways = WAYS[1:]
     print(f"\nEvery rule, 8 shards, default parameters. In each cell: {', '.join(ways)}; the mean over the sets.\n")
     print("| rule | covariance | single | 1 merge | 10 merges | refused |\n|---|---|--:|---|---|--:|")
@@ -164,7 +164,7 @@ def print_rules(sets: list[DataSet], seeds: int) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, SETS)
-    parser.add_argument("--seeds", type=int, default=5, help="how many times the rows are dealt out")
+    parser.add_argument("--seeds", type=int, default=5, help="number of random splits")
     parser.add_argument("--shards", type=int, nargs="+", default=SHARDS)
     given = parser.parse_args()
     sets = [load(name, given.data_dir) for name in given.sets]

@@ -1,4 +1,4 @@
-"""Why some of the paper's numbers do not come out again: one experiment for each cause, as docs/comparison.md quotes.
+"""Explain differences from the paper's numbers: one experiment per cause, as quoted in docs/comparison.md.
 
 python benchmarks/paper_differences.py [EXPERIMENT ...] [--data-dir DIRECTORY]
 """
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 def tuned(data: DataSet, rule: str, orders: Iterable[int]) -> tuple[dict[str, float], Array, Array]:
-    """The parameters with the fewest mistakes over the tuning order; rates and updates over others."""
+    """Tune on one order; return the parameters, and the mistake rates and updates over others."""
     cells = grid(rule)[::-1]
     order = order_of(data, SEED, TUNING_ORDER, len(data.y))
     counts = count_grid(rule, cells, data.x, data.y, order=order, covariance="full")
@@ -41,7 +41,7 @@ def tuned(data: DataSet, rule: str, orders: Iterable[int]) -> tuple[dict[str, fl
 
 
 def runs(data: DataSet, rule: str, parameters: dict[str, float], orders: Iterable[int]) -> tuple[Array, Array]:
-    """Mistake rates and updates over orders of the rows."""
+    """Return mistake rates and updates over several orders of the rows."""
     counts = []
     for number in orders:
         learner = Learner(rule, covariance="full", **parameters)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def runs(data: DataSet, rule: str, parameters: dict[str, float], orders: Iterabl
 
 
 def synthetic_noise(directory: Path) -> Table:
-    """Which size of the noise features fits both synthetic blocks: deviations over many sets, not permutations."""
+    """Find the size of the noise features that fits both synthetic blocks, over many generated sets."""
     rules = ("cw", "nherd", "arow", "narow_libol", "scw1", "scw2")
     rows = []
     for size in (1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0):
@@ -75,7 +75,7 @@ def synthetic_noise(directory: Path) -> Table:
 
 
 def synthetic_updates(directory: Path) -> Table:
-    """How much the updates on the flipped synthetic set depend on which set was generated."""
+    """Measure how much the updates on the flipped synthetic set vary between generated sets."""
     rows = []
     for title, name in RULES.items():
         rule = "narow_libol" if name == "narow" else name
@@ -91,7 +91,7 @@ def synthetic_updates(directory: Path) -> Table:
 
 
 def cw_textbook(directory: Path) -> Table:
-    """CW with Sigma kept as papers print it: how soon and how often x'Sigma x is no longer positive."""
+    """Run CW with the textbook update of Sigma: how soon and how often x'Sigma x is not positive."""
     rows = []
     for name, eta in (("codrna", 0.55), ("codrna", 0.95), ("covtype", 0.55), ("covtype", 0.95), ("ijcnn1", 0.55)):
         data = load_set(name, directory)
@@ -119,7 +119,7 @@ def cw_textbook(directory: Path) -> Table:
 
 
 def cw_variances(directory: Path) -> Table:
-    """How small CW's variances become along a stream."""
+    """Print how small CW's variances become along a stream."""
     rows = []
     for name, eta in (("codrna", 0.95), ("covtype", 0.55)):
         data = load_set(name, directory)
@@ -137,7 +137,7 @@ def cw_variances(directory: Path) -> Table:
 
 
 def nherd_covtype(directory: Path) -> Table:
-    """NHERD on covtype in the forms that it may have had: what depends on the first rows, and what does not."""
+    """Run NHERD on possible preparations of covtype, and its dependence on the first rows."""
     rows = []
     for name in ("covtype", "covtype-scaled"):
         data = load_set(name, directory)
@@ -150,7 +150,7 @@ def nherd_covtype(directory: Path) -> Table:
 
 
 def usps_forms(directory: Path) -> Table:
-    """usps in other forms, and other digits: none has the mistakes and the updates of the paper together."""
+    """Try other preparations and digits of usps: none matches both mistakes and updates of the paper."""
     x, digits = read_examples(directory / "usps" / "usps.libsvm.xz", 256)
     x = x.toarray()
     forms: dict[str, tuple[Any, int]] = {
@@ -174,7 +174,7 @@ def usps_forms(directory: Path) -> Table:
 
 
 def w7a_empty(directory: Path) -> Table:
-    """w7a: updates with and without the rows that have no feature, over all points of the grid as good as the best."""
+    """Count updates on w7a with and without empty rows, over all grid points that tie with the best."""
     data = load_set("w7a", directory)
     empty = int(np.count_nonzero(np.diff(data.x.indptr) == 0))
     order = order_of(data, SEED, TUNING_ORDER, len(data.y))
@@ -206,7 +206,7 @@ EXPERIMENTS: dict[str, Callable[[Path], Table]] = {
 
 
 def main() -> None:
-    """Run the experiments that are named, or all, and print their tables."""
+    """Run the named experiments, or all, and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiments", nargs="*", default=list(EXPERIMENTS), metavar="EXPERIMENT")
     parser.add_argument("--data-dir", type=Path, default=None)

@@ -1,4 +1,4 @@
-"""Puts reports of `scwlearn reproduce` into the documentation: the Markdown, dated, and the pictures, made small.
+"""Copy reports of `scwlearn reproduce` to the documentation: the Markdown with a date, and reduced pictures.
 
 python benchmarks/publish_evaluation.py TITLE DIRECTORY PAGE [--pictures NAME ...]
 """
@@ -14,12 +14,12 @@ from PIL import Image
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 IMAGES = DOCS / "images" / "evaluation"
-#: As wide as a page shows them, a quarter of the bytes of a PNG, and no colour other than it was.
+#: The width of a page; lossless WebP takes a quarter of the bytes of a PNG.
 WIDTH, QUALITY = 1400, 88
 
 
 def publish(title: str, run: Path, page: str, pictures: list[str] | None) -> None:
-    """The report of a run as a page of the documentation."""
+    """Write the report of a run as a page of the documentation."""
     made = datetime.datetime.fromtimestamp((run / "report.md").stat().st_mtime, datetime.UTC)
     text = (run / "report.md").read_text(encoding="utf-8")
     text = re.sub(r"\A# .*\n", f"# {title}\n\nRun on {made:%Y-%m-%d}.\n", text)
@@ -37,7 +37,7 @@ def publish(title: str, run: Path, page: str, pictures: list[str] | None) -> Non
 
 
 def shrink(source: Path, target: Path) -> None:
-    """A picture no wider than a page."""
+    """Reduce a picture to the width of a page."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(source) as image:
         height = round(image.height * WIDTH / image.width)

@@ -1,4 +1,4 @@
-"""How good probabilities are: log-loss, Brier score, calibration error, and where they are wrong."""
+"""Quality of probabilities: log-loss, Brier score, calibration error and reliability curves."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 BINS = 15
-#: Rows that show a share to within some hundredths.
+#: Rows needed to estimate a frequency to within a few hundredths.
 ENOUGH = 150
-#: A probability that was 0 and came true costs no more than this one.
+#: Lower bound on probabilities in the log-loss.
 LEAST = 1e-15
 
 
 class Quality(NamedTuple):
-    """What a table shows of probabilities; the less the better."""
+    """Measures of the quality of probabilities; smaller is better."""
 
     log_loss: float
     brier: float
-    #: Expected calibration error, of bins of equal width and of bins of equally many rows.
+    #: Expected calibration error with bins of equal width and of equal mass.
     ece: float
     ece_mass: float
-    #: What `ece_mass` would be, by chance, if the probabilities were true.
+    #: Expected `ece_mass` of perfectly calibrated probabilities.
     ece_true: float
     error: float
 
 
 def quality(probabilities: Array, labels: Numbers) -> Quality:
-    """Of the probabilities of all classes, (rows, classes), and the numbers of the true ones."""
+    """Compute the quality of probabilities, an array (rows, classes), given the true class numbers."""
     rows = np.arange(len(labels))
     of_truth = probabilities[rows, labels]
     truth = np.zeros_like(probabilities)
@@ -43,7 +43,7 @@ def quality(probabilities: Array, labels: Numbers) -> Quality:
     by_chance = [_error(p, random.random(len(p)) < p, equal_mass(p)) for _ in range(20)]
     return Quality(
         float(-np.log(np.maximum(of_truth, LEAST)).mean()),
-        # As it is defined for two classes; both count in the sum.
+        # The binary definition; the sum counts both classes.
         float(squares.mean() / (2 if probabilities.shape[1] == 2 else 1)),
         _error(p, hit, equal_width(p)),
         _error(p, hit, equal_mass(p)),
@@ -53,7 +53,7 @@ def quality(probabilities: Array, labels: Numbers) -> Quality:
 
 
 def confidence(probabilities: Array, labels: Numbers) -> tuple[Array, NDArray[np.bool_]]:
-    """What calibration is about: P of the second of two classes, or of the likeliest of more; and whether it was it."""
+    """Return P of the positive class, or of the most probable of several, and whether it was the true class."""
     if probabilities.shape[1] == 2:
         return probabilities[:, 1], labels == 1
     top = probabilities.argmax(axis=1)
@@ -61,19 +61,19 @@ def confidence(probabilities: Array, labels: Numbers) -> tuple[Array, NDArray[np
 
 
 def equal_width(p: Array) -> Numbers:
-    """The bin of each row, each a fifteenth of the way from 0 to 1."""
+    """Return the bin of each row, for 15 bins of equal width."""
     return np.minimum((p * BINS).astype(np.intp), BINS - 1)
 
 
 def equal_mass(p: Array) -> Numbers:
-    """The bin of each row, each with a fifteenth of the rows."""
+    """Return the bin of each row, for 15 bins of equal mass."""
     bins = np.empty(len(p), dtype=np.intp)
     bins[np.argsort(p, kind="stable")] = np.arange(len(p)) * BINS // len(p)
     return bins
 
 
 def curve(p: Array, hit: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """The mean of P and how often it came true, in bins of equal width, joined until each has rows enough to tell."""
+    """Return mean P and observed frequency in bins of equal width, joined until each has enough rows."""
     order = np.argsort(p, kind="stable")
     ends = [0]
     for end in np.searchsorted(equal_width(p)[order], np.arange(BINS), side="right"):

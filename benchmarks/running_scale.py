@@ -1,6 +1,6 @@
-"""Scaling while learning: mistakes of one pass without it, with several running scales, and with scales known before.
+"""Compare mistakes without scaling, with running scales, and with scales computed in advance.
 
-The scale that was chosen is scwlearn's own; the others are computed here, in NumPy.
+The chosen scale is scwlearn's own; the others are computed here in NumPy.
 """
 
 from __future__ import annotations
@@ -34,69 +34,69 @@ LEARNERS = [
 SETS = ["svmguide3", "elec2", "cod-rna", "a9a", "ijcnn1", "covtype"]
 
 
-def spoiled(x: Matrix, draw: int) -> Matrix:
-    """Every feature times a number from a thousandth to a thousand."""
+def distorted(x: Matrix, draw: int) -> Matrix:
+    """Multiply every feature by a random factor from a thousandth to a thousand."""
     factors: Matrix = np.power(10.0, np.random.default_rng([SEED, draw]).uniform(-3, 3, x.shape[1]))
     return x * factors
 
 
 def over(x: Matrix, scales: Matrix) -> Matrix:
-    """The values over their scales; zeros stay."""
+    """Divide the values by their scales; zeros stay zero."""
     return np.divide(x, scales, out=np.zeros_like(x), where=x != 0)
 
 
 def running_mean(values: Matrix, counted: NDArray[np.bool_]) -> Matrix:
-    """The mean of the values up to each row, of those that count."""
+    """Return the mean of the counted values up to each row."""
     mean: Matrix = np.cumsum(values, axis=0) / np.maximum(1, np.cumsum(counted, axis=0))
     return mean
 
 
 def root_mean_square(x: Matrix) -> Matrix:
-    """For each feature, zeros left out."""
+    """Return the root mean square of the non-zero values of each feature."""
     scales: Matrix = np.sqrt(np.square(x).sum(axis=0) / np.maximum(1, np.count_nonzero(x, axis=0)))
     return scales
 
 
 def standardised(x: Matrix) -> Matrix:
-    """Every feature with mean 0 and variance 1, which no zero survives."""
+    """Standardise every feature, which destroys zeros."""
     spread = x.std(axis=0)
     result: Matrix = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return result
 
 
-#: What each column of the table does to the rows, in the order in which they are learned from: as they are, and with
-#: features of other sizes. Running scales make no difference between the two.
+#: The columns of the table: functions of the rows in learning order, and of the same rows with distorted feature
+#: sizes. Running scales give the same result for both.
 WAYS: dict[str, Callable[[Matrix, Matrix], Any]] = {
-    "as it is": lambda x, bad: x,
-    "spoiled": lambda x, bad: bad,
-    "running rms": lambda x, bad: RunningScale().learn(bad),
-    "running rms with zeros": lambda x, bad: over(x, np.sqrt(running_mean(x**2, np.ones(x.shape, bool)))),
-    "running mean size": lambda x, bad: over(x, running_mean(np.abs(x), x != 0)),
-    "running largest": lambda x, bad: over(x, np.maximum.accumulate(np.abs(x), axis=0)),
-    "rms known before": lambda x, bad: over(x, np.broadcast_to(root_mean_square(x), x.shape)),
-    "largest known before": lambda x, bad: over(x, np.broadcast_to(np.abs(x).max(axis=0), x.shape)),
-    "standardised before": lambda x, bad: standardised(x),
+    "unscaled": lambda x, bad: x,
+    "distorted": lambda x, bad: bad,
+    "running RMS": lambda x, bad: RunningScale().learn(bad),
+    "running RMS, zeros counted": lambda x, bad: over(x, np.sqrt(running_mean(x**2, np.ones(x.shape, bool)))),
+    "running mean abs": lambda x, bad: over(x, running_mean(np.abs(x), x != 0)),
+    "running max": lambda x, bad: over(x, np.maximum.accumulate(np.abs(x), axis=0)),
+    "RMS in advance": lambda x, bad: over(x, np.broadcast_to(root_mean_square(x), x.shape)),
+    "max in advance": lambda x, bad: over(x, np.broadcast_to(np.abs(x).max(axis=0), x.shape)),
+    "standardised in advance": lambda x, bad: standardised(x),
 }
 
 
 def grid(rule: Rule) -> list[dict[str, float]]:
-    """Every second value of the declared grids: a coarse C x eta."""
+    """Return every second value of the declared grids: a coarse C x eta grid."""
     values = product(*(p.grid[::2] for p in rule.parameters))
     return [dict(zip((p.name for p in rule.parameters), v, strict=True)) for v in values]
 
 
 def rates(rule: str, covariance: str, cells: list[dict[str, float]], x: Any, y: NDArray[np.int8]) -> list[float]:
-    """The mistake rate of one pass with each of the parameters."""
+    """Return the mistake rate of one pass for each parameter setting."""
     counts = count_grid(rule, cells, x, y, covariance=covariance, intercept=True)
     return [c.mistakes / c.seen for c in counts]
 
 
 def judge(data: DataSet, way: Callable[[Matrix, Matrix], Any], count: int, tuned: bool) -> list[float]:
-    """The mistake rate of each learner, over some orders; parameters are chosen on another one."""
+    """Return the mistake rate of each learner over several orders, with parameters chosen on another one."""
     tuning, *judging = orders(data, count)
     found = []
     for draw in range(count):
-        bad = spoiled(data.x, draw)
+        bad = distorted(data.x, draw)
         order = judging[draw % len(judging)]
         (x, y), (other, labels) = ((way(data.x[o], bad[o]), data.y[o]) for o in (order, tuning))
         line = []
@@ -110,7 +110,7 @@ def judge(data: DataSet, way: Callable[[Matrix, Matrix], Any], count: int, tuned
 
 
 def print_table(sets: list[DataSet], count: int, tuned: bool) -> None:
-    """Mistakes in %, a line for each set and learner."""
+    """Print mistakes in %, a row per set and learner."""
     print(f"{'Tuned' if tuned else 'Default parameters'}, mistakes in %:\n")
     print(f"| set | learner | {' | '.join(WAYS)} |")
     print(f"|---|---|{'--:|' * len(WAYS)}")
@@ -123,17 +123,17 @@ def print_table(sets: list[DataSet], count: int, tuned: bool) -> None:
 
 
 def dense(data: DataSet) -> DataSet:
-    """The set with its rows as a matrix."""
+    """Return the set with dense rows."""
     x = data.x.toarray() if sparse.issparse(data.x) else data.x
     return DataSet(data.name, data.title, np.ascontiguousarray(x, dtype=np.float64), data.y, data.shuffle)
 
 
 def print_seconds() -> None:
-    """Processor time for each value: to scale and learn the scale, to scale only, and to learn with AROW, diagonal."""
+    """Print CPU time per value: learning the scale, applying it, and learning with diagonal AROW."""
     generator = np.random.default_rng(SEED)
     x = generator.standard_normal((50_000, 60))
     few = sparse.random_array((20_000, 20_000), density=0.003, format="csr", rng=generator)
-    print("| rows | learn the scale, ns a value | apply it | learn with AROW, diagonal |")
+    print("| rows | learn the scale, ns per value | apply it | learn with AROW, diagonal |")
     print("|---|--:|--:|--:|")
     for name, rows in (("dense", Rows(x)), ("sparse", Rows(few))):
         y = np.where(generator.random(len(rows)) < 0.5, 1, -1).astype(np.int8)
@@ -150,7 +150,7 @@ def print_seconds() -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The least processor time of some runs: others on the machine do not count."""
+    """Return the smallest CPU time of several runs."""
     times = []
     for _ in range(20):
         start = time.process_time()
@@ -162,8 +162,8 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, SETS)
-    parser.add_argument("--orders", type=int, default=3, help="orders to judge on, besides the one to tune on")
-    parser.add_argument("--seconds-only", action="store_true", help="only what it costs, which needs no data")
+    parser.add_argument("--orders", type=int, default=3, help="evaluation orders, besides the one for tuning")
+    parser.add_argument("--seconds-only", action="store_true", help="only the timings, which need no data")
     given = parser.parse_args()
     print_seconds()
     if given.seconds_only:

@@ -1,8 +1,8 @@
-"""Several classes, jointly or each against the rest: errors after one pass, beside those of peers.
+"""Compare multi-class errors after one pass, joint and one-vs-rest, with those of peers.
 
-Prints the tables of docs/multiclass.md: the progressive error (each row is predicted before it is learned from) and
-that on held-out rows, over several random orders. --publish puts them there. The parameters are the defaults, but
-nobody learns a constant: among unit rows it is as large as all else, and first-order rules make twice the mistakes.
+Prints the tables of docs/multiclass.md: the progressive error (each row is predicted before it is learned) and the
+held-out error, over several random orders. --publish updates the page. The parameters are the defaults, without an
+intercept: in unit rows it is as large as everything else, and doubles the mistakes of first-order rules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from scwlearn.rules import Rule, all_rules, find_rule
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 RULES = ("scw1", "scw2", "arow", "cw", "pa1", "perceptron")
-#: How several classes learn, by what the tables call it.
+#: Multi-class settings by their name in the tables.
 SCHEMES: dict[str, dict[str, Any]] = {
     "joint": {"multi_class": "joint"},
     "one Σ": {"multi_class": "joint", "shared_covariance": True},
@@ -39,20 +39,20 @@ SCHEMES: dict[str, dict[str, Any]] = {
 }
 #: Beyond this many features a full Sigma takes too long.
 WIDEST_FULL = 1000
-#: With more features than this it takes minutes, so that few rules show what it does, in one order.
+#: With more features than this it takes minutes, so only a few rules run, in one order.
 WIDE_FULL = 500
 WIDE_RULES = ("scw1", "arow")
 
 
 class TextbookPA:
-    """M-PA as LIBOL has it: no constant, C = 1, a step against the best rival whenever it comes within 1."""
+    """M-PA as in LIBOL: no intercept, C = 1, a step against the best rival if the margin is below 1."""
 
     def __init__(self, step: Callable[[float, float], float]) -> None:
         self.step = step
         self.n_mistakes_ = self.n_seen_ = 0
 
     def fit(self, x: Any, y: Numbers) -> TextbookPA:
-        """One pass."""
+        """Learn in one pass."""
         self.weights = np.zeros((x.shape[1], int(y.max()) + 1))
         for (places, values), label in zip(_vectors(x), y.tolist(), strict=True):
             scores = values @ self.weights[places]
@@ -68,12 +68,12 @@ class TextbookPA:
         return self
 
     def score(self, x: Any, y: Numbers) -> float:
-        """The share of rows that are predicted right."""
+        """Return the accuracy."""
         return float(np.mean((x @ self.weights).argmax(axis=1) == y))
 
 
 def _vectors(x: Any) -> Iterator[tuple[Any, Any]]:
-    """The places of each row that are kept, and its values."""
+    """Return the non-zero indices and values of each row."""
     if not sparse.issparse(x):
         yield from ((slice(None), row) for row in x)
         return
@@ -90,7 +90,7 @@ TEXTBOOK: dict[str, Callable[[float, float], float]] = {
 
 
 class Case(NamedTuple):
-    """A line of the tables and a column of it, and how to make what they tell of."""
+    """Cell of the tables, and how to create its model."""
 
     line: tuple[str, str]
     scheme: str
@@ -100,18 +100,18 @@ class Case(NamedTuple):
 
 @dataclass
 class Errors:
-    """The shares of rows predicted wrongly, an order each; no progressive ones where a peer does not count them."""
+    """Errors for each order; no progressive error if a peer does not count it."""
 
     progressive: list[float] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
 
 
-#: By line and scheme.
+#: Keyed by row and scheme.
 Found = dict[tuple[tuple[str, str], str], Errors]
 
 
 def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
-    """Our rules with every form of Sigma that is affordable, then the peers."""
+    """Return our rules with every affordable form of Sigma, then the peers."""
     for rule in map(find_rule, names):
         for covariance in ("identity",) if rule.order == 1 else (rule.diagonal, "full"):
             if covariance == "full" and features > (WIDEST_FULL if rule.name in WIDE_RULES else WIDE_FULL):
@@ -131,12 +131,12 @@ def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
 
 
 def line(rule: Rule, covariance: str) -> tuple[str, str]:
-    """What the tables call a rule and how it keeps Sigma."""
+    """Return the name of a rule and its covariance in the tables."""
     return rule.title, "none" if covariance == "identity" else covariance
 
 
 def errors(case: Case, split: Split) -> Errors:
-    """One pass over the rows in each order."""
+    """Run one pass over the rows in each order."""
     found = Errors()
     for seed in range(case.seeds):
         order = np.random.default_rng([SEED, seed]).permutation(len(split.y))
@@ -150,11 +150,11 @@ def errors(case: Case, split: Split) -> Errors:
 
 
 def table(name: str, split: Split, found: Found) -> str:
-    """One set; the least of the progressive errors and of the others stand out."""
+    """Return the table of one set, with the smallest progressive and held-out errors in bold."""
     rows, features = split.x.shape
     heads = [f"{kind}: {scheme}" for kind in ("progressive", "held out") for scheme in SCHEMES]
     lines = [
-        f"**{name}**: {split.classes} classes, {features:,} features, {rows:,} rows to learn from, "
+        f"**{name}**: {split.classes} classes, {features:,} features, {rows:,} training rows, "
         f"{len(split.y_test):,} held out.\n",
         f"| {name} | Σ | {' | '.join(heads)} |",
         "|---|---|" + "--:|" * len(heads),
@@ -174,7 +174,7 @@ KINDS: tuple[Callable[[Errors], list[float]], ...] = (lambda e: e.progressive, l
 
 
 def shown(values: list[float], least: float) -> str:
-    """The mean and the standard deviation, in percent."""
+    """Format mean and standard deviation in percent."""
     if not values:
         return ""
     spread = f" ± {100 * np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
@@ -183,7 +183,7 @@ def shown(values: list[float], least: float) -> str:
 
 
 def summary(found: dict[str, Found]) -> str:
-    """How the other schemes compare with joint steps: for each algorithm over all sets, and for each set over all."""
+    """Compare the other schemes with joint steps, per algorithm over all sets and per set over all algorithms."""
     compared = [
         (name, title) for name, of_set in found.items() for title, scheme in of_set if scheme == "ovr" and title[1]
     ]
@@ -191,7 +191,7 @@ def summary(found: dict[str, Found]) -> str:
     groups |= {f"all on {name}": [case for case in compared if case[0] == name] for name in found}
     groups["**all**"] = compared
     lines = [
-        "Errors over those of joint steps with a Σ for each class: the geometric mean, and how many are above 1.\n",
+        "Errors relative to joint learning with a Σ per class: geometric mean, and how many are above 1.\n",
         "| | progressive: one Σ | ovr | held out: one Σ | ovr |",
         "|---|--:|--:|--:|--:|",
     ]
@@ -207,7 +207,7 @@ def ratio(
     scheme: str,
     of: Callable[[Errors], list[float]],
 ) -> str:
-    """The geometric mean of error/joint error, and how many of them are above 1."""
+    """Return the geometric mean of error/joint error, and how many are above 1."""
     ratios = [
         np.mean(of(found[name][title, scheme])) / np.mean(of(found[name][title, "joint"]))
         for name, title in group
@@ -219,14 +219,14 @@ def ratio(
 
 
 def publish(text: str) -> None:
-    """Into docs/multiclass.md, between the marks."""
+    """Update the tables of docs/multiclass.md."""
     page = DOCS / "multiclass.md"
     begin, end = "<!-- several classes -->\n", "\n<!-- /several classes -->"
     page.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, page.read_text(), flags=re.DOTALL))
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the selected benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__)
     directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=every, metavar="RULE")
     parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
     parser.add_argument("--output", type=Path, default=DOCS.parent / "build" / "several-classes")
-    parser.add_argument("--publish", action="store_true", help="put the tables into the documentation")
+    parser.add_argument("--publish", action="store_true", help="update docs/multiclass.md")
     asked = parser.parse_args()
     found: dict[str, Found] = {}
     tables = []

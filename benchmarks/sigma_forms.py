@@ -1,4 +1,4 @@
-"""The forms in which a full Sigma can be kept, each in NumPy."""
+"""Representations of a full Sigma, each in NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 
 class Form(ABC):
-    """Sigma = (Sigma^-1 + k x x')^-1 again and again; `kept` is all that a form remembers between rows."""
+    """Repeated update Sigma <- (Sigma^-1 + k x x')^-1; `kept` is the state of a form between rows."""
 
     title = ""
     look_flops = ""
@@ -25,19 +25,19 @@ class Form(ABC):
 
     @abstractmethod
     def look(self, x: Array) -> float:
-        """x'Sigma x."""
+        """Return x'Sigma x."""
 
     @abstractmethod
     def move(self, k: float, v: float) -> Array:
-        """Sigma x for the row looked at last; then Sigma moves by k."""
+        """Return Sigma x for the last row, and update Sigma by k."""
 
     def exact(self) -> Exact:
-        """The matrix that `kept` stands for, without rounding."""
+        """Return the exact matrix represented by `kept`."""
         return symmetric(self.kept)
 
 
 class Textbook(Form):
-    """As papers print it."""
+    """Textbook update, as printed in papers."""
 
     title = "Sigma - (beta g) g'"
     look_flops, move_flops = "2d^2", "2d^2"
@@ -52,7 +52,7 @@ class Textbook(Form):
 
 
 class Symmetric(Textbook):
-    """Scaled after the outer product, which is exactly symmetric: the same numbers as one triangle kept."""
+    """Textbook update scaled after the outer product, which keeps Sigma exactly symmetric."""
 
     title = "Sigma - beta (g g'), symmetric"
     look_flops, move_flops = "2d^2", "d^2 (one triangle)"
@@ -106,7 +106,7 @@ class Potter(Form):
 
 
 class Bierman(Form):
-    """Sigma = U D U' with U unit upper triangular; `kept` holds U with D on its diagonal. What the library does."""
+    """Sigma = U D U' with U unit upper triangular; `kept` holds U with D on its diagonal. Used by scwlearn."""
 
     title = "Bierman, Sigma = U D U'"
     look_flops, move_flops = "d^2", "2d^2"
@@ -139,7 +139,7 @@ class Bierman(Form):
 
 
 class Precision(Form):
-    """Sigma^-1 itself: an update only adds, a look solves."""
+    """Sigma^-1 itself: an update only adds, a score solves a linear system."""
 
     title = "Sigma^-1"
     look_flops, move_flops = "2d^3/3", "d^2 (one triangle)"
@@ -150,7 +150,7 @@ class Precision(Form):
         try:
             self.g = np.linalg.solve(self.kept, x)
         except np.linalg.LinAlgError:
-            # Singular to rounding: no variance can be had, so the row is refused.
+            # Numerically singular: there is no variance, so the row is rejected.
             return math.nan
         return float(x @ self.g)
 

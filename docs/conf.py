@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation; the pages on the algorithms are written from their declarations."""
+"""Sphinx configuration; generates the pages on the algorithms from their declarations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ESTIMATORS = """
 Estimators
 ==========
 
-What all have in common:
+Methods common to all estimators:
 
 .. autoclass:: scwlearn.estimators.base.OnlineClassifier
    :members: fit, partial_fit, decision_function, predict, predict_proba, predict_log_proba, save
@@ -71,7 +71,7 @@ FOR_RIVER = """
 Classes for River
 =================
 
-What all have in common:
+Methods common to all classes:
 
 .. autoclass:: scwlearn.river.RiverClassifier
    :members: learn_one, predict_one, predict_proba_one, learn_many, predict_many, predict_proba_many, top_features,
@@ -80,7 +80,7 @@ What all have in common:
 
 
 def formula(display: str) -> Callable[[HTML5Translator, nodes.math], None]:
-    """Writes a formula as MathML, which browsers show by themselves: the pages need no script from elsewhere."""
+    """Return a visitor that renders a formula as MathML, which browsers display without an external script."""
     tag = "span" if display == "inline" else "p"
 
     def visit(translator: HTML5Translator, node: nodes.math) -> None:
@@ -92,17 +92,17 @@ def formula(display: str) -> Callable[[HTML5Translator, nodes.math], None]:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Register the MathML renderer; called by Sphinx."""
     app.add_html_math_renderer("mathml", (formula("inline"), None), (formula("block"), None))
 
 
 def yes(flag: bool) -> str:
-    """A property as the table shows it."""
+    """Return the mark of a property in the table."""
     return "✓" if flag else ""
 
 
 def table_row(rule: Rule) -> str:
-    """A rule's line in the table of algorithms."""
+    """Return the row of a rule in the table of algorithms."""
     parameters = ", ".join(f"{p.name} ({p.default:g})" for p in rule.parameters) or "none"
     properties = (rule.large_margin, rule.confidence, rule.non_separable, rule.adaptive_margin)
     cells = (rule.title, f"[`{rule.estimator}`](#scwlearn.estimators.{rule.estimator})", parameters)
@@ -110,7 +110,7 @@ def table_row(rule: Rule) -> str:
 
 
 def source(function: Callable[..., Any]) -> str:
-    """The code of a rule's function without its declaration, and of the functions that it calls before it."""
+    """Return the source of a rule's function without its declaration, preceded by the functions that it calls."""
     text = inspect.getsource(function)
     text = text[text.index("def ") :]
     called = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -119,9 +119,9 @@ def source(function: Callable[..., Any]) -> str:
 
 
 def section(rule: Rule) -> str:
-    """A rule's own part of the page: the code that is the rule, where it comes from, its grid."""
+    """Return the section of a rule: its source, citation and tuning grid."""
     grids = [f"- `{p.name}`: {', '.join(f'{v:g}' for v in p.grid)}" for p in rule.parameters if p.grid]
-    grid = "\nThe grid for tuning:\n\n" + "\n".join(grids) + "\n" if grids else ""
+    grid = "\nTuning grid:\n\n" + "\n".join(grids) + "\n" if grids else ""
     return f"""
 ## {rule.title}
 
@@ -134,22 +134,29 @@ def section(rule: Rule) -> str:
 
 
 def write_algorithms() -> None:
-    """The page of all algorithms, and the reference of their estimators."""
+    """Write the page of all algorithms and the reference pages of their classes."""
     GENERATED.mkdir(exist_ok=True)
     rows = "\n".join(map(table_row, all_rules()))
     page = f"""# The algorithms
 
-The properties are those of the paper's Table 1: *large margin*, it also learns from examples that it classifies
-rightly but by a small margin; *confidence*, it keeps a covariance; *non-separable*, it is made for data that no
-hyperplane separates; *adaptive margin*, the margin that it asks for depends on how sure it is. The paper's row "PA"
-stands for the family, of which PA-I and PA-II are the soft members; it leaves out the Perceptron and ROMMA.
+All algorithms with their parameters and properties. [Choosing an algorithm](../choosing.md) compares their accuracy.
+
+The properties are those of Table 1 of the paper:
+
+- *large margin*: also learns from correctly classified examples with a small margin;
+- *confidence*: keeps a covariance;
+- *non-separable*: designed for data that no hyperplane separates;
+- *adaptive margin*: the required margin depends on the variance.
+
+The paper's row "PA" stands for the family, of which PA-I and PA-II are the soft members. The paper omits the Perceptron
+and ROMMA.
 
 | algorithm | class | parameters (default) | large margin | confidence | non-separable | adaptive margin |
 |---|---|---|---|---|---|---|
 {rows}
 
-A rule sees the margin `m` and the variance `v` of an example and answers with a `Step`; `HOLD` means no loss. What
-follows is the code that runs: the build spells it in C++.
+A rule takes the margin `m` and the variance `v` of an example and returns a `Step`; `HOLD` means no loss. The sources
+below are the code that runs: the build compiles them to C++.
 {"".join(map(section, all_rules()))}"""
     (GENERATED / "algorithms.md").write_text(page)
     classes = "\n".join(f".. autoclass:: scwlearn.estimators.{name}\n" for name in estimator_names())

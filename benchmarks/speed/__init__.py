@@ -1,1 +1,1 @@
-"""How fast it is: every figure is a ratio to a peer or to the machine's limit, measured in the same run."""
+"""Speed benchmark: ratios to peers and to limits of the machine, measured in the same run."""

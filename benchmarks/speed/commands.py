@@ -1,4 +1,4 @@
-"""Whole commands, from the start of their process to its end."""
+"""Whole commands, from process start to exit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORK = "scwlearn train, the whole command, LIBSVM file to a saved model"
 
 
 def command(name: str, *words: str) -> Side:
-    """A command that is run and waited for; what it prints is not looked at."""
+    """Return a side that runs a command and ignores its output."""
 
     def run() -> None:
         subprocess.run(words, capture_output=True, check=True)
@@ -26,13 +26,13 @@ def command(name: str, *words: str) -> Side:
 
 
 def ours(*words: str) -> Side:
-    """Our command, in a fresh interpreter without the current directory and the user's start-up files."""
+    """Return our command in a fresh isolated interpreter."""
     return command("scwlearn", sys.executable, "-I", "-m", "scwlearn.cli", *words)
 
 
 @comparison(WORK, against="python -m vowpalwabbit", target=times_faster(4))
 def command_vowpal_wabbit(scale: Scale) -> Race:
-    """Both learn once from the same rows, each in its own format, and save the model."""
+    """Both sides learn the same rows once, each in its own format, and save the model."""
     peers.module("vowpalwabbit")
     libsvm, text, size, megabytes = prepared(scale)
     models = Path(tempfile.mkdtemp())
@@ -47,6 +47,6 @@ def command_vowpal_wabbit(scale: Scale) -> Race:
 
 @comparison("scwlearn --version", against='python -c "import numpy"', target=share_of_time(2.5))
 def command_version(_: Scale) -> Race:
-    """The least that the command does."""
+    """The start-up cost of the command."""
     importing = command('python -c "import numpy"', sys.executable, "-I", "-c", "import numpy")
     return Race("fresh interpreter", ours("--version"), importing)

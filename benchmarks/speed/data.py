@@ -1,4 +1,4 @@
-"""The rows that the comparisons run on: real sets where they are, stand-ins of the same size elsewhere."""
+"""Rows of the comparisons: real sets if available, synthetic ones of the same size otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scwlearn.datasets import find_set
 from scwlearn.datasets.load import read_files
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Large files, made once and used again.
+#: Cache of large generated files.
 FILES = ROOT / "build" / "bench-data"
 HASHED_WIDTH = 2**20
 
@@ -27,7 +27,7 @@ Labels = NDArray[np.int8]
 
 
 class Rows(NamedTuple):
-    """A matrix, its labels, and where it comes from."""
+    """Matrix with labels and the name of its source."""
 
     x: Any
     y: Labels
@@ -37,18 +37,18 @@ class Rows(NamedTuple):
         return f"{self.x.shape[0]} x {self.x.shape[1]} ({self.source})"
 
     def first(self, count: int) -> Rows:
-        """Fewer rows."""
+        """Return the first rows."""
         return Rows(self.x[:count], self.y[:count], self.source)
 
 
 @cache
 def digits() -> Rows:
-    """MNIST's ones and twos, raw pixels, as in the paper; a tenth of the labels wrong."""
+    """Return the ones and twos of MNIST as raw pixels, as in the paper, with a tenth of the labels wrong."""
     shape = (14867, 784)
     real = _real("mnist1vs2")
     if real is not None:
         x = np.zeros(shape)
-        # The file ends with the last pixel that is ever set.
+        # The file omits trailing pixels that are always zero.
         x[:, : real.x.shape[1]] = real.x.toarray()
         return Rows(x, flipped(real.y, 0.1), real.source)
     return correlated(*shape, noise=0.1)
@@ -56,13 +56,13 @@ def digits() -> Rows:
 
 @cache
 def scanned_digits() -> Rows:
-    """usps: digits of 16 x 16 pixels, zeros against the others."""
+    """Return usps: digits of 16 x 16 pixels, zeros against the others."""
     return _real("usps") or correlated(7291, 256)
 
 
 @cache
 def web_pages() -> Rows:
-    """w7a: binary, 12 features of 300 a row."""
+    """Return w7a: binary, 12 of 300 features per row."""
     real = _real("w7a")
     if real is not None:
         return Rows(real.x.astype(np.float64), real.y, real.source)
@@ -73,7 +73,7 @@ def web_pages() -> Rows:
 
 @cache
 def newsgroups() -> Rows:
-    """20news: messages of 20 groups, as tf-idf in unit rows."""
+    """Return 20news: messages of 20 groups as tf-idf in unit rows."""
     classes = 20
     try:
         x, y = read_files(find_set("news-pc-mac"), _directory())
@@ -87,7 +87,7 @@ def newsgroups() -> Rows:
 
 @lru_cache(maxsize=3)
 def correlated(count: int, width: int, noise: float = 0.05, seed: int = SEED) -> Rows:
-    """Features that share an eighth as many causes, as neighbouring pixels do."""
+    """Generate correlated features from an eighth as many factors."""
     random = np.random.default_rng(seed)
     causes = random.standard_normal((count, max(2, width // 8)))
     x = causes @ random.standard_normal((causes.shape[1], width)) / np.sqrt(causes.shape[1])
@@ -98,9 +98,9 @@ def correlated(count: int, width: int, noise: float = 0.05, seed: int = SEED) ->
 
 @lru_cache(maxsize=3)
 def zipf(count: int, width: int, per_row: int, seed: int = SEED) -> Rows:
-    """Rows of words: the k-th word comes up 1/k as often as the first, and the commoner ones carry the label.
+    """Generate rows of words with Zipf frequencies, in which the frequent words determine the label.
 
-    Values have four decimals, so that text holds them exactly; words are numbered at random, as hashing does.
+    Values have four decimals, so that text represents them exactly; words have random indices, as after hashing.
     """
     random = np.random.default_rng(seed)
     chances = np.cumsum(1 / np.arange(1, width + 1))
@@ -110,7 +110,7 @@ def zipf(count: int, width: int, per_row: int, seed: int = SEED) -> Rows:
     values = np.round(random.uniform(0.1, 1.0, count * per_row), 4)
     rows = np.repeat(np.arange(count), per_row)
     score = np.bincount(rows, weights=values * meaning[drawn], minlength=count)
-    # A word drawn twice in a row is there once: a column's second value is dropped.
+    # If a row draws a word twice, keep the first value.
     places = np.unique(rows.astype(np.int64) * width + numbers[drawn], return_index=True)[1]
     kept = np.sort(places)
     x = sparse.csr_matrix((values[kept], (rows[kept], numbers[drawn[kept]])), shape=(count, width))
@@ -119,24 +119,24 @@ def zipf(count: int, width: int, per_row: int, seed: int = SEED) -> Rows:
 
 
 def flipped(y: Labels, share: float) -> Labels:
-    """The labels with a share of them wrong."""
+    """Flip a share of the labels."""
     wrong = np.random.default_rng(SEED).random(len(y)) < share
     return np.where(wrong, -y, y).astype(np.int8)
 
 
 def hashed(count: int) -> Rows:
-    """Rows of hashed text: 2^20 features, about 30 a row."""
+    """Generate rows of hashed text: 2^20 features, about 30 per row."""
     return zipf(count, HASHED_WIDTH, 33)
 
 
 def text_files(rows: Rows) -> tuple[Path, Path]:
-    """The rows as LIBSVM text and as Vowpal Wabbit's, in `build/`."""
+    """Write the rows as LIBSVM and as Vowpal Wabbit text to `build/`."""
     FILES.mkdir(parents=True, exist_ok=True)
     count = rows.x.shape[0]
     paths = FILES / f"zipf-{count}.libsvm", FILES / f"zipf-{count}.vw"
     for path, bar in zip(paths, (" ", " | "), strict=True):
         if not path.exists():
-            # A run that is stopped leaves no half of a file behind.
+            # An interrupted run must not leave a truncated file.
             unfinished = path.with_suffix(".part")
             with unfinished.open("w") as file:
                 file.writelines(_lines(rows, bar))
@@ -148,7 +148,7 @@ def _lines(rows: Rows, bar: str) -> Any:
     x, ends = rows.x, rows.x.indptr.tolist()
     for row, label in enumerate(rows.y.tolist()):
         part = slice(ends[row], ends[row + 1])
-        # LIBSVM counts from one; so that both files say the same, so does the other.
+        # LIBSVM indices start at 1; use the same in both files.
         pairs = zip((x.indices[part] + 1).tolist(), x.data[part].tolist(), strict=True)
         yield f"{label:+d}{bar}{' '.join(f'{i}:{v:.4g}' for i, v in pairs)}\n"
 

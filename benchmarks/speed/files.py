@@ -1,4 +1,4 @@
-"""From a file of text to a model, and the parsing alone."""
+"""From a text file to a model, and parsing alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORK = "LIBSVM file to a diagonal model"
 
 
 def prepared(scale: Scale) -> tuple[Path, Path, str, float]:
-    """The two files, what they hold, and the megabytes of the first."""
+    """Return both files, their description, and the size of the first in megabytes."""
     rows = data.hashed(scale.of(300_000, 20_000))
     libsvm, vw = data.text_files(rows)
     megabytes = libsvm.stat().st_size / 1e6
@@ -27,7 +27,7 @@ def prepared(scale: Scale) -> tuple[Path, Path, str, float]:
 
 
 def ours(path: Path) -> Side:
-    """Our learner, fed by our reader."""
+    """Return our learner reading with our parser."""
 
     def learn() -> Learner:
         learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
@@ -44,7 +44,7 @@ def ours(path: Path) -> Side:
 
 @comparison(WORK, against="Vowpal Wabbit, one pass, no cache", target=times_faster(4))
 def file_vowpal_wabbit(scale: Scale) -> Race:
-    """The same rows as Vowpal Wabbit's text. Both read ahead in a thread."""
+    """The same rows as Vowpal Wabbit text. Both sides read ahead in a thread."""
     peers.module("vowpalwabbit")
     libsvm, vw, size, megabytes = prepared(scale)
     bits = int(np.log2(data.HASHED_WIDTH))
@@ -58,12 +58,12 @@ def file_vowpal_wabbit(scale: Scale) -> Race:
 
 @comparison(WORK, against="load_svmlight_file + SGDClassifier(max_iter=1)", target=times_faster(20))
 def file_sklearn(scale: Scale) -> Race:
-    """As one does it with scikit-learn."""
+    """The usual way with scikit-learn."""
     libsvm, _, size, megabytes = prepared(scale)
 
     def learn() -> tuple[Any, Any, Any]:
         x, y = load_svmlight_file(str(libsvm), n_features=data.HASHED_WIDTH, zero_based=False)
-        # The one returns what the other refuses: indices of 64 bits.
+        # load_svmlight_file returns 64-bit indices, which SGDClassifier rejects.
         x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
         return peers.sgd().fit(x, y), x, y
 
@@ -76,7 +76,7 @@ def file_sklearn(scale: Scale) -> Race:
 
 
 def parsing(path: Path) -> Side:
-    """Our reader alone, in one thread. Whether it finds all rows is seen by learning from them."""
+    """Return our parser alone, in one thread; learning from the rows verifies that it finds all of them."""
 
     def parse() -> None:
         for _ in read_libsvm(path, read_ahead=False):
@@ -88,7 +88,7 @@ def parsing(path: Path) -> Side:
 
 @comparison("parsing LIBSVM text, 1 thread", against="wc -l", target=megabytes_a_second(200))
 def parse_wc(scale: Scale) -> Race:
-    """Counting the lines: the bytes have to be looked at, nothing more."""
+    """Count lines: a single scan of the bytes."""
     libsvm, _, size, megabytes = prepared(scale)
 
     def count() -> int:
@@ -99,7 +99,7 @@ def parse_wc(scale: Scale) -> Race:
 
 @comparison("parsing LIBSVM text, 1 thread", against="reading the bytes")
 def parse_read(scale: Scale) -> Race:
-    """The limit: to get the bytes from the system's cache."""
+    """The limit: reading the bytes from the page cache."""
     libsvm, _, size, megabytes = prepared(scale)
     buffer = memoryview(bytearray(2**20))
 

@@ -1,4 +1,4 @@
-"""SCW-I with a full covariance: against the loop that one writes first, and against the machine's limit."""
+"""SCW-I with a full covariance, compared with a NumPy loop and with the limit of the machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ C, ETA = 1.0, 0.9
 
 
 def learner() -> Learner:
-    """One that has seen nothing."""
+    """Return a new learner."""
     return Learner("scw1", covariance="full", C=C, eta=ETA)
 
 
 def ours(x: Any, y: data.Labels, *, threads: int = 1) -> Side:
-    """One pass of our learner."""
+    """Return one pass of our learner."""
     return Side(
         "scwlearn",
         lambda: learner().learn(x, y),
@@ -33,7 +33,7 @@ def ours(x: Any, y: data.Labels, *, threads: int = 1) -> Side:
 
 
 def loop(x: data.Array, y: data.Labels) -> Side:
-    """One pass of the textbook loop."""
+    """Return one pass of the textbook loop."""
     return Side(
         "textbook NumPy loop",
         lambda: textbook.scw1(x, y, C=C, eta=ETA),
@@ -42,7 +42,7 @@ def loop(x: data.Array, y: data.Labels) -> Side:
 
 
 def product(shape: tuple[int, int], updates: int) -> Side:
-    """A dgemm of 2 n d^2 + u d^2 operations: what n looks and u moves of a symmetric Sigma need at the least."""
+    """Return a dgemm of 2 n d^2 + u d^2 operations, the minimum for n scores and u updates of a symmetric Sigma."""
     random = np.random.default_rng(SEED)
     rows, width = shape
     left, right = random.standard_normal((rows + updates // 2, width)), random.standard_normal((width, width))
@@ -56,13 +56,13 @@ def rows_for(scale: Scale) -> data.Rows:
 
 
 def rows_without_zeros(scale: Scale) -> data.Rows:
-    """As many features, none of them ever zero."""
+    """Return rows with as many features, none of them zero."""
     return data.correlated(14867, 784, noise=0.1).first(scale.of(5000, 1000))
 
 
 @comparison(WORK, against="textbook NumPy loop", target=times_faster(25))
 def full_textbook(scale: Scale) -> Race:
-    """The loop has to make the same mistakes and updates."""
+    """Both sides must make the same mistakes and updates."""
     rows = rows_for(scale)
     return Race(str(rows), ours(rows.x, rows.y), loop(rows.x, rows.y))
 
@@ -76,7 +76,7 @@ def full_dgemm(scale: Scale) -> Race:
 
 
 def race_of_threads(rows: data.Rows) -> Race:
-    """Two threads, where there are two processors."""
+    """Set up two threads against one."""
     note = "" if (os.cpu_count() or 1) > 1 else "this machine has one processor"
     one, two = ours(rows.x, rows.y), ours(rows.x, rows.y, threads=2)
     return Race(f"{rows}, 2 threads", two, Side("itself with 1 thread", one.run, one.judge), note=note)
@@ -90,7 +90,7 @@ def full_threads(scale: Scale) -> Race:
 
 @comparison(WORK_WITHOUT_ZEROS, against="textbook NumPy loop")
 def full_without_zeros_textbook(scale: Scale) -> Race:
-    """Five of six pixels are zero, which we leave out; here nothing can be."""
+    """Five of six pixels of the digits are zero and skipped; here nothing can be."""
     rows = rows_without_zeros(scale)
     return Race(str(rows), ours(rows.x, rows.y), loop(rows.x, rows.y))
 
@@ -105,13 +105,13 @@ def full_without_zeros_dgemm(scale: Scale) -> Race:
 
 @comparison(WORK_WITHOUT_ZEROS, against="itself with 1 thread")
 def full_without_zeros_threads(scale: Scale) -> Race:
-    """There is more to share."""
+    """More work for the threads to share."""
     return race_of_threads(rows_without_zeros(scale))
 
 
 @comparison(WORK, against="olpy SCW")
 def full_olpy(scale: Scale) -> Race:
-    """Another library with the same algorithm. It takes the variance from the diagonal of Sigma alone."""
+    """Another library with the same algorithm; it computes variances from the diagonal of Sigma alone."""
     peers.module("olpy.classifiers")
     rows = data.digits().first(scale.of(5000, 300))
 
@@ -126,14 +126,14 @@ def full_olpy(scale: Scale) -> Race:
     def judge(scores: Any) -> Quality:
         return {"accuracy": float(np.mean((scores(rows.x) >= 0) == (rows.y > 0)))}
 
-    note = "olpy takes x'Sigma x from the diagonal of Sigma alone, so that its model is another"
+    note = "olpy computes x'Sigma x from the diagonal of Sigma alone, so its model differs"
     return Race(str(rows), Side("scwlearn", learn, judge), Side("olpy SCW", olpy, judge), note=note)
 
 
 @comparison("SCW-I full, CSR", against="textbook NumPy loop on dense rows", target=times_faster(20))
 def full_sparse_textbook(scale: Scale) -> Race:
-    """NumPy has no sparse rows, so that the loop gets dense ones, made beforehand."""
+    """The NumPy loop gets dense rows, converted in advance."""
     rows = data.web_pages().first(scale.of(24692, 2000))
-    # Many rows are equal, and one just learned lies on the constraint itself.
-    note = "the updates may differ by a few that rounding decides, with an alpha below 1e-14"
+    # Many rows are equal, and a row just learned lies exactly on the constraint.
+    note = "rounding may decide a few updates with an alpha below 1e-14"
     return Race(str(rows), ours(rows.x, rows.y), loop(rows.x.toarray(), rows.y), note=note)

@@ -11,13 +11,13 @@ from scwlearn.learning.grid import learn_grid
 from speed import data
 from speed.harness import Race, Scale, Side, comparison, times_faster
 
-#: Every model has weights and variances of its own: 90 of them at 2^20 features would be 1.5 GB.
+#: 90 models with 2^20 features would take 1.5 GB.
 WIDTH = 2**16
 
 
 @comparison("90 models of the (C, eta) grid, CSR, diagonal", against="90 separate runs", target=times_faster(2))
 def grid_separate(scale: Scale) -> Race:
-    """On as many threads as there are processors, against one run after the other."""
+    """One thread per core, compared with consecutive runs."""
     rows = data.zipf(scale.of(100_000, 2000), WIDTH, 33)
     cells = [{"C": 2.0**c, "eta": 0.53 + 0.05 * e} for c, e in product(range(-4, 5), range(10))]
     threads = os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Kernel learners: against the recursion of Lemma 1 as one writes it."""
+"""Kernel learners, compared with the recursion of Lemma 1 in NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ C, ETA = 1.0, 0.9
 
 
 def race(scale: Scale, gamma: float) -> Race:
-    """One pass each, which has to make the same mistakes and updates."""
+    """Set up one pass each; both must make the same mistakes and updates."""
     rows = data.scanned_digits().first(scale.of(7291, 1000))
 
     def learn() -> KernelLearner:
@@ -31,11 +31,11 @@ def race(scale: Scale, gamma: float) -> Race:
 
 @comparison(WORK, against=AGAINST, target=times_faster(10))
 def kernel_textbook(scale: Scale) -> Race:
-    """The width that gives the fewest errors on the test part (docs/kernels.md): a third of the rows make an update."""
+    """The width with the smallest test error (docs/kernels.md): a third of the rows cause an update."""
     return race(scale, 0.02)
 
 
 @comparison(WORK, against=AGAINST)
 def kernel_textbook_few_updates(scale: Scale) -> Race:
-    """A wider kernel: one row in nine makes an update, so that the kernels themselves count for more."""
+    """A wider kernel: one row in nine causes an update, so kernel evaluations dominate."""
     return race(scale, 0.005)

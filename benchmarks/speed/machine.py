@@ -1,4 +1,4 @@
-"""What the figures were measured on: the machine and every version that matters."""
+"""Description of the machine and the versions of all relevant software."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = ("scwlearn", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit
 
 
 def machine() -> dict[str, Any]:
-    """Processor, caches, memory, and how busy it was when the run began."""
+    """Return processor, caches, system and load at the start."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -30,9 +30,9 @@ def machine() -> dict[str, Any]:
 
 
 def work_at_once(processes: int = 2) -> float:
-    """How much more two processes do at once than one: 2 on a quiet machine, 1 where others have the second core.
+    """Measure the work of two concurrent processes relative to one: 2 on an idle machine, 1 if the second core is busy.
 
-    Without it nobody could tell a row that does not profit from threads from a machine that had none to give.
+    This distinguishes a row that does not benefit from threads from a machine without an idle core.
     """
     command = [sys.executable, "-I", "-S", "-c", "for _ in range(10_000_000): pass"]
 
@@ -48,7 +48,7 @@ def work_at_once(processes: int = 2) -> float:
 
 
 def versions() -> dict[str, str]:
-    """Of Python, the compiler, BLAS and the packages; those that are missing say so."""
+    """Return the versions of Python, compiler, BLAS and packages, or "not installed"."""
     found = {"python": platform.python_version(), "compiler": _compiler(), "blas": _blas()}
     for package in PACKAGES:
         try:
@@ -79,7 +79,7 @@ def _caches() -> dict[str, str]:
 
 
 def _compiler() -> str:
-    """The one that the build finds, if it is still there."""
+    """Return the version of the compiler that the build uses."""
     found = shutil.which(os.environ.get("CXX", "c++"))
     if found is None:
         return "unknown"

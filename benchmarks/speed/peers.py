@@ -1,4 +1,4 @@
-"""The peers, each brought to the same shape: one pass over the rows."""
+"""Adapters for the peers: one pass over the rows each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Labels = NDArray[np.int8]
 
 
 def module(name: str) -> Any:
-    """A peer's module, or the reason why there is none."""
+    """Import a peer's module; raise Unavailable with the reason if that fails."""
     try:
         return import_module(name)
     except Exception as error:
@@ -26,32 +26,32 @@ def module(name: str) -> Any:
 
 
 def sgd() -> Any:
-    """One pass of SGD on the hinge loss, as scikit-learn sets it otherwise: in a random order, with an intercept."""
+    """Return one pass of SGD on the hinge loss with scikit-learn's defaults: shuffled, with an intercept."""
     return SGDClassifier(max_iter=1, tol=None)
 
 
 def sgd_in_order() -> Any:
-    """The same with no more to do than we have: the rows as they come, no intercept."""
+    """Return SGD with the same work as ours: in order, without an intercept."""
     return SGDClassifier(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
 
 
 def perceptron() -> Any:
-    """One pass of the Perceptron, which learns from mistakes alone."""
+    """Return one pass of the Perceptron, which learns only from mistakes."""
     return Perceptron(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
 
 
 def accuracy(model: Any, x: Any, y: Labels) -> Quality:
-    """Of a scikit-learn model, on the rows that it has learned from."""
+    """Return the training accuracy of a scikit-learn model."""
     return {"accuracy": float(model.score(x, y))}
 
 
 def olpy_scw(x: NDArray[np.float64], y: Labels, *, C: float, eta: float) -> Any:
-    """Olpy's SCW-I, by `partial_fit`, which keeps the order of the rows."""
+    """Run olpy's SCW-I with `partial_fit`, which keeps the order of the rows."""
     return module("olpy.classifiers").SCW(C=C, eta=eta).partial_fit(x, y, classes=[-1, 1])
 
 
 def river_stream(model: Any, rows: Iterable[tuple[dict[str, float], bool]]) -> int:
-    """Predict, then learn; the number of mistakes on the way."""
+    """Predict, then learn; return the number of mistakes."""
     mistakes = 0
     for x, label in rows:
         mistakes += model.predict_one(x) != label
@@ -60,7 +60,7 @@ def river_stream(model: Any, rows: Iterable[tuple[dict[str, float], bool]]) -> i
 
 
 def sgd_stream(x: NDArray[np.float64], y: list[int]) -> int:
-    """Predict, then learn, a row at a time; the number of mistakes on the way."""
+    """Predict, then learn, one row at a time; return the number of mistakes."""
     model = SGDClassifier(loss="hinge", fit_intercept=False).partial_fit(x[:1], y[:1], classes=[-1, 1])
     mistakes = 0
     for place, label in enumerate(y):
@@ -71,9 +71,9 @@ def sgd_stream(x: NDArray[np.float64], y: list[int]) -> int:
 
 
 def vowpal_wabbit(path: Path, bits: int, *, judged: bool = False) -> Quality:
-    """One pass over a file of VW text, by what `python -m vowpalwabbit` does, without the start of an interpreter.
+    """Run one pass over a VW file, as `python -m vowpalwabbit` does, without starting an interpreter.
 
-    Everything else is as its authors set it. It reads in a thread of its own. `judged` makes its loss that of signs.
+    All other settings are the defaults. It reads ahead in a thread. `judged` reports the 0-1 loss.
     """
     words = ["-d", str(path), "-b", str(bits), "--loss_function", "hinge", "--noconstant", "--no_stdin", "--quiet"]
     workspace = module("vowpalwabbit").Workspace(arg_list=[*words, "--binary"] if judged else words)

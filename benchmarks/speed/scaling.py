@@ -1,4 +1,4 @@
-"""Time against the size of the work: rows, features, and non-zeros a row, beside the peers and the limits."""
+"""Time by rows, features and non-zeros per row, compared with peers and limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from speed.harness import Scale, Side, as_time, in_turns
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: what grows, and at each size where it lies on the axis and who is timed."""
+    """One plot: the sizes, and for each size its place on the axis and the sides to time."""
 
     title: str
     axis: str
@@ -32,26 +32,26 @@ class Picture:
     panels: tuple[Panel, ...]
 
 
-#: The samples of each side of a panel, at each place on its axis.
+#: Samples of each side of a panel, at each place on its axis.
 Curves = dict[str, list[tuple[float, list[float]]]]
 
 
 def full_dense(count: int, width: int) -> list[Side]:
-    """Full covariance on correlated rows."""
+    """Return the sides for a full covariance on correlated rows."""
     rows = data.correlated(count, width)
     updates = full.learner().learn(rows.x, rows.y).updates
     return [full.ours(rows.x, rows.y), full.loop(rows.x, rows.y), full.product((count, width), updates)]
 
 
 def full_sparse(rows: data.Rows) -> list[Side]:
-    """Full covariance on sparse rows; the loop gets them dense."""
+    """Return the sides for a full covariance on sparse rows; the NumPy loop gets dense ones."""
     return [full.ours(rows.x, rows.y), full.loop(rows.x.toarray(), rows.y)]
 
 
 def by_filling(
     of_rows: Callable[[data.Rows], list[Side]], count: int, width: int
 ) -> Callable[[int], tuple[float, list[Side]]]:
-    """By the non-zeros a row, which are fewer than the draws: some come up twice."""
+    """Return the sides by non-zeros per row; some draws coincide, so they are fewer than the draws."""
 
     def sides(draws: int) -> tuple[float, list[Side]]:
         rows = data.zipf(count, width, draws)
@@ -61,7 +61,7 @@ def by_filling(
 
 
 def diagonal_rows(rows: data.Rows) -> list[Side]:
-    """Diagonal covariance; the limit is to read every value once and multiply it."""
+    """Return the sides for a diagonal covariance; the limit reads and multiplies every value once."""
     weights = np.zeros(rows.x.shape[1])
     return [
         diagonal.ours(rows.x, rows.y),
@@ -72,7 +72,7 @@ def diagonal_rows(rows: data.Rows) -> list[Side]:
 
 
 def pictures(scale: Scale) -> tuple[Picture, ...]:
-    """All of them."""
+    """Return all pictures."""
 
     def sizes(*values: int) -> tuple[int, ...]:
         return values[:3] if scale.quick else values
@@ -81,7 +81,7 @@ def pictures(scale: Scale) -> tuple[Picture, ...]:
     return (
         Picture(
             "scaling-full-dense",
-            "One pass of SCW-I over dense rows, full covariance: beside the textbook loop and a dgemm",
+            "One pass of SCW-I over dense rows, full covariance, compared with a NumPy loop and a dgemm",
             (
                 Panel(
                     f"{of(300, 100)} features",
@@ -99,7 +99,7 @@ def pictures(scale: Scale) -> tuple[Picture, ...]:
         ),
         Picture(
             "scaling-diagonal-dense",
-            "One pass of SCW-I over dense rows, diagonal covariance: beside scikit-learn's linear models",
+            "One pass of SCW-I over dense rows, diagonal covariance, compared with scikit-learn's linear models",
             (
                 Panel(
                     "100 features",
@@ -117,17 +117,17 @@ def pictures(scale: Scale) -> tuple[Picture, ...]:
         ),
         Picture(
             "scaling-sparse",
-            "One pass of SCW-I over sparse rows: beside the textbook loop and scikit-learn's linear models",
+            "One pass of SCW-I over sparse rows, compared with a NumPy loop and scikit-learn's linear models",
             (
                 Panel(
                     f"full, {of(2000, 300)} rows of {of(1000, 200)} features",
-                    "non-zeros a row",
+                    "non-zeros per row",
                     sizes(4, 8, 16, 32, 64, 128, 256),
                     by_filling(full_sparse, of(2000, 300), of(1000, 200)),
                 ),
                 Panel(
                     f"diagonal, {of(50_000, 2000)} rows of $2^{{20}}$ features",
-                    "non-zeros a row",
+                    "non-zeros per row",
                     sizes(4, 8, 16, 32, 64, 128, 256),
                     by_filling(diagonal_rows, of(50_000, 2000), data.HASHED_WIDTH),
                 ),
@@ -137,7 +137,7 @@ def pictures(scale: Scale) -> tuple[Picture, ...]:
 
 
 def measure(panel: Panel, scale: Scale) -> Curves:
-    """Every side at every size, in turns."""
+    """Time every side at every size, alternately."""
     curves: Curves = {}
     for size in panel.sizes:
         place, sides = panel.sides(size)
@@ -148,7 +148,7 @@ def measure(panel: Panel, scale: Scale) -> Curves:
 
 
 def draw(picture: Picture, curves: list[Curves], path: Path) -> None:
-    """Both axes logarithmic: a straight line is a power, and what is k times faster lies as much lower everywhere."""
+    """Draw a picture with logarithmic axes, on which powers are straight lines and ratios are distances."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -175,7 +175,7 @@ def draw(picture: Picture, curves: list[Curves], path: Path) -> None:
     plt.close(figure)
 
 
-#: One look for each, in every picture; the limits are dotted.
+#: Line style of each side in all pictures; limits are dotted.
 _LOOKS: dict[str, dict[str, Any]] = {
     "scwlearn": {"color": "#0b5fa5", "linewidth": 2.8, "marker": "o", "zorder": 3},
     "textbook NumPy loop": {"color": "#c2571a", "marker": "s"},
@@ -186,7 +186,7 @@ _LIMIT: dict[str, Any] = {"color": "#555555", "linestyle": ":", "linewidth": 2.0
 
 
 def _line(axis: Any, points: list[tuple[float, list[float]]], look: dict[str, Any]) -> Any:
-    """The medians, and the middle half of the samples as a band."""
+    """Draw the medians, with the interquartile range as a band."""
     places = [place for place, _ in points]
     low, middle, high = zip(*(np.percentile(taken, (25, 50, 75)) for _, taken in points), strict=True)
     axis.fill_between(places, low, high, color=look["color"], alpha=0.15, linewidth=0)

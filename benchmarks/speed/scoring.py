@@ -1,4 +1,4 @@
-"""Scores of many rows: beside one product of the matrix with the weights."""
+"""Scores of many rows, compared with a matrix-vector product."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from speed.harness import Quality, Race, Scale, Side, comparison
 
 
 def race(rows: data.Rows) -> Race:
-    """The same scores from both."""
+    """Set up both sides; their scores are equal."""
     learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
     learner.learn(rows.x, rows.y)
     assert learner.gaussian is not None

@@ -1,4 +1,4 @@
-"""One example at a time: predict, then learn."""
+"""Single examples: predict, then learn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WORK = "one dict of 20 named features, predict then learn"
 
 
 def ours(rows: list[Any], labels: list[int]) -> Side:
-    """Our learner, called twice for each row."""
+    """Return our learner, called twice per row."""
 
     def stream() -> int:
         learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
-        # A learner that has seen nothing has no scores.
+        # An untrained learner has no scores.
         learner.learn_one(rows[0], labels[0])
         mistakes = 0
         for x, label in zip(rows, labels, strict=True):
@@ -32,7 +32,7 @@ def ours(rows: list[Any], labels: list[int]) -> Side:
 
 
 def named_rows(scale: Scale) -> tuple[list[dict[str, float]], list[int]]:
-    """Rows of 20 of 1000 named features."""
+    """Generate dicts with 20 of 1000 named features."""
     count = scale.of(10_000, 1000)
     random = np.random.default_rng(SEED)
     meaning = random.standard_normal(1000)
@@ -44,7 +44,7 @@ def named_rows(scale: Scale) -> tuple[list[dict[str, float]], list[int]]:
 
 
 def river_race(scale: Scale, name: str, make: Callable[[Any], Any]) -> Race:
-    """Both on the same dicts."""
+    """Set up both sides on the same dicts."""
     linear_model = peers.module("river.linear_model")
     rows, labels = named_rows(scale)
     pairs = list(zip(rows, (label > 0 for label in labels), strict=True))
@@ -62,7 +62,7 @@ def dict_river_pa(scale: Scale) -> Race:
 
 @comparison(f"{WORK}, with calibrated probabilities", against="River PAClassifier")
 def stream_river_pa(scale: Scale) -> Race:
-    """A StreamClassifier: labels of any kind, a constant, a calibration."""
+    """A StreamClassifier: any labels, an intercept, a calibration."""
     linear_model = peers.module("river.linear_model")
     rows, labels = named_rows(scale)
     pairs = list(zip(rows, (label > 0 for label in labels), strict=True))
@@ -87,7 +87,7 @@ def dict_river_logistic(scale: Scale) -> Race:
     target=times_faster(100),
 )
 def row_sgd(scale: Scale) -> Race:
-    """What a service pays that answers one request after another."""
+    """The cost for a service that handles single requests."""
     count = scale.of(5000, 300)
     rows = data.correlated(count, 100)
     labels = rows.y.tolist()

@@ -1,4 +1,4 @@
-"""SCW-I as one writes it from the paper, with a full covariance and with a kernel: a loop over the rows in NumPy."""
+"""SCW-I written from the paper in NumPy, with a full covariance and with a kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float) -> tuple[int, int]:
-    """One pass; the mistakes and the updates on the way. Proposition 1 as printed."""
+    """Run one pass of Proposition 1 as printed; return mistakes and updates."""
     phi = NormalDist().inv_cdf(eta)
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     mu, Sigma = np.zeros(x.shape[1]), np.eye(x.shape[1])
@@ -21,7 +21,7 @@ def scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float) -
         m = label * score
         s = Sigma @ row
         v = float(row @ s)
-        # A row of zeros says nothing.
+        # An empty row carries no information.
         if v <= 0 or m >= phi * sqrt(v):
             continue
         alpha = min(C, max(0.0, (-m * psi + sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)))
@@ -34,7 +34,7 @@ def scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float) -
 
 
 def kernel_scw1(x: NDArray[np.float64], y: NDArray[np.int8], *, C: float, eta: float, gamma: float) -> tuple[int, int]:
-    """One pass with the kernel exp(-gamma |x - z|^2); the mistakes and updates. Lemma 1 as corrected."""
+    """Run one pass of the corrected Lemma 1 with the kernel exp(-gamma |x - z|^2); return mistakes and updates."""
     phi = NormalDist().inv_cdf(eta)
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     support, nu, pi = np.empty((0, x.shape[1])), np.empty(0), np.empty((0, 0))

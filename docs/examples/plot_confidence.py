@@ -1,10 +1,10 @@
 """
-What a model is sure of
-=======================
+The confidence of a linear model
+================================
 
-SCW-I keeps a Gaussian over the weights. Its mean draws the boundary; its covariance says how far to trust the score of
-a point: the shading is the probability that the label is positive under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`. It is
-pale where the model has seen nothing.
+SCW-I keeps a Gaussian over the weights. Its mean defines the boundary, its covariance the confidence in each score. The
+shading is the probability of the positive label under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`. It is pale where the
+model has seen no data.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,11 @@
 """
-A stream that changes
-=====================
+Concept drift
+=============
 
-The more examples a second-order learner has seen, the surer it is of its weights and the less it moves them. That is
-right as long as the examples keep coming from the same place. Here the labels follow one direction in the first half
-of the stream and another in the second. With `variance_floor` no variance falls below a part of that of the prior, and
-the learner keeps moving; what it gives for that in the first half is how far the curves lie apart there.
+The more examples a second-order learner has seen, the more certain it is of its weights and the less it moves them.
+This is right as long as the distribution stays the same. Here, the labels follow one direction in the first half of the
+stream and another in the second. `variance_floor` is a lower bound on the variances, as a fraction of the initial
+variance, which keeps the learner adaptive. Its price is the distance between the curves in the first half.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, learner in learners.items():
     wrong = (learner.trace(X, y).score >= 0) != (y > 0)
     axes.plot(np.arange(window, rows + 1, window), wrong.reshape(-1, window).mean(axis=1), label=name)
-axes.axvline(rows // 2, color="k", linestyle=":", label="the direction changes")
-axes.set(xlabel="examples", ylabel=f"mistakes, by {window} examples", ylim=(0, 0.6))
+axes.axvline(rows // 2, color="k", linestyle=":", label="drift")
+axes.set(xlabel="examples", ylabel=f"mistake rate per {window} examples", ylim=(0, 0.6))
 axes.legend()
 plt.show()

@@ -1,9 +1,9 @@
 """
-Digits in one pass
-==================
+Digits in one pass with a kernel
+================================
 
-Ten kernel learners, each for one digit against the others, go once over a thousand of scikit-learn's digits. The lower
-row shows test digits with the largest variance of the winning score: those that it is least sure of.
+Ten kernel learners, one-vs-rest, learn a thousand of scikit-learn's digits in one pass. The lower row shows the test
+digits with the largest variance of the winning score, of which the model is least sure.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,10 @@ train, test = slice(0, 1000), slice(1000, None)
 
 for model in (SCW1(), KernelPerceptron(), KernelSCW1()):
     error = 1 - OneVsRestClassifier(model).fit(X[train], y[train]).score(X[test], y[test])
-    print(f"{type(model).__name__:16} {error:.3f} of the test digits wrong")
+    print(f"{type(model).__name__:16} test error {error:.3f}")
 
 # %%
-# What the last of them is sure of, and what not:
+# The test digits of which the last model is most and least sure:
 
 digits = OneVsRestClassifier(KernelSCW1()).fit(X[train], y[train])
 scores = digits.decision_function(X[test])
@@ -31,7 +31,7 @@ unsure = variances[np.arange(len(winner)), winner]
 order = np.argsort(unsure)
 
 figure, rows = plt.subplots(2, 10, figsize=(11, 3), layout="constrained")
-for row, chosen, title in zip(rows, (order[:10], order[-10:]), ("surest", "least sure"), strict=True):
+for row, chosen, title in zip(rows, (order[:10], order[-10:]), ("most sure", "least sure"), strict=True):
     for panel, i in zip(row, chosen, strict=True):
         panel.imshow(X[test][i].reshape(8, 8), cmap="gray_r")
         right = digits.classes_[winner[i]] == y[test][i]

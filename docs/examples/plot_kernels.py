@@ -1,10 +1,10 @@
 """
-Where a kernel model is sure
-============================
+The confidence of a kernel model
+================================
 
-KernelSCW1 after one pass over two moons and over a checkerboard. The shading is the probability that the label is
-positive under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`: strong near the data, pale away from them, where the variance
-is still that of the prior. The circles are the support, the examples in whose span the model lives.
+KernelSCW1 after one pass over two moons and over a checkerboard. The shading is the probability of the positive label
+under the Gaussian, :math:`\\Phi(f/\\sqrt{v})`: strong near the data and pale away from them, where the variance is
+still that of the prior. Circles mark the support, the examples that span the model.
 """
 
 import matplotlib.pyplot as plt

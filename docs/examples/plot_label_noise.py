@@ -1,9 +1,10 @@
 """
-Why soft: labels that are wrong
-===============================
+Learning with wrong labels
+==========================
 
-CW must classify each example with confidence as soon as it has seen it, whatever that takes; a mislabelled one makes it
-forget. SCW-I pays for what it does not manage instead. The more labels are flipped, the more that is worth.
+CW must classify each example with confidence after learning it, at any cost, so a wrong label destroys much of what it
+has learned. SCW-I has a soft constraint: it may pay a penalty instead. The more labels are flipped, the larger its
+advantage.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ for name, parameters in algorithms.items():
         X, y = make_synthetic(5000, label_noise=share, seed=1)
         rates.append(Learner(name, **parameters).learn(X, y).mistakes / 5000)
     axes.plot(noise, rates, marker="o", label=find_rule(name).title)
-axes.plot(noise, noise, "k:", label="the flipped labels themselves")
-axes.set(xlabel="share of labels flipped", ylabel="online mistake rate")
+axes.plot(noise, noise, "k:", label="flipped labels")
+axes.set(xlabel="fraction of flipped labels", ylabel="progressive mistake rate")
 axes.legend()
 plt.show()

@@ -1,13 +1,13 @@
 """
-Mail as it comes
-================
+A stream of messages with a new class
+=====================================
 
-A stream of messages to a shop: dicts with words, a channel and a length. Nobody has said which words or which topics
-there will be. After 6000 messages a sale begins, and with it a topic that there was none of before. `StreamClassifier`
-predicts each message and then learns from it.
+A shop receives messages: dicts with words, a channel and a length. Neither the words nor the topics are known in
+advance. After 6000 messages a sale starts, and with it a new topic. `StreamClassifier` predicts the topic of each
+message and then learns from it.
 
-The messages are made up. Each topic has some words of its own, which make up a quarter of a message; the others are the
-common ones, and two hundred that say nothing.
+The messages are synthetic. A quarter of the words of a message are specific to its topic; the others are common words
+and two hundred uninformative ones.
 """
 
 import random
@@ -33,7 +33,7 @@ CHANNELS = {
 
 
 def messages(count, sale_from, seed=0):
-    """Dicts of named features, and their topics."""
+    """Yield dicts of named features, and their topics."""
     draw = random.Random(seed)
     for number in range(count):
         topic = draw.choice([name for name in WORDS if name != "sale" or number >= sale_from])
@@ -54,8 +54,8 @@ for x, topic in messages(count, sale_from):
         model.learn_one(x, topic)
 
 # %%
-# Mistakes on the way. The first message of a new topic is always one: the model cannot name what it has never met. On
-# the right the first messages of the sale alone: a class begins from the prior, and after a dozen most are recognised.
+# Mistakes during learning. The first message of a new topic is always misclassified. The right panel shows the messages
+# about the sale alone: the class starts from the prior, and after a dozen messages most are recognised.
 
 is_sale = np.array(topics) == "sale"
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
@@ -63,16 +63,16 @@ for title, mistakes in wrong.items():
     by_window = np.reshape(mistakes, (-1, window)).mean(axis=1)
     left.plot(np.arange(window, count + 1, window), 100 * by_window, label=title)
     right.plot(np.cumsum(np.array(mistakes)[is_sale])[:200], label=title)
-left.axvline(sale_from, color="k", linestyle=":", label="the sale begins")
-left.set(xlabel="messages", ylabel=f"mistakes in %, by {window} messages", ylim=(0, None))
-right.plot([0, 200], [0, 200], "k:", label="all of them")
-right.set(xlabel="messages about the sale", ylabel="mistakes so far", ylim=(0, 60))
+left.axvline(sale_from, color="k", linestyle=":", label="start of the sale")
+left.set(xlabel="messages", ylabel=f"mistakes (%) per {window} messages", ylim=(0, None))
+right.plot([0, 200], [0, 200], "k:", label="every message")
+right.set(xlabel="messages about the sale", ylabel="cumulative mistakes", ylim=(0, 60))
 left.legend()
 right.legend()
 plt.show()
 
 # %%
-# What SCW-I has learned: the largest weights of each topic, and their standard deviations.
+# The largest weights of each topic in SCW-I, with standard deviations:
 
 figure, panels = plt.subplots(1, 4, figsize=(12, 4), layout="constrained", sharex=True)
 for panel, (topic, weights) in zip(panels, models["SCW-I"].top_features(10).items(), strict=True):
@@ -83,9 +83,9 @@ for panel, (topic, weights) in zip(panels, models["SCW-I"].top_features(10).item
 plt.show()
 
 # %%
-# And why a message is taken for what it is:
+# The probability of each topic for a message, and the features that contribute most:
 
 message = {"words": ["hello", "refund", "charged", "twice", "please"], "channel": "mail", "length": 5}
-for topic, chance in models["SCW-I"].predict_proba_one(message).items():
+for topic, probability in models["SCW-I"].predict_proba_one(message).items():
     parts = models["SCW-I"].explain(message)[topic][:3]
-    print(f"{topic:9} {chance:.2f}  " + "  ".join(f"{part.name} {part.adds:+.2f}" for part in parts))
+    print(f"{topic:9} {probability:.2f}  " + "  ".join(f"{part.name} {part.adds:+.2f}" for part in parts))

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic file replacement: the old content or all of the new, whatever fails."""
 
 import errno
 import os
@@ -9,42 +9,42 @@ import sys
 import pytest
 
 from scwlearn._util import atomic
-from scwlearn._util.atomic import atomic_file, write_atomically
+from scwlearn._util.atomic import atomic_file, lock_file, write_atomically
 
 
 @pytest.fixture
 def old(tmp_path):
-    """A file that is to be replaced, or to stay as it is."""
+    """An existing file."""
     path = tmp_path / "file"
     path.write_bytes(b"old")
     return path
 
 
-def only_the_old_one_is_there(old):
+def is_unchanged(old):
     return os.listdir(old.parent) == [old.name] and old.read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("content", [b"new", bytearray(b"new"), memoryview(b"new"), [b"n", b"", memoryview(b"ew")]])
-def test_bytes_or_parts_of_them_take_the_place_of_what_was_there(content, old):
+def test_bytes_or_chunks_replace_the_old_content(content, old):
     write_atomically(old, content)
     assert old.read_bytes() == b"new"
     assert os.listdir(old.parent) == ["file"]
 
 
-def test_a_new_file_has_the_mode_that_new_files_have(tmp_path):
+def test_a_new_file_has_the_default_mode(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     write_atomically(str(tmp_path / "new"), b"new")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "new")]
     assert modes[0] == modes[1]
 
 
-def test_the_mode_of_the_old_file_stays(old):
+def test_the_mode_of_the_old_file_is_kept(old):
     old.chmod(0o640)
     write_atomically(old, b"new")
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_a_link_stays_and_what_it_points_to_is_replaced(old, tmp_path):
+def test_a_symbolic_link_is_followed(old, tmp_path):
     for name, target in (("one", old), ("two", tmp_path / "one"), ("dangling", tmp_path / "not there")):
         link = tmp_path / name
         link.symlink_to(target)
@@ -54,18 +54,18 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(old, tmp_path):
     assert old.read_bytes() == b"two"
 
 
-def parts_that_fail():
+def failing_chunks():
     yield b"new"
     raise RuntimeError("no more")
 
 
-def test_an_error_on_the_way_leaves_the_old_file(old):
+def test_an_error_keeps_the_old_file(old):
     with pytest.raises(RuntimeError, match="no more"):
-        write_atomically(old, parts_that_fail())
-    assert only_the_old_one_is_there(old)
+        write_atomically(old, failing_chunks())
+    assert is_unchanged(old)
 
 
-def test_ctrl_c_on_the_way_leaves_the_old_file(old):
+def test_ctrl_c_keeps_the_old_file(old):
     def interrupted():
         with atomic_file(old) as file:
             file.write(b"new")
@@ -73,11 +73,11 @@ def test_ctrl_c_on_the_way_leaves_the_old_file(old):
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert only_the_old_one_is_there(old)
+    assert is_unchanged(old)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
-def test_a_call_that_fails_leaves_the_old_file(call, old, monkeypatch):
+def test_a_failing_system_call_keeps_the_old_file(call, old, monkeypatch):
     def fails(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -86,10 +86,10 @@ def test_a_call_that_fails_leaves_the_old_file(call, old, monkeypatch):
         write_atomically(old, b"new")
     assert error.value.filename == str(old)
     assert error.value.errno == errno.ENOSPC
-    assert only_the_old_one_is_there(old)
+    assert is_unchanged(old)
 
 
-def test_a_disk_that_is_full_leaves_the_old_file(old):
+def test_a_full_disk_keeps_the_old_file(old):
     code = f"""
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from scwlearn._util.atomic import write_atomically
@@ -99,12 +99,12 @@ try:
 except OSError as error:
     print(error)
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told == f"[Errno 27] File too large: {str(old)!r}\n"
-    assert only_the_old_one_is_there(old)
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed == f"[Errno 27] File too large: {str(old)!r}\n"
+    assert is_unchanged(old)
 
 
-def test_the_file_is_on_disk_before_it_takes_its_place_and_its_name_after(old, monkeypatch):
+def test_the_content_is_synced_before_the_replacement_and_the_name_after(old, monkeypatch):
     calls = []
     for call in ("fsync", "replace"):
         do = getattr(os, call)
@@ -115,7 +115,7 @@ def test_the_file_is_on_disk_before_it_takes_its_place_and_its_name_after(old, m
     assert calls == [("fsync", b"old"), ("replace", b"old"), ("fsync", b"new")]
 
 
-def test_where_a_directory_cannot_be_synced_the_file_is_still_written(old, monkeypatch):
+def test_a_directory_that_cannot_be_synced_is_no_error(old, monkeypatch):
     sync = os.fsync
 
     def fsync(descriptor):
@@ -128,14 +128,14 @@ def test_where_a_directory_cannot_be_synced_the_file_is_still_written(old, monke
     assert old.read_bytes() == b"new"
 
 
-def test_a_file_in_a_directory_that_is_not_there(tmp_path):
+def test_a_missing_directory_is_an_error(tmp_path):
     path = tmp_path / "none" / "file"
     with pytest.raises(FileNotFoundError) as error:
         write_atomically(path, b"new")
     assert error.value.filename == str(path)
 
 
-def test_a_directory_or_a_device_is_not_replaced(tmp_path):
+def test_directories_and_pipes_are_not_replaced(tmp_path):
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         write_atomically(tmp_path, b"new")
     pipe = tmp_path / "pipe"
@@ -145,7 +145,16 @@ def test_a_directory_or_a_device_is_not_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["pipe"]
 
 
-def test_the_longest_name_can_be_written(tmp_path):
+def test_the_longest_file_name_works(tmp_path):
     path = tmp_path / ("n" * 255)
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
+
+
+def test_a_file_is_locked_until_it_is_closed(old):
+    first, second = old.open("rb"), old.open("rb")
+    with second:
+        with first:
+            assert lock_file(first)
+            assert not lock_file(second)
+        assert lock_file(second, wait=True)

@@ -16,7 +16,10 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class InvalidModelFile(ValueError):
-    """A file that is not a model file, or is damaged or inconsistent. The reader of the file adds its name."""
+    """A file that is not a model file, or is damaged or inconsistent."""
+
+    # The public name, for tracebacks.
+    __module__ = "scwlearn.files"
 
 
 def dump_json(value: Any) -> str:

@@ -28,7 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["build", "examples"]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_typehints = "none"

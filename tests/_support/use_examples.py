@@ -57,3 +57,11 @@ def saved(model, path):
 def libsvm_rows(x, label=0):
     """A matrix as LIBSVM text, all of one label."""
     return "".join(f"{label} " + " ".join(f"{j}:{float(v)!r}" for j, v in enumerate(row, 1)) + "\n" for row in x)
+
+
+def failed(capsys, *arguments, code=1):
+    """Return what a failing command prints to standard error; it prints nothing else."""
+    assert run([*map(str, arguments)]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err

@@ -14,7 +14,6 @@ from scwlearn.learning.progressive import curve_steps, is_curve_step
 from scwlearn.rules import find_rule
 from scwlearn.runs.align import numbers_as_names
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.labels import LabelOrder, training_labels
 from scwlearn.runs.record import Record
 from scwlearn.runs.train import RunInfo, TrainingRun
 
@@ -120,11 +119,6 @@ def test_a_record_survives_json():
     assert Record.from_json(record.to_json()) == record
 
 
-def test_an_incomplete_record_is_rejected():
-    with pytest.raises(ValueError, match="not a record of a run: curve is missing"):
-        Record.from_json({"command": "x"})
-
-
 def test_bounded_models_name_numbered_features_by_their_numbers():
     examples = next(iter(batches("1 1:1 5000000000:2\n-1 3:1\n")))
     named = numbers_as_names(examples).x
@@ -142,25 +136,3 @@ def test_class_weights_take_the_type_of_the_labels():
     assert run.unseen_class_weights() == [7]
     with pytest.raises(ValueError, match="class weight for 'spam': the labels in the data are numbers"):
         run_over("1 1:1\n", settings={"class_weight": {"spam": 2.0}})
-
-
-def test_whole_numbers_are_integer_labels():
-    (examples,) = batches("1 1:1\n-1 1:1\n")
-    assert training_labels(examples).dtype == np.int64
-    (examples,) = batches("1.5 1:1\n1 1:1\n")
-    assert training_labels(examples).tolist() == [1.5, 1.0]
-
-
-def test_labels_that_floats_cannot_tell_apart_are_rejected():
-    (examples,) = batches("9007199254740992 1:1\n9007199254740994 1:1\n")
-    with pytest.raises(ValueError, match=r"line 2: label 9007199254740994; numeric labels must be at most 2\^53"):
-        training_labels(examples)
-
-
-def test_labels_in_long_runs_look_sorted():
-    order = LabelOrder()
-    for part in np.split(np.repeat([0, 1, 2], 100), 5):
-        order.update(part)
-    assert order.looks_sorted
-    order.update(np.tile([0, 1, 2], 100))
-    assert not order.looks_sorted

@@ -1,4 +1,4 @@
-"""scwlearn train that is stopped: by Ctrl-C, by a reader that has enough, by a kill, by a full disk."""
+"""scwlearn train when it is interrupted: Ctrl-C, closed pipes, kills and full disks."""
 
 import os
 import resource
@@ -29,7 +29,7 @@ def wait_for(path, seconds=60):
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_ctrl_c_saves_what_was_promised_and_counts_once(tmp_path, again):
+def test_ctrl_c_saves_the_model_once(tmp_path, again):
     model = tmp_path / "a.model"
     process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
     process.stdin.write(libsvm_text(250).encode())
@@ -47,7 +47,7 @@ def test_ctrl_c_saves_what_was_promised_and_counts_once(tmp_path, again):
     assert TrainedModel.read(model).learner.counts.seen >= 100
 
 
-def test_ctrl_c_that_saves_nothing_says_so(tmp_path):
+def test_ctrl_c_without_save_every_says_that_nothing_was_saved(tmp_path):
     model, log = tmp_path / "a.model", tmp_path / "log"
     with log.open("wb") as said:
         process = start("-", "-f", "libsvm", "-m", str(model), stderr=said)
@@ -64,7 +64,7 @@ def test_ctrl_c_that_saves_nothing_says_so(tmp_path):
     assert not model.exists()
 
 
-def test_output_that_a_disk_does_not_take_is_an_error(tmp_path):
+def test_a_full_disk_is_an_error_for_standard_output(tmp_path):
     data, output = tmp_path / "data.libsvm", tmp_path / "out"
     data.write_text(libsvm_text(2000))
 
@@ -87,7 +87,7 @@ def test_output_that_a_disk_does_not_take_is_an_error(tmp_path):
         assert (process.returncode, err.decode()) == (1, "scwlearn: error: File too large\n")
 
 
-def test_who_has_read_enough_hears_no_complaint(tmp_path):
+def test_a_closed_pipe_is_silent(tmp_path):
     data = tmp_path / "data.libsvm"
     data.write_text(libsvm_text(300))
     process = start(str(data), "--json", "-q", stdin=None)
@@ -96,7 +96,7 @@ def test_who_has_read_enough_hears_no_complaint(tmp_path):
     assert process.wait(60) == 1
 
 
-def test_a_full_disk_leaves_the_old_model(tmp_path):
+def test_a_full_disk_keeps_the_old_model(tmp_path):
     data, model = tmp_path / "data.libsvm", tmp_path / "a.model"
     data.write_text(libsvm_text(300))
     assert start(str(data), "-m", str(model), "-q", stdin=None).wait(60) == 0

@@ -1,4 +1,4 @@
-"""scwlearn merge: the merged file is what merging the models in Python gives, and can go on."""
+"""scwlearn merge: equal to merging in Python."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from use_examples import arrays, csv_model, saved, trained, written
+from use_examples import CSV, arrays, csv_model, failed, libsvm_model, saved, trained, written
 
 
 def shards(directory, *options, **how):
@@ -25,7 +25,7 @@ def merged(directory, paths, *options):
     ("options", "how"),
     [([], {}), (["--how", "ev"], {"rule": "ev"}), (["--weights", "1,2,0.5"], {"weights": [1, 2, 0.5]})],
 )
-def test_numbered_models_become_what_merging_them_in_python_gives(tmp_path, capsys, options, how):
+def test_the_merged_file_equals_merging_in_python(tmp_path, capsys, options, how):
     paths = shards(tmp_path, "--covariance", "diagonal")
     found = scwlearn.load(merged(tmp_path, paths, *options))
     expected = scwlearn.merge([scwlearn.load(path) for path in paths], **how)
@@ -43,7 +43,7 @@ def test_widths_and_classes_are_united(tmp_path):
     assert model.n_features_in_ == 12
 
 
-def test_the_merged_model_says_how_it_reads_and_how_it_was_made_and_goes_on(tmp_path, capsys):
+def test_the_merged_model_keeps_its_schema_and_can_be_resumed(tmp_path, capsys):
     one, other = (
         csv_model(tmp_path),
         trained(tmp_path, "size,kind\n3,yes\n-1,perhaps\n", "--label", "kind", name="other", ending=".csv"),
@@ -60,7 +60,7 @@ def test_the_merged_model_says_how_it_reads_and_how_it_was_made_and_goes_on(tmp_
     assert scwlearn.load(merged(tmp_path, [one, other])).classes == ["no", "perhaps", "yes"]
 
 
-def test_models_of_the_library_are_merged_as_they_are(tmp_path):
+def test_models_saved_from_python_are_merged(tmp_path):
     x, y = arrays()
     models = [scwlearn.AROW().partial_fit(x[k::2], y[k::2]) for k in range(2)]
     paths = [saved(model, tmp_path / f"{k}.model") for k, model in enumerate(models)]
@@ -74,7 +74,7 @@ def test_models_of_the_library_are_merged_as_they_are(tmp_path):
     assert scwlearn.load(merged(tmp_path, paths)).counts.seen == 300
 
 
-def test_what_differs_is_said_by_the_names_of_the_files(tmp_path, capsys):
+def test_errors_name_the_files(tmp_path, capsys):
     text = libsvm_text(50)
     scw, arow = trained(tmp_path, text, name="scw"), trained(tmp_path, text, "-a", "arow", name="arow")
     zero = trained(tmp_path, text, "--zero-based", name="zero")
@@ -90,7 +90,7 @@ def test_what_differs_is_said_by_the_names_of_the_files(tmp_path, capsys):
         assert not out.exists()
 
 
-def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
+def test_weights_are_checked_before_reading(tmp_path, capsys):
     missing = str(tmp_path / "missing.model")
     out = str(tmp_path / "all.model")
     assert run(["merge", missing, missing, "-m", out, "--weights", "1"]) == 2
@@ -103,6 +103,19 @@ def test_weights_are_checked_before_anything_is_read(tmp_path, capsys):
     assert "not a scwlearn model file" in capsys.readouterr().err
 
 
-def test_a_place_to_save_it_is_needed(tmp_path, capsys):
+def test_an_output_file_is_required(tmp_path, capsys):
     assert run(["merge", "a", "b"]) == 2
     assert "missing option '-m'" in capsys.readouterr().err
+
+
+def test_models_that_cannot_be_merged_name_the_difference(tmp_path, capsys):
+    numbered, named = libsvm_model(tmp_path), str(tmp_path / "named.model")
+    assert run(["train", written(tmp_path / "n.csv", CSV), "--label", "kind", "-q", "-m", named]) == 0
+    out = tmp_path / "out"
+    said = failed(capsys, "merge", numbered, named, "-m", out)
+    assert said.endswith("read their data in different ways: numbered features and named features\n")
+    other = str(tmp_path / "other.model")
+    assert run(["train", str(tmp_path / "n.csv"), "--label", "color", "-q", "-m", other]) == 0
+    said = failed(capsys, "merge", named, other, "-m", out)
+    assert said.endswith("read their data in different ways: label kind and color\n")
+    assert "weights must be positive" in failed(capsys, "merge", named, named, "--weights", "1,nan", "-m", out, code=2)

@@ -1,4 +1,4 @@
-"""scwlearn inspect: what it says of a model is true, of every kind of model."""
+"""scwlearn inspect: every kind of model."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 import scwlearn
 from scwlearn import __version__
 from scwlearn.cli.app import run
-from use_examples import arrays, csv_model, libsvm_model, saved
+from use_examples import arrays, csv_model, libsvm_model, saved, trained
 
 
 def facts(capsys, *arguments):
@@ -22,7 +22,7 @@ def printed(capsys, *arguments):
     return capsys.readouterr().out
 
 
-def test_a_model_of_the_command_tells_where_it_comes_from(tmp_path, capsys):
+def test_a_trained_model_shows_its_origin(tmp_path, capsys):
     path = libsvm_model(tmp_path, "-a", "arow", "--r", "2", "--holdout", "0.1")
     found, model = facts(capsys, path), scwlearn.load(path)
     expected = {
@@ -52,7 +52,7 @@ def test_a_model_of_the_command_tells_where_it_comes_from(tmp_path, capsys):
     assert found["trained"]["sources"] == [str(tmp_path / "it.svm")]
 
 
-def test_weights_are_the_largest_of_the_model(tmp_path, capsys):
+def test_the_largest_weights_are_shown(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     model, found = scwlearn.load(path), facts(capsys, path, "--top", "3")
     largest = np.argsort(-np.abs(model.coef_[0]))[:3]
@@ -66,7 +66,7 @@ def test_weights_are_the_largest_of_the_model(tmp_path, capsys):
     assert lines[-1].split()[0] == "(constant)"
 
 
-def test_one_feature_can_be_asked_for(tmp_path, capsys):
+def test_weights_of_named_features_are_shown(tmp_path, capsys):
     path = csv_model(tmp_path)
     found = facts(capsys, path, "--feature", "color=red", "--feature", "size")
     assert {one["name"] for one in found["weights"]["yes"]} == {"color=red", "size"}
@@ -74,13 +74,13 @@ def test_one_feature_can_be_asked_for(tmp_path, capsys):
     assert capsys.readouterr().err == "scwlearn: error: the model has no feature 'colour'\n"
 
 
-def test_first_order_algorithms_know_no_deviation(tmp_path, capsys):
+def test_first_order_algorithms_have_no_deviation(tmp_path, capsys):
     path = libsvm_model(tmp_path, "-a", "pa1")
     assert facts(capsys, path)["weights"]["1"][0]["deviation"] is None
     assert "+-" not in printed(capsys, path)
 
 
-def test_numbered_features_are_called_as_in_their_file(tmp_path, capsys):
+def test_numbered_features_are_named_as_in_the_file(tmp_path, capsys):
     one = facts(capsys, libsvm_model(tmp_path))["weights"]["1"]
     dropped = facts(capsys, libsvm_model(tmp_path, "--max-features", "12"))["weights"]["1"]
     assert {weight["name"] for weight in one} <= set(range(1, 13))
@@ -88,7 +88,7 @@ def test_numbered_features_are_called_as_in_their_file(tmp_path, capsys):
     assert one[0]["name"] == dropped[0]["name"]
 
 
-def test_a_table_says_what_its_columns_are(tmp_path, capsys):
+def test_the_columns_of_a_table_are_shown(tmp_path, capsys):
     path = csv_model(tmp_path)
     out = printed(capsys, path)
     assert "kind             stream, StreamClassifier\n" in out
@@ -96,7 +96,7 @@ def test_a_table_says_what_its_columns_are(tmp_path, capsys):
     assert "classes          2: no (2), yes (3)\n" in out
 
 
-def test_several_classes_each_have_their_weights(tmp_path, capsys):
+def test_each_of_several_classes_has_weights(tmp_path, capsys):
     path = libsvm_model(tmp_path, classes=(1, 2, 3))
     found = facts(capsys, path, "--top", "2")
     assert {label: len(weights) for label, weights in found["weights"].items()} == {"1": 2, "2": 2, "3": 2}
@@ -104,7 +104,7 @@ def test_several_classes_each_have_their_weights(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_kernel_models_tell_of_their_support(tmp_path, capsys, classes):
+def test_kernel_models_show_their_support(tmp_path, capsys, classes):
     x, y = arrays(classes)
     model = scwlearn.KernelSCW1(kernel="poly", degree=2).fit(x, y)
     path = saved(model, tmp_path / "k.model")
@@ -130,7 +130,7 @@ def bare_learners():
 
 
 @pytest.mark.parametrize("name", ["Learner", "KernelLearner", "MultiLearner"])
-def test_learners_by_themselves_tell_what_they_can(tmp_path, capsys, name):
+def test_learners_without_labels_are_described(tmp_path, capsys, name):
     path = saved(bare_learners()[name], tmp_path / "l.model")
     found = facts(capsys, path)
     assert (found["kind"], found["class"], found["seen"], found["features"]) == ("learner", name, 300, 5)
@@ -143,15 +143,24 @@ def test_learners_by_themselves_tell_what_they_can(tmp_path, capsys, name):
     "make",
     [scwlearn.SCW1, scwlearn.KernelAROW, lambda: scwlearn.StreamClassifier("arow"), lambda: scwlearn.Learner("pa")],
 )
-def test_models_that_have_learned_nothing_say_so(tmp_path, capsys, make):
+def test_untrained_models_are_described(tmp_path, capsys, make):
     path = saved(make(), tmp_path / "u.model")
     assert facts(capsys, path)["fitted"] is False
     assert printed(capsys, path).splitlines()[-1].split() == ["trained", "on", "no", "examples", "yet"]
 
 
-def test_a_damaged_model_is_no_model(tmp_path, capsys):
+def test_a_truncated_file_is_rejected(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     with open(path, "r+b") as file:
         file.truncate(os.path.getsize(path) - 1)
     assert run(["inspect", path]) == 1
     assert f"{path}: truncated model file" in capsys.readouterr().err
+
+
+def test_labels_with_line_breaks_are_escaped(tmp_path, capsys):
+    model = trained(tmp_path, 'y,a\nb,1\n"c\td\ne",2\n', "--label", "y", ending=".csv")
+    for command in (["inspect", model], ["evaluate", model, str(tmp_path / "it.csv")]):
+        assert run(command) == 0
+        out = capsys.readouterr().out
+        assert "c\\td\\ne" in out
+        assert "\t" not in out

@@ -1,4 +1,4 @@
-"""scwlearn evaluate: its figures are those of scikit-learn, and what means nothing has a reason."""
+"""scwlearn evaluate: the metrics of scikit-learn, with a reason where one is undefined."""
 
 import json
 
@@ -24,7 +24,7 @@ def table(capsys, *arguments):
     return capsys.readouterr().out.splitlines()
 
 
-def test_two_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys):
+def test_metrics_of_two_classes_are_those_of_scikit_learn(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", libsvm_text(200, seed=5))
     found, model = figures(capsys, path, data), scwlearn.load(path)
@@ -46,7 +46,7 @@ def test_two_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys):
     assert (found["weighted"], found["notes"], found["skipped"]) == (False, {}, 0)
 
 
-def test_several_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys):
+def test_metrics_of_several_classes_are_those_of_scikit_learn(tmp_path, capsys):
     path = libsvm_model(tmp_path, classes=(3, 1, 2))
     data = written(tmp_path / "new.svm", libsvm_text(200, seed=5, classes=(3, 1, 2)))
     found, model = figures(capsys, path, data), scwlearn.load(path)
@@ -59,7 +59,7 @@ def test_several_classes_are_judged_as_scikit_learn_judges_them(tmp_path, capsys
     assert found["confusion"] == metrics.confusion_matrix(y, predicted).tolist()
 
 
-def test_the_table_shows_figures_and_confusions(tmp_path, capsys):
+def test_the_table_shows_metrics_and_confusion_matrix(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     lines, found = table(capsys, path, tmp_path / "it.svm"), figures(capsys, path, tmp_path / "it.svm")
     assert lines[0].split() == ["examples", "300"]
@@ -70,7 +70,7 @@ def test_the_table_shows_figures_and_confusions(tmp_path, capsys):
     ]
 
 
-def test_labels_never_met_are_wrong_and_left_out_of_what_probabilities_are_judged_by(tmp_path, capsys):
+def test_unknown_labels_count_as_wrong_and_have_no_probability(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     known, strange = libsvm_text(50, seed=5), "7 1:1\n8 1:1\n7 2:1\n"
     alone = figures(capsys, path, written(tmp_path / "known.svm", known))
@@ -85,7 +85,7 @@ def test_labels_never_met_are_wrong_and_left_out_of_what_probabilities_are_judge
     assert "note: 3 of 53 examples have labels" in "\n".join(table(capsys, path, tmp_path / "both.svm"))
 
 
-def test_one_class_alone_has_no_area_under_a_curve(tmp_path, capsys):
+def test_data_of_one_class_have_no_auc(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "1 1:2\n1 2:1\n")
     found = figures(capsys, path, data)
@@ -95,7 +95,7 @@ def test_one_class_alone_has_no_area_under_a_curve(tmp_path, capsys):
     assert "AUC                      -  (the data have examples of only one class)" in table(capsys, path, data)
 
 
-def test_the_area_of_some_classes_says_so(tmp_path, capsys):
+def test_the_auc_of_some_classes_is_noted(tmp_path, capsys):
     path = libsvm_model(tmp_path, classes=(1, 2, 3))
     lines = [line for line in libsvm_text(100, seed=2, classes=(1, 2, 3)).splitlines(True) if line[0] != "3"]
     found = figures(capsys, path, written(tmp_path / "new.svm", "".join(lines)))
@@ -103,7 +103,7 @@ def test_the_area_of_some_classes_says_so(tmp_path, capsys):
     assert found["notes"]["auc"] == "mean of the 2 classes with examples, of 3"
 
 
-def test_only_strange_labels_leave_nothing_to_say_of_probabilities(tmp_path, capsys):
+def test_unknown_labels_alone_leave_probability_metrics_undefined(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     found = figures(capsys, path, written(tmp_path / "new.svm", "5 1:2\n5 2:1\n"))
     assert found["accuracy"] == 0.0
@@ -112,14 +112,14 @@ def test_only_strange_labels_leave_nothing_to_say_of_probabilities(tmp_path, cap
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_model_of_one_class_says_nothing_of_probabilities(tmp_path, capsys):
+def test_a_model_of_one_class_has_no_probability_metrics(tmp_path, capsys):
     path = trained(tmp_path, "4 1:1\n4 2:1\n")
     found = figures(capsys, path, tmp_path / "it.svm")
     assert found["accuracy"] == 1.0
     assert found["notes"]["auc"] == "the model knows only one class"
 
 
-def test_weights_of_examples_count(tmp_path, capsys):
+def test_example_weights_are_used(tmp_path, capsys):
     path = trained(tmp_path, "x,y\n" + "1,a\n-1,b\n" * 20, "--label", "y", ending=".csv")
     model = scwlearn.load(path)
     assert model.predict_many([{"x": 1.0}, {"x": -1.0}]) == ["a", "b"]
@@ -134,7 +134,7 @@ def test_weights_of_examples_count(tmp_path, capsys):
     assert capsys.readouterr().err == "scwlearn: error: all examples have weight 0\n"
 
 
-def test_labels_of_another_kind_are_refused(tmp_path, capsys):
+def test_labels_of_another_type_are_rejected(tmp_path, capsys):
     path = saved(scwlearn.SCW1().fit(*arrays()), tmp_path / "s.model")
     data = written(tmp_path / "new.svm", "3 1:1\n")
     assert run(["evaluate", path, data]) == 1
@@ -143,21 +143,21 @@ def test_labels_of_another_kind_are_refused(tmp_path, capsys):
     )
 
 
-def test_data_without_labels_cannot_be_judged_by(tmp_path, capsys):
+def test_unlabelled_data_are_rejected(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "1:2\n")
     assert run(["evaluate", path, data]) == 1
     assert f"{data}, line 1, column 1: a line begins with its label" in capsys.readouterr().err
 
 
-def test_broken_lines_are_skipped_and_counted_if_asked_for(tmp_path, capsys):
+def test_invalid_lines_are_skipped_and_counted(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "1 1:2\nspam\n-1 2:1\n")
     found = figures(capsys, path, data, "--on-error", "skip")
     assert (found["examples"], found["skipped"]) == (2, 1)
 
 
-def test_kernel_classifiers_are_judged_too(tmp_path, capsys):
+def test_kernel_models_are_evaluated(tmp_path, capsys):
     x, y = arrays(3)
     numbers = np.unique(y, return_inverse=True)[1]
     model = scwlearn.KernelSCW1().fit(x, numbers)
@@ -167,7 +167,7 @@ def test_kernel_classifiers_are_judged_too(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_calibration_error_is_that_of_its_definition(classes):
+def test_the_calibration_error_follows_its_definition(classes):
     random = np.random.default_rng(0)
     chances = random.dirichlet(np.ones(classes), 500)
     truth, weights = random.integers(0, classes, 500), random.random(500)

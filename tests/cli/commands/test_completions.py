@@ -1,4 +1,4 @@
-"""Completions: what a shell is told, as it asks for it, and how quickly: without NumPy."""
+"""scwlearn completions: completion in the shells, without NumPy."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def asked(*words, shell="bash"):
     return done.stdout.splitlines(), LARGE & set(done.stderr.split())
 
 
-def test_the_names_of_commands_complete_without_an_import_of_any(capsys):
+def test_commands_complete_without_importing_any(capsys):
     found, imported = asked("")
     assert found == [f"plain,{name}" for name in app.commands()]
     assert imported == set()
@@ -56,17 +56,17 @@ def test_the_names_of_commands_complete_without_an_import_of_any(capsys):
         (["datasets", "fetch", "--ca"], ["plain,--cache"]),
     ],
 )
-def test_commands_options_and_what_they_take_complete_without_numpy(words, answers):
+def test_options_and_values_complete_without_numpy(words, answers):
     assert asked(*words) == (answers, set())
 
 
-def test_names_of_data_sets_complete():
+def test_data_sets_complete():
     found, _ = asked("datasets", "show", "mnist")
     assert found == [f"plain,{named.name}" for named in all_sets() if named.name.startswith("mnist")]
     assert found
 
 
-def test_zsh_and_fish_get_what_a_command_does_besides():
+def test_zsh_and_fish_show_the_help_of_a_command():
     assert asked("tu", shell="zsh")[0] == ["plain", "tune", app.commands()["tune"]]
     assert asked("tu", shell="fish")[0] == [f"plain,tune\t{app.commands()['tune']}"]
 
@@ -81,7 +81,7 @@ def test_the_script_says_how_to_install_it(capsys, shell):
     assert f"_SCWLEARN_COMPLETE={shell}_complete" in printed
 
 
-def test_without_a_name_it_is_the_shell_of_the_user(capsys, monkeypatch):
+def test_the_default_is_the_shell_of_the_user(capsys, monkeypatch):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
     assert run(["completions"]) == 0
     assert "for fish" in capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_without_a_name_it_is_the_shell_of_the_user(capsys, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_itself_completes_with_the_script(capsys, tmp_path):
+def test_bash_completes_with_the_script(capsys, tmp_path):
     assert run(["completions", "bash"]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
     command = tmp_path / "scwlearn"

@@ -1,4 +1,4 @@
-"""scwlearn train: what it says, what it writes, and what it refuses."""
+"""scwlearn train: output, model files, and errors."""
 
 import gzip
 import json
@@ -7,13 +7,16 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_svmlight_file
 
 import scwlearn
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
 from scwlearn.runs.record import Record
 from scwlearn.runs.trained_model import TrainedModel
+from use_examples import arrays, csv_model, failed, saved, written
 
 HEADER = ["examples", "mistakes", "rate", "since", "last", "updates", "nonzero", "examples/s"]
 
@@ -45,7 +48,7 @@ def same(one, other):
     return True
 
 
-def test_a_table_at_doubling_steps_goes_to_stderr(capsys, data):
+def test_the_learning_curve_is_a_table_on_stderr(capsys, data):
     out, err = printed(capsys, data)
     lines = err.splitlines()
     assert out == ""
@@ -60,17 +63,17 @@ def test_a_table_at_doubling_steps_goes_to_stderr(capsys, data):
     assert re.fullmatch(rf"600 examples in \d+\.\d\d s, {mistakes} mistakes \(.*%\), 12 features, 2 classes", lines[12])
 
 
-def test_probabilities_add_the_log_loss(capsys, data):
+def test_probabilities_add_a_column_for_the_log_loss(capsys, data):
     header, *lines = printed(capsys, data, "--probabilities").err.splitlines()
     assert header.split() == [*HEADER, "log-loss"]
     assert 0.1 < float(lines[10].split()[-1]) < 0.7
 
 
-def test_quiet_says_nothing(capsys, data, model):
+def test_quiet_prints_nothing(capsys, data, model):
     assert printed(capsys, data, "-q", "-m", model) == ("", "")
 
 
-def test_learning_from_text_imports_no_more_than_it_needs(data, model):
+def test_training_on_text_imports_numpy_alone(data, model):
     code = f"import sys; from scwlearn.cli.app import run; assert run(['train', {data!r}, '-q', '-m', {model!r}]) == 0"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True
@@ -80,7 +83,7 @@ def test_learning_from_text_imports_no_more_than_it_needs(data, model):
     assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich", "numpy.ma", "numpy.random"} & loaded
 
 
-def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
+def test_quiet_does_not_change_the_record(capsys, data, tmp_path):
     said, quiet = tmp_path / "said", tmp_path / "quiet"
     printed(capsys, data, "-m", str(said))
     printed(capsys, data, "-m", str(quiet), "-q")
@@ -89,14 +92,14 @@ def test_how_much_is_said_does_not_change_what_is_kept(capsys, data, tmp_path):
     assert curves[0][-1].nonzero > 0
 
 
-def test_labels_that_are_measured_numbers_are_remarked_on(capsys, tmp_path):
+def test_a_regression_target_is_warned_about(capsys, tmp_path):
     path = tmp_path / "data.libsvm"
     path.write_text("".join(f"{i / 7} 1:{i}\n" for i in range(100)))
     warning = "warning: 100 distinct labels in 100 examples; is this a regression target?\n"
     assert warning in printed(capsys, str(path)).err
 
 
-def test_json_is_a_summary_for_programs(capsys, data):
+def test_json_prints_the_record(capsys, data):
     out, err = printed(capsys, data, "-q", "--json", "-a", "arow", "--r", "2")
     assert err == ""
     record = Record.from_json(json.loads(out))
@@ -123,7 +126,7 @@ def test_a_model_of_named_features_is_a_stream_classifier(capsys, tmp_path, mode
 
 
 @pytest.mark.parametrize("text", [libsvm_text, vw_text])
-def test_going_on_is_never_having_stopped(capsys, tmp_path, text):
+def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path, text):
     paths = {name: tmp_path / name for name in ("all", "first", "second")}
     lines = text(count=500, classes=(1, 2, 3)).splitlines(keepends=True)
     for name, part in zip(paths, (lines, lines[:200], lines[200:]), strict=True):
@@ -152,7 +155,7 @@ def test_files_compressed_patterns_and_standard_input_are_one_stream(capsys, tmp
     assert all(same(models[0], other) for other in models[1:])
 
 
-def test_epochs_and_a_shuffle_buffer(capsys, data, tmp_path):
+def test_the_seed_decides_the_shuffling(capsys, data, tmp_path):
     once, twice, other = (str(tmp_path / f"{name}.model") for name in "abc")
     printed(capsys, data, "-m", once, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
     printed(capsys, data, "-m", twice, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
@@ -162,12 +165,12 @@ def test_epochs_and_a_shuffle_buffer(capsys, data, tmp_path):
     assert TrainedModel.read(once).learner.weights().tobytes() != TrainedModel.read(other).learner.weights().tobytes()
 
 
-def test_held_out_examples_judge_the_model(capsys, data):
+def test_holdout_prints_the_error_on_held_out_examples(capsys, data):
     err = printed(capsys, data, "--holdout", "0.2").err
     assert re.search(r"holdout: 120 examples, error \d+\.\d\d%", err)
 
 
-def test_hashed_and_bounded_features(capsys, data, model):
+def test_features_are_hashed_or_dropped_beyond_a_bound(capsys, data, model):
     printed(capsys, data, "-m", model, "--hash-bits", "3", "-q")
     hashed = scwlearn.load(model)._learner.learner
     assert (hashed.max_features, hashed.overflow, hashed.n_features) == (8, "hash", 8)
@@ -177,21 +180,21 @@ def test_hashed_and_bounded_features(capsys, data, model):
     assert "features; an example may have --max-features 3 at most" in err
 
 
-def test_a_model_keeps_how_its_data_was_read_and_its_run(capsys, data, model):
+def test_a_model_file_keeps_schema_and_record(capsys, data, model):
     printed(capsys, data, "-m", model, "-q")
     kept = TrainedModel.read(model)
     assert kept.schema.format == "libsvm"
     assert kept.record.curve[-1].seen == 600
 
 
-def test_a_report_is_a_page(capsys, data, tmp_path):
+def test_the_report_is_an_html_page(capsys, data, tmp_path):
     page = tmp_path / "page.html"
     err = printed(capsys, data, "--report", str(page)).err
     assert f"report: {page}" in err
     assert page.read_text().count("<svg") >= 4
 
 
-def test_broken_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
+def test_invalid_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
     path = tmp_path / "broken.libsvm"
     path.write_text("1 1:1\n-1 2:x\n1 3:1\n")
     err = printed(capsys, str(path), "-m", model, code=1).err
@@ -219,11 +222,11 @@ def test_wrong_usage(capsys, data, arguments, message):
     assert message in printed(capsys, data, *arguments, code=2).err
 
 
-def test_a_pipe_is_read_once(capsys):
+def test_several_epochs_need_files(capsys):
     assert "--epochs needs files; a pipe can be read only once" in printed(capsys, "-", "--epochs", "2", code=2).err
 
 
-def test_a_model_that_goes_on_stays_as_it_was_made(capsys, data, model):
+def test_settings_of_a_resumed_model_cannot_change(capsys, data, model):
     printed(capsys, data, "-m", model, "-a", "arow", "-q")
     err = printed(capsys, data, "--resume", model, "-a", "pa", code=2).err
     assert "a.model was trained with arow, not pa" in err
@@ -234,7 +237,7 @@ def test_a_model_that_goes_on_stays_as_it_was_made(capsys, data, model):
     assert scwlearn.load(model).n_seen_ == 1200
 
 
-def test_there_is_nothing_to_learn_without_labels(capsys, tmp_path):
+def test_unlabelled_data_are_rejected(capsys, tmp_path):
     (tmp_path / "none.vw").write_text("| a b\n")
     err = printed(capsys, str(tmp_path / "none.vw"), code=1).err
     assert "none.vw, line 1" in err
@@ -257,7 +260,7 @@ def sorted_lines(count=1500, **how):
 
 @pytest.mark.parametrize("classes", [(-1, 1), (1, 2, 3)])
 @pytest.mark.parametrize("options", [(), ("--epochs", "2"), ("--holdout", "0.2"), ("--shuffle-buffer", "2")])
-def test_examples_that_are_sorted_by_label_are_remarked_on(capsys, tmp_path, classes, options):
+def test_sorted_labels_are_warned_about(capsys, tmp_path, classes, options):
     path = tmp_path / "sorted.libsvm"
     path.write_text("".join(sorted_lines(classes=classes)))
     mixes = "a larger --shuffle-buffer" if "--shuffle-buffer" in options else "--shuffle-buffer N"
@@ -270,7 +273,7 @@ def test_examples_that_are_sorted_by_label_are_remarked_on(capsys, tmp_path, cla
     assert "sorted" not in printed(capsys, str(path), *options, "--shuffle-buffer", "1500").err
 
 
-def test_examples_that_are_mixed_or_of_a_rare_class_are_not_called_sorted(capsys, tmp_path):
+def test_mixed_labels_and_rare_classes_are_not_warned_about(capsys, tmp_path):
     lines = sorted_lines()
     first, last = lines[:600], lines[-600:]
     in_turn = [line for pair in zip(first, last, strict=True) for line in pair]
@@ -279,3 +282,67 @@ def test_examples_that_are_mixed_or_of_a_rare_class_are_not_called_sorted(capsys
         path = tmp_path / f"{number}.libsvm"
         path.write_text(text)
         assert "sorted" not in printed(capsys, str(path)).err
+
+
+def test_unreadable_data_print_no_table(tmp_path, capsys):
+    assert failed(capsys, "train", written(tmp_path / "it", "")).startswith("scwlearn: error: ")
+
+
+def test_a_single_class_is_warned_about(tmp_path, capsys):
+    path = written(tmp_path / "one.libsvm", "3 1:1\n")
+    assert run(["train", path]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2].startswith("1 example in ")
+    assert said[-2].endswith(", 1 mistake (100.00%), 1 feature, 1 class")
+    assert said[-1] == "warning: all examples have the label 3; a classifier needs at least two classes"
+    assert run(["compare", path, "-a", "pa", "-k", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines()[0] == "1 example, 1 algorithm, 1 order"
+    # One order has no deviation: error, rank, updates, seconds, name.
+    assert len(out.splitlines()[1].removeprefix("*").split()) == 5
+
+
+def test_labels_beyond_int64_are_one_error(tmp_path):
+    path = written(tmp_path / "it.csv", "y,a\n1e29,1\n2e29,2\n")
+    command = [sys.executable, "-W", "always", "-m", "scwlearn.cli", "train", path, "--label", "y", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert (
+        "it.csv, line 2: label 9.9999999999999991e+28; numeric labels must be at most 2^53 in magnitude" in done.stderr
+    )
+
+
+def test_labels_of_another_type_than_the_model_are_rejected(tmp_path, capsys):
+    model = csv_model(tmp_path)
+    numbers = written(tmp_path / "it.vw", "1 | a\n")
+    said = failed(capsys, "train", numbers, "--resume", model)
+    assert "it.vw, line 1: label 1 is of another type than the labels of the model: 'no', 'yes'\n" in said
+
+
+def test_a_kernel_model_cannot_be_resumed(tmp_path, capsys, data):
+    x, y = arrays()
+    model = saved(scwlearn.KernelPA().fit(x, y == "east"), tmp_path / "kernel.model")
+    assert "holds a kernel model; the command line trains linear models only" in failed(
+        capsys, "train", data, "--resume", model
+    )
+
+
+@pytest.mark.parametrize("classes", [(-1, 1), (1, 2, 3)])
+def test_the_log_loss_is_that_of_the_probabilities_before_learning(tmp_path, capsys, classes):
+    data = written(tmp_path / "it.libsvm", libsvm_text(200, classes=classes))
+    assert run(["train", data, "--probabilities", "--json", "-q"]) == 0
+    end = json.loads(capsys.readouterr().out)["curve"][-1]
+    x, y = load_svmlight_file(data)
+    model = scwlearn.SCW1().partial_fit(x[:1], y[:1])
+    losses, mistakes = [], 1
+    for i in range(1, len(y)):
+        known = [*model.classes_]
+        mistakes += model.predict(x[i])[0] != y[i]
+        # What has never been met has no probability, and of one class there is nothing to say.
+        if y[i] in known and len(known) > 1:
+            losses.append(-np.log(model.predict_proba(x[i])[0][known.index(y[i])]))
+        model.partial_fit(x[i], y[i : i + 1])
+    assert end["mistakes"] == mistakes
+    # The curve from scores to probabilities is that of the step before, here it is that of the example before.
+    assert end["log_loss"] == pytest.approx(np.mean(losses), rel=0.01)

@@ -1,4 +1,4 @@
-"""scwlearn convert: data to data, models to weights and back, and what is refused."""
+"""scwlearn convert: data to data, models to weights and back."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
 from scwlearn.data.reading import read_examples
-from use_examples import CSV, written
+from use_examples import CSV, failed, written
 
 TABLE = ["--label", "kind", "--text", "words"]
 
@@ -46,7 +46,7 @@ def test_numbered_features_come_back(tmp_path, ending):
     assert dicts(back) == dicts(data)
 
 
-def test_names_are_numbered_if_asked_for(tmp_path, capsys):
+def test_names_are_numbered_on_request(tmp_path, capsys):
     data, out = written(tmp_path / "it.csv", CSV.replace("yes", "1").replace("no\n", "2\n")), tmp_path / "out.svm"
     converted(data, "-o", out, *TABLE, code=1)
     assert "found 'size' (number them, and write their names to a file, with --names)" in capsys.readouterr().err
@@ -56,7 +56,7 @@ def test_names_are_numbered_if_asked_for(tmp_path, capsys):
     assert out.read_text().splitlines()[0].startswith("1 1:1.5 2:1 ")
 
 
-def test_what_comes_from_a_pipe_goes_to_a_pipe(tmp_path):
+def test_a_pipe_is_converted_to_a_pipe(tmp_path):
     command = [sys.executable, "-m", "scwlearn.cli", "convert", "-", "-q", "-o", "-", "--to", "csv"]
     done = subprocess.run(command, input=b"1 1:2\n-1 3:0.5\n", capture_output=True, check=True)
     assert done.stdout == b"1,2,3,label\n2,,,1\n,,0.5,-1\n"
@@ -64,7 +64,7 @@ def test_what_comes_from_a_pipe_goes_to_a_pipe(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl"])
-def test_ctrl_c_is_quiet_and_leaves_nothing_behind(tmp_path, ending):
+def test_ctrl_c_leaves_the_old_file(tmp_path, ending):
     output = tmp_path / f"data.{ending}"
     output.write_bytes(b"before")
     command = [sys.executable, "-m", "scwlearn.cli", "convert", "-", "-f", "csv", "--label", "y", "-o", str(output)]
@@ -83,7 +83,7 @@ def test_ctrl_c_is_quiet_and_leaves_nothing_behind(tmp_path, ending):
     assert output.read_bytes() == b"before"
 
 
-def test_broken_lines_are_skipped_if_asked_for(tmp_path, capsys):
+def test_invalid_lines_are_skipped_on_request(tmp_path, capsys):
     data, out = written(tmp_path / "it.svm", "1 1:2\nspam\n-1 3:1\n"), tmp_path / "out.svm"
     converted(data, "-o", out, code=1)
     assert not out.exists()
@@ -106,3 +106,9 @@ def test_usage_is_checked_first(tmp_path, capsys):
     ]:
         converted(*arguments, code=2)
         assert said in capsys.readouterr().err
+
+
+def test_a_table_with_too_many_columns_is_rejected(tmp_path, capsys):
+    path = written(tmp_path / "wide", "1 1:1\n-1 9223372036854775807:1\n")
+    said = failed(capsys, "convert", path, "-o", tmp_path / "wide.csv")
+    assert "the table would have 9223372036854775807 columns, at most 10000 are written" in said

@@ -1,4 +1,4 @@
-"""scwlearn predict: what it says is what the model says, a line for each line, when the line has come."""
+"""scwlearn predict: a line for each input line, at once."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def columns(text):
 
 @pytest.mark.parametrize("classes", [(-1, 1), (3, 1, 2)])
 @pytest.mark.parametrize("options", [[], ["--covariance", "diagonal", "--scale"], ["-a", "pa1"]])
-def test_it_says_what_the_estimator_of_the_same_file_says(tmp_path, capsys, classes, options):
+def test_predictions_are_those_of_the_estimator_in_the_file(tmp_path, capsys, classes, options):
     path = libsvm_model(tmp_path, *options, classes=classes)
     model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(40, 12))
     data = written(tmp_path / "new.svm", libsvm_rows(x))
@@ -46,14 +46,14 @@ def test_it_says_what_the_estimator_of_the_same_file_says(tmp_path, capsys, clas
     np.testing.assert_array_equal(found[:, -1], found[:, len(scores) : -1].max(axis=1))
 
 
-def test_the_default_is_the_label_alone(tmp_path, capsys):
+def test_the_default_output_is_the_label(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     out = predicted(capsys, path, tmp_path / "it.svm")
     assert set(out.splitlines()) == {"-1", "1"}
     assert len(out.splitlines()) == 300
 
 
-def test_numbers_read_back_are_those_that_were_computed(tmp_path, capsys):
+def test_printed_numbers_are_exact(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(5, 12))
     data = written(tmp_path / "new.svm", libsvm_rows(x))
@@ -63,7 +63,7 @@ def test_numbers_read_back_are_those_that_were_computed(tmp_path, capsys):
     assert [one["variance"] for one in objects] == found
 
 
-def test_json_has_all_there_is_to_say(tmp_path, capsys):
+def test_json_has_label_scores_probabilities_and_variance(tmp_path, capsys):
     two = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "1:2\n\n2:1\n")
     first, nothing, _ = map(json.loads, predicted(capsys, two, data, "--json").splitlines())
@@ -77,7 +77,7 @@ def test_json_has_all_there_is_to_say(tmp_path, capsys):
     assert str(first["label"]) == max(first["scores"], key=first["scores"].get)
 
 
-def test_lines_without_an_example_are_answered_by_empty_lines(tmp_path, capsys):
+def test_lines_without_an_example_give_empty_lines(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "# a comment\n1 1:2\n\n\n2:1\n1 spam\n-1 3:1\n")
     assert run(["predict", path, data]) == 1
@@ -90,7 +90,7 @@ def test_lines_without_an_example_are_answered_by_empty_lines(tmp_path, capsys):
     assert "new.svm, line 6, column 3: " in err
 
 
-def test_several_files_come_one_after_the_other(tmp_path, capsys):
+def test_several_files_are_predicted_in_order(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     one, other = written(tmp_path / "a", "1 1:2\n\n1 1:-2\n"), written(tmp_path / "b", "\n1 1:2\n")
     alone = predicted(capsys, path, one) + predicted(capsys, path, other)
@@ -98,7 +98,7 @@ def test_several_files_come_one_after_the_other(tmp_path, capsys):
     assert alone.count("\n") == 5
 
 
-def test_records_of_a_table_count_not_their_lines(tmp_path, capsys):
+def test_tables_give_a_line_per_record(tmp_path, capsys):
     path = csv_model(tmp_path)
     out = predicted(capsys, path, tmp_path / "it.csv")
     assert out.splitlines() == ["yes", "no", "yes", "no", "yes"]
@@ -116,14 +116,14 @@ def test_labels_and_columns_of_labels_may_be_missing(tmp_path, capsys):
     assert predicted(capsys, table, written(tmp_path / "new.jsonl", lines)) == "yes\nno\n"
 
 
-def test_features_never_met_say_nothing(tmp_path, capsys):
+def test_unknown_features_are_ignored(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     known, more = written(tmp_path / "a", "1:3 2:1\n"), written(tmp_path / "b", "1:3 2:1 500:7\n")
     assert predicted(capsys, path, known, "--scores") == predicted(capsys, path, more, "--scores")
 
 
 @pytest.mark.parametrize("options", [["--hash-bits", "6"], ["--max-features", "9"]])
-def test_numbered_features_that_are_kept_by_name_are_found(tmp_path, capsys, options):
+def test_bounded_models_find_numbered_features(tmp_path, capsys, options):
     text = libsvm_text(300, width=12)
     path = trained(tmp_path, text, *options)
     lines = predicted(capsys, path, tmp_path / "it.svm").splitlines()
@@ -132,7 +132,7 @@ def test_numbered_features_that_are_kept_by_name_are_found(tmp_path, capsys, opt
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_kernel_classifier_answers_for_numbered_features(tmp_path, capsys, classes):
+def test_kernel_models_predict_numbered_features(tmp_path, capsys, classes):
     x, y = arrays(classes)
     model = scwlearn.KernelSCW1().fit(x, y)
     path, data = saved(model, tmp_path / "k.model"), written(tmp_path / "new.svm", libsvm_rows(x[:20]))
@@ -141,7 +141,7 @@ def test_a_kernel_classifier_answers_for_numbered_features(tmp_path, capsys, cla
     np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in lines], model.predict_proba(x[:20]))
 
 
-def test_an_estimator_of_a_frame_finds_its_columns_in_a_table(tmp_path, capsys):
+def test_an_estimator_of_a_data_frame_finds_its_columns_in_a_table(tmp_path, capsys):
     pandas = pytest.importorskip("pandas")
     x, y = arrays()
     frame = pandas.DataFrame(x, columns=list("abcde"))
@@ -151,14 +151,14 @@ def test_an_estimator_of_a_frame_finds_its_columns_in_a_table(tmp_path, capsys):
     assert predicted(capsys, path, data).splitlines() == scwlearn.load(path).predict(frame).tolist()
 
 
-def test_dicts_with_numbers_as_keys_are_the_numbers_of_a_file(tmp_path, capsys):
+def test_integer_keys_of_dicts_are_feature_numbers(tmp_path, capsys):
     model = scwlearn.StreamClassifier("arow")
     model.learn_many([{1: 1.0}, {7: 1.0}] * 5, ["one", "seven"] * 5)
     path = saved(model, tmp_path / "s.model")
     assert predicted(capsys, path, written(tmp_path / "new.svm", "1:1\n7:1\n")) == "one\nseven\n"
 
 
-def test_labels_with_tabs_and_line_breaks_stay_on_their_line(tmp_path, capsys):
+def test_tabs_and_line_breaks_in_labels_are_escaped(tmp_path, capsys):
     model = scwlearn.StreamClassifier("arow")
     model.learn_many([{"a": 1.0}, {"b": 1.0}] * 5, ["one\ttab", "two\nlines\\"] * 5)
     path = saved(model, tmp_path / "s.model")
@@ -166,7 +166,7 @@ def test_labels_with_tabs_and_line_breaks_stay_on_their_line(tmp_path, capsys):
     assert predicted(capsys, path, data) == "one\\ttab\ntwo\\nlines\\\\\n"
 
 
-def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, capsys):
+def test_the_output_file_is_replaced_atomically(tmp_path, capsys):
     path, out = libsvm_model(tmp_path), tmp_path / "out.txt"
     assert predicted(capsys, path, tmp_path / "it.svm", "-o", out) == ""
     whole = out.read_text()
@@ -185,13 +185,13 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, capsys):
         (libsvm_model, "1 x\n", "new, line 1, column 3: a feature is index:value"),
     ],
 )
-def test_data_of_another_kind_are_refused(tmp_path, capsys, make, data, said):
+def test_features_of_another_kind_are_rejected(tmp_path, capsys, make, data, said):
     model = make(tmp_path)
     assert run(["predict", model, written(tmp_path / "new", data)]) == 1
     assert said in capsys.readouterr().err
 
 
-def test_models_that_cannot_answer_say_why(tmp_path, capsys):
+def test_models_that_cannot_predict_say_why(tmp_path, capsys):
     data = written(tmp_path / "new.svm", "1 1:1\n")
     learner = saved(scwlearn.Learner("pa"), tmp_path / "l.model")
     unfitted = saved(scwlearn.SCW1(), tmp_path / "u.model")
@@ -208,14 +208,14 @@ def test_models_that_cannot_answer_say_why(tmp_path, capsys):
         assert capsys.readouterr().err == f"scwlearn: error: {said}\n"
 
 
-def test_a_header_of_json_is_wrong_usage(tmp_path, capsys):
+def test_json_has_no_header(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     assert run(["predict", path, path, "--json", "--header"]) == 2
     assert "--header needs columns, and --json has none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", ["libsvm", "jsonl", "csv"])
-def test_a_line_that_is_typed_is_answered_before_the_next_one(tmp_path, format):
+def test_each_line_of_a_pipe_is_answered_at_once(tmp_path, format):
     path = libsvm_model(tmp_path) if format == "libsvm" else csv_model(tmp_path)
     first, lines = {
         "libsvm": (b"", [b"1 1:2\n", b"1:-2\n"]),
@@ -233,7 +233,7 @@ def test_a_line_that_is_typed_is_answered_before_the_next_one(tmp_path, format):
         assert process.wait() == 0
 
 
-def test_who_has_read_enough_is_not_told_of_it(tmp_path):
+def test_a_closed_pipe_is_silent(tmp_path):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "long.svm", libsvm_text(300) * 200)
     process = subprocess.Popen([*COMMAND, "predict", path, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -252,7 +252,7 @@ def test_predicting_from_text_imports_neither_scipy_nor_scikit_learn(tmp_path):
     assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich"} & set(done.stdout.splitlines()[-1].split())
 
 
-def test_tags_of_vw_data_come_along(tmp_path, capsys):
+def test_tags_of_vw_data_are_printed(tmp_path, capsys):
     path = trained(tmp_path, vw_text(count=100), ending=".vw")
     data = written(tmp_path / "new.vw", "1 'first|x 1:2\n|x 2:1\n-1 1.5 third|x 1:1\n")
     lines = columns(predicted(capsys, path, data, "--tags", "--header"))
@@ -262,7 +262,7 @@ def test_tags_of_vw_data_come_along(tmp_path, capsys):
     assert columns(predicted(capsys, libsvm_model(tmp_path), tmp_path / "it.svm", "--tags"))[0][1] == ""
 
 
-def test_a_kernel_has_no_use_for_features_that_it_does_not_know(tmp_path, capsys):
+def test_kernel_models_reject_unknown_features(tmp_path, capsys):
     model, data = str(tmp_path / "kernel.model"), tmp_path / "wide.libsvm"
     scwlearn.KernelPA1(gamma=1.0).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1]).save(model)
     data.write_text("1:0.5\n1:0.5 3:1\n")

@@ -1,4 +1,4 @@
-"""Pages of commands, the tutorial of the command line first: followed word for word, they work line by line."""
+"""Documentation pages with commands: each command prints what the page shows."""
 
 import shutil
 
@@ -7,13 +7,13 @@ import pytest
 from console_pages import commands_of, environment, is_as_expected, said_by
 from places import ROOT
 
-# Pages of docs/, and how many commands they have at least.
+# Pages of docs/, with the least number of commands expected.
 PAGES = {"command_line.md": 20, "converting.md": 8}
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_works_line_by_line(tmp_path, page):
+def test_commands_on_a_page_print_what_it_shows(tmp_path, page):
     variables = environment(tmp_path)
     work = tmp_path / "work"
     work.mkdir()

@@ -1,0 +1,115 @@
+"""Output to the terminal: progress as lines or as a bar, and notes."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from scwlearn.cli import console, progress_bar
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_work_of_an_earlier_run_counts_as_done_but_not_as_speed():
+    clock = Clock()
+    pace = console.Pace(100, clock)
+    pace.before = 50
+    assert (pace.share, pace.remaining) == (0.5, None)
+    clock.now, pace.now = 10.0, 5.0
+    assert (pace.share, pace.remaining) == (0.55, 90.0)
+    assert str(pace) == "55%, 0:10, 1:30 to go"
+    pace.now = 60.0
+    assert (pace.share, pace.remaining) == (1.0, 0.0)
+    assert console.Pace(0).share == 1.0
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")])
+def test_durations_are_hours_minutes_and_seconds(seconds, text):
+    assert console.duration(seconds) == text
+
+
+def test_without_a_terminal_progress_is_a_line_every_ten_seconds_and_at_each_quarter(capsys):
+    clock = Clock()
+    lines = console.Lines("work", console.Pace(1000, clock))
+    for second in range(100):
+        clock.now = float(second)
+        lines.advance(2, "more")
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "work: started"
+    assert len(printed) == 10
+    assert printed[1] == "work: 2%, 0:10, 7:25 to go (more)"
+    lines.advance(300)
+    assert capsys.readouterr().err.startswith("work: 50%")
+
+
+def test_quiet_progress_prints_nothing(capsys):
+    with console.progress(2, False, "work") as report:
+        report.done_before(1)
+        report.note("half of it was done")
+        report.advance(1)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        "work: started",
+        "half of it was done",
+        "work: 100%, 0:00, 0:00 to go",
+        "work: done in 0:00",
+    ]
+    with console.progress(2, True, "work") as report:
+        report.done_before(1)
+        report.note("half of it was done")
+        report.advance(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_failed_work_is_not_reported_as_done(capsys):
+    with pytest.raises(ValueError, match="no"), console.progress(2, False, "work"):
+        raise ValueError("no")
+    assert "done" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_on_a_terminal_progress_is_a_bar():
+    code = (
+        "from scwlearn.cli.console import progress\n"
+        "with progress(4, False, 'work') as report:\n"
+        "    report.done_before(1)\n"
+        "    report.note('a note [in brackets]')\n"
+        "    report.advance(1, 'splice')\n"
+    )
+    ours, theirs = os.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    subprocess.run([sys.executable, "-c", code], stderr=theirs, check=True, env=environment)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "a note [in brackets]" in shown
+    assert "work: splice" in shown
+    assert "━" in shown
+    assert "50%" in shown
+
+
+@pytest.mark.parametrize("width", [30, 40, 100])
+def test_a_bar_takes_one_line_and_disappears_at_the_end(monkeypatch, width):
+    shown = io.StringIO()
+    monkeypatch.setattr(
+        progress_bar, "Console", lambda **_: Console(file=shown, force_terminal=True, width=width, color_system=None)
+    )
+    with progress_bar.bar("learning", console.Pace(2.0)) as report:
+        report.advance(1.0)
+        report.note("a line")
+        report.advance(1.0)
+    text = shown.getvalue()
+    assert "100%" in text
+    # Up by one line and clear it: that of a bar of one line, once, at the end.
+    assert text.count("\x1b[1A") == 1
+    assert text.rstrip().endswith("\x1b[2K")

@@ -1,0 +1,26 @@
+"""Records of runs, in JSON and in model files."""
+
+import sys
+
+import pytest
+
+from scwlearn.runs.record import Record, read_records
+from use_examples import libsvm_model
+
+
+def test_an_incomplete_record_is_rejected():
+    with pytest.raises(ValueError, match="not a record of a run: curve is missing"):
+        Record.from_json({"command": "x"})
+
+
+def test_a_model_file_is_recognized_whatever_the_length_of_its_header(tmp_path, monkeypatch):
+    # The file begins with that length, whose first byte may be that of a space; the header holds the command.
+    for longer in range(0, 512, 8):
+        monkeypatch.setattr(sys, "argv", ["scwlearn", "train", "x" * longer])
+        path = libsvm_model(tmp_path)
+        with open(path, "rb") as file:
+            if file.read(1) == b" ":
+                break
+    else:
+        pytest.fail("no model began with a space")
+    assert len(read_records(path)) == 1

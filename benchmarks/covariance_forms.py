@@ -100,7 +100,7 @@ def native_run(stream: Stream, x: Array, y: NDArray[np.int8]) -> Run:
     """Learn the stream with scwlearn, which always keeps float64. Sigma is tested only at the end."""
     learner = Learner(stream.rule, covariance="full")
     trace = learner.trace(x, y)
-    gaussian = learner.gaussian
+    gaussian = learner.model
     assert gaussian is not None
     sigma = Fraction(float(gaussian.scalars[SPREAD_SCALE])) * udu(gaussian.spread[2:].T, gaussian.spread[1])
     moved, unsound = np.flatnonzero(trace.precision), np.flatnonzero(~(trace.variance > 0))
@@ -206,9 +206,9 @@ def native_cost(size: int) -> tuple[float, float]:
     never = Learner("arow", covariance="full")
     y = np.where(x[:, 0] > 0, 1, -1)
     never.learn(x[:1], y[:1])
-    assert never.gaussian is not None
-    never.gaussian.mean[:] = 0
-    never.gaussian.mean[0] = 1e9
+    assert never.model is not None
+    never.model.mean[:] = 0
+    never.model.mean[0] = 1e9
     assert never.learn(x, y).updates == 0
     assert always.learn(x, y).updates == rows
     look = seconds_of(lambda: never.learn(x, y)) / rows

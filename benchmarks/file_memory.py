@@ -28,7 +28,7 @@ TRAIN = """if True:
     seen = learner.learn_batches(read_libsvm(sys.argv[1])).seen
     taken = time.perf_counter() - began
     print(f"{seen:,} rows in {taken:.2f} s; peak {peak():.0f} MB, {before:.0f} MB of it after the imports, ", end="")
-    print(f"{learner.gaussian.memory.nbytes / 2**20:.0f} MB the model", flush=True)
+    print(f"{learner.model.memory.nbytes / 2**20:.0f} MB the model", flush=True)
 """
 
 

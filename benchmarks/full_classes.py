@@ -10,7 +10,7 @@ import numpy as np
 from data_sets import SEED
 from numpy.typing import NDArray
 
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner
 
 FORMS: dict[str, dict[str, Any]] = {
     "joint": {},
@@ -33,7 +33,7 @@ def seconds(x: NDArray[np.float64], y: NDArray[np.intp], classes: int, covarianc
     """Return the CPU seconds of one pass of SCW-I, the best of several."""
     best = np.inf
     for _ in range(TIMES):
-        learner = MultiLearner("scw1", covariance=covariance, n_classes=classes, **how)
+        learner = Learner("scw1", covariance=covariance, n_classes=classes, **how)
         # Exclude the creation of the prior.
         learner.learn(x[:1], y[:1])
         start = time.process_time()

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from scwlearn import SCW1, KernelAROW, KernelPA1, KernelPerceptron, KernelSCW1, Learner
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budget.png"
 BUDGETS = (100, 250, 500, 1000)
@@ -96,7 +96,7 @@ def several_classes(directory: Path) -> None:
                     binary.learn(x, np.where(y == c, 1, -1))
                 mistakes = ""
             else:
-                learners = [KernelMultiLearner(rule, n_classes=10, multi_class=kind, **how)]
+                learners = [KernelLearner(rule, n_classes=10, multi_class=kind, **how)]
                 mistakes = f"{mistake_rate(learners[0], x, y):.4f}"
             took = time.process_time() - began
             scores = np.column_stack([learner.scores(x_test) for learner in learners])

@@ -61,7 +61,7 @@ def merged(way: str, models: list[Learner], prior: Learner | None) -> Learner:
     if way != "average":
         return merge(models, way, prior=prior)
     together = merge(models, "kl")
-    gaussians = [model.gaussian for model in (together, *models)]
+    gaussians = [model.model for model in (together, *models)]
     first, *others = (gaussian for gaussian in gaussians if gaussian is not None)
     first.mean[:] = np.mean([gaussian.weights() for gaussian in others], axis=0)
     first.scalars[[NORM2, NORM2_PEAK]] = first.mean @ first.mean

@@ -127,8 +127,8 @@ def cw_variances(directory: Path) -> Table:
         learner = Learner("cw", covariance="full", eta=eta)
         for part in np.array_split(order, 8):
             counts = learner.learn(data.x[part], data.y[part])
-            assert learner.gaussian is not None
-            variances = learner.gaussian.variances()
+            assert learner.model is not None
+            variances = learner.model.variances()
             small, large = (f"{v:.0e}" for v in (variances.min(), variances.max()))
             rates = (f"{counts.mistakes / counts.seen:.3f}", f"{counts.updates / counts.seen:.2f}")
             rows.append((data.title, f"{eta:g}", str(learner.counts.seen), *rates, small, large))

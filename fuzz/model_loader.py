@@ -65,7 +65,7 @@ def use(model: object) -> None:
             model.partial_fit(rows, model.classes_[:1].repeat(2))
     else:
         rows = np.resize(_ROWS, (2, min(64, model.model.n_features if hasattr(model, "kernel") else model.n_features)))
-        model.looks(rows)
+        model.scores_and_variances(rows)
         model.learn(rows, [0, 0] if hasattr(model, "n_classes") else [1, -1])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import scwlearn
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 
 CORPUS = Path(__file__).parent / "corpus" / "model"
 
@@ -44,7 +44,7 @@ SEEDS: dict[str, Callable[[], Any]] = {
     "kernel": lambda: scwlearn.KernelSCW1().fit(X, TWO),
     "kernel-budget": lambda: scwlearn.KernelSCW1(budget=2).fit(X, SEVERAL),
     "kernel-sparse": lambda: scwlearn.KernelPA1().fit(sparse.csr_array(X), SEVERAL),
-    "kernel-spans": lambda: _taught(KernelMultiLearner("arow"), [0, 1, 2, 0]),
+    "kernel-spans": lambda: _taught(KernelLearner("arow", n_classes=0), [0, 1, 2, 0]),
     "kernel-learner": lambda: _taught(KernelLearner("pa2", kernel="poly"), SIGNS),
     "precomputed": lambda: scwlearn.KernelAROW(kernel="precomputed").fit(X @ X.T, TWO),
     "learner": lambda: _taught(scwlearn.Learner("pa1", intercept=True), SIGNS),

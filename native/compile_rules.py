@@ -291,7 +291,7 @@ def write(path: Path, text: str) -> None:
 def main(source: Path, output: Path) -> None:
     """Translate all rules."""
     sys.path.insert(0, str(source / "src"))
-    from scwlearn.learning.settings import stub
+    from scwlearn.learning.signatures import stub
     from scwlearn.rules import LOOKS, all_rules, all_variants
 
     output.mkdir(parents=True, exist_ok=True)

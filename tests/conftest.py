@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_svmlight_file
 from places import DATA
 from scwlearn import _native
 from scwlearn._util.threads import one_blas_thread
-from scwlearn.model.class_full import FullClasses
+from scwlearn.model.full import Full
 from scwlearn.rules import declare
 
 
@@ -39,7 +39,7 @@ def instruction_set(request):
 @pytest.fixture
 def use_class_block(monkeypatch):
     """A function that says how many rows the classes with a full covariance take at a time."""
-    return lambda rows: monkeypatch.setattr(FullClasses, "block", lambda self, size, stored, joint: rows)
+    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored, joint: rows)
 
 
 @pytest.fixture(scope="session")

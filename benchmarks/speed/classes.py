@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner
 from speed import data, peers
 from speed.diagonal import PERCEPTRON, SGD, theirs
 from speed.harness import Race, Scale, Side, comparison, times_faster
@@ -14,15 +14,15 @@ from speed.harness import Race, Scale, Side, comparison, times_faster
 def ours(rows: data.Rows, **how: Any) -> Side:
     """Return one pass of our learner."""
 
-    def learn() -> MultiLearner:
-        learner = MultiLearner("scw1", n_classes=20, covariance="diagonal", **how)
+    def learn() -> Learner:
+        learner = Learner("scw1", n_classes=20, covariance="diagonal", **how)
         learner.learn(rows.x, rows.y)
         return learner
 
     return Side("scwlearn", learn, lambda learner: judge(learner, rows))
 
 
-def judge(learner: MultiLearner, rows: data.Rows) -> dict[str, float]:
+def judge(learner: Learner, rows: data.Rows) -> dict[str, float]:
     """Return the progressive mistakes, and the accuracy on the same rows afterwards, which the peers report too."""
     right = learner.scores(rows.x).argmax(axis=1) == rows.y
     return {"mistakes": learner.counts.mistakes, "accuracy": float(right.mean())}

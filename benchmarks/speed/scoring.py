@@ -13,8 +13,8 @@ def race(rows: data.Rows) -> Race:
     """Set up both sides; their scores are equal."""
     learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
     learner.learn(rows.x, rows.y)
-    assert learner.gaussian is not None
-    weights = learner.gaussian.weights()
+    assert learner.model is not None
+    weights = learner.model.weights()
 
     def judge(scores: data.Array) -> Quality:
         return {"accuracy": float(np.mean((scores >= 0) == (rows.y > 0)))}

@@ -1,6 +1,6 @@
 """scwlearn: exact soft confidence-weighted learning and its relatives.
 
-Every name is loaded when it is first used, so that importing the package costs nothing.
+Names are imported when they are first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from scwlearn.files import load as load
     from scwlearn.files import save as save
     from scwlearn.kernels import KernelLearner as KernelLearner
-    from scwlearn.kernels import KernelMultiLearner as KernelMultiLearner
     from scwlearn.learning.bounds import loss_bound as loss_bound
     from scwlearn.learning.learner import Learner as Learner
     from scwlearn.learning.merging import merge as merge
-    from scwlearn.learning.multi_learner import MultiLearner as MultiLearner
     from scwlearn.learning.progressive import progressive_validation as progressive_validation
     from scwlearn.stream import StreamClassifier as StreamClassifier
 
@@ -26,8 +24,6 @@ __version__ = "0.1.0"
 _HOMES = {
     "Learner": "scwlearn.learning.learner",
     "KernelLearner": "scwlearn.kernels",
-    "KernelMultiLearner": "scwlearn.kernels",
-    "MultiLearner": "scwlearn.learning.multi_learner",
     "StreamClassifier": "scwlearn.stream",
     "progressive_validation": "scwlearn.learning.progressive",
     "loss_bound": "scwlearn.learning.bounds",

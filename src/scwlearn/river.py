@@ -1,6 +1,6 @@
-"""River's face of the stream classifiers: SCW1, AROW and the rest, one for each rule. Needs River.
+"""River's classifiers: SCW1, AROW and so on, one for each rule. Needs River.
 
-Made from the declarations, as the scikit-learn classes of the same names are.
+They are generated from the declarations, like the scikit-learn estimators of the same names.
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ except ImportError as error:  # pragma: no cover
 
 from scwlearn.learning.explain import Part, Weight
 from scwlearn.learning.merging import merged
-from scwlearn.learning.merging.models import How
-from scwlearn.learning.settings import initializer, stream_docstring, stream_settings
+from scwlearn.learning.merging.models import Method
+from scwlearn.learning.settings import Face, settings_for
+from scwlearn.learning.signatures import docstring, initializer
 from scwlearn.rules import Rule, all_rules
 from scwlearn.stream import StreamClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is called otherwise inside.
-_INSIDE = {"fit_intercept": "intercept"}
-
 
 class RiverClassifier(base.MiniBatchClassifier):
-    """What the classifiers of all rules share; a `StreamClassifier` does the work.
+    """Base of the classifiers of all rules; a `StreamClassifier` does the work.
 
     Examples
     --------
@@ -51,39 +49,39 @@ class RiverClassifier(base.MiniBatchClassifier):
         self._model.learn_one(x, y, w)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The label of an example; None before there is any class."""
+        """Predict the label of an example; None before any class is known."""
         return self._model.predict_one(x)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each class; empty before there is any."""
+        """Predict the probability of each class; empty before any is known."""
         return self._model.predict_proba_one(x)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | float | None = None) -> None:
-        """Learn from each row in turn, bit for bit as `learn_one` does."""
+        """Learn from rows in turn, bit for bit as `learn_one` does."""
         self._model.learn_many(X, y, w if w is None or np.ndim(w) else np.full(len(X), w))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The label of each row."""
+        """Predict the label of each row."""
         import pandas as pd
 
         return pd.Series(self._model.predict_many(X), index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The probability of each class for each row."""
+        """Predict the probability of each class for each row."""
         import pandas as pd
 
         return pd.DataFrame(self._model.predict_proba_many(X), index=X.index, columns=self._model.classes)
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
-        """The n largest weights by size for each class (of two, the second), as for `StreamClassifier`."""
+        """Return the n largest weights of each class, as `StreamClassifier` does."""
         return self._model.top_features(n)
 
     def explain(self, x: dict[Any, Any]) -> dict[Any, list[Part]]:
-        """What each known feature of an example adds to the score of each class, as for `StreamClassifier`."""
+        """Return what each known feature adds to the score of each class, as `StreamClassifier` does."""
         return self._model.explain(x)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save this classifier to a file, from which `scwlearn.load` makes it again."""
+        """Save this classifier to a file, which `scwlearn.load` reads."""
         from scwlearn import save
 
         save(self, path)
@@ -101,23 +99,24 @@ class RiverClassifier(base.MiniBatchClassifier):
 
 @merged.register
 def _(
-    first: RiverClassifier, models: Sequence[RiverClassifier], prior: RiverClassifier | None, how: How
+    first: RiverClassifier, models: Sequence[RiverClassifier], prior: RiverClassifier | None, method: Method
 ) -> RiverClassifier:
     together: RiverClassifier = first.clone()
     inside = [model._model for model in models]
-    together._model = merged(inside[0], inside, None if prior is None else prior._model, how)
+    together._model = merged(inside[0], inside, None if prior is None else prior._model, method)
     return together
 
 
 def _make_class(rule: Rule) -> type[RiverClassifier]:
-    taken = stream_settings(rule)
+    names = {s.name: s.name_in(Face.RIVER) for s in settings_for(Face.RIVER, rule)}
+    names |= {p.name: p.name for p in rule.parameters}
 
-    def begin(self: RiverClassifier) -> None:
-        how = {_INSIDE.get(setting.name, setting.name): getattr(self, setting.name) for setting in taken}
-        self._model = StreamClassifier(rule, **how)
+    def start(self: RiverClassifier) -> None:
+        self._model = StreamClassifier(rule, **{inner: getattr(self, name) for inner, name in names.items()})
 
-    contents = {"__doc__": stream_docstring(rule), "__module__": __name__, "_rule": rule}
-    return type(rule.estimator, (RiverClassifier,), {"__init__": initializer(rule.estimator, taken, begin), **contents})
+    contents = {"__doc__": docstring(Face.RIVER, rule), "__module__": __name__, "_rule": rule}
+    made = initializer(rule.estimator, Face.RIVER, rule, start)
+    return type(rule.estimator, (RiverClassifier,), {"__init__": made, **contents})
 
 
 _made: dict[str, type[RiverClassifier]] = {}
@@ -126,7 +125,7 @@ _made: dict[str, type[RiverClassifier]] = {}
 def __getattr__(name: str) -> type[RiverClassifier]:
     for rule in all_rules():
         if name == rule.estimator:
-            # A rule that was declared again, in a notebook, gets a new class.
+            # A rule that was declared again, say in a notebook, gets a new class.
             if name not in _made or _made[name]._rule is not rule:
                 _made[name] = _make_class(rule)
             return _made[name]

@@ -89,7 +89,7 @@ class Textbook:
         return z, np.clip(self.line @ z, -30, 30)
 
     def learn(self, f, v, y, w=1.0):
-        z, u = self.looks(f, v)
+        z, u = self.scores_and_variances(f, v)
         self.clock.enter(w)
         self.signals.append(z)
         self.logits.append(u)
@@ -110,7 +110,7 @@ class Textbook:
         self.shift = shift_of(u, w, y, p)
 
     def probability(self, f, v):
-        u = self.looks(f, v)[1]
+        u = self.scores_and_variances(f, v)[1]
         return logistic(u + np.interp(u, KNOTS, self.shift))
 
 
@@ -130,7 +130,7 @@ class ClassTextbook:
         return z, e / e.sum()
 
     def learn(self, f, v, label, w=1.0):
-        z, p = self.looks(f, v)
+        z, p = self.scores_and_variances(f, v)
         self.clock.enter(w)
         self.signals.append(z)
         self.chances.append(p)
@@ -160,7 +160,7 @@ class ClassTextbook:
         self.shift = shift_of(np.log(p / (1 - p)), np.repeat(w, size - 2), y, p)
 
     def probabilities(self, f, v):
-        p = self.looks(f, v)[1]
+        p = self.scores_and_variances(f, v)[1]
         u = np.log(p / (1 - p))
         p = logistic(u + np.interp(u, KNOTS, self.shift))
         return p / p.sum()

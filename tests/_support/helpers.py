@@ -1,8 +1,29 @@
-"""What several test files use."""
+"""Small helpers of several test files."""
 
 import pickle
+from copy import copy
+from dataclasses import replace
+
+from scwlearn import KernelLearner, Learner
 
 
 def state(model):
-    """All that an estimator knows, as bytes."""
+    """Return everything that an estimator knows, as bytes."""
     return pickle.dumps(model.__getstate__())
+
+
+def several(rule="scw1", *, n_classes=0, **settings):
+    """Return a learner on class numbers."""
+    return Learner(rule, n_classes=n_classes, **settings)
+
+
+def kernel_several(rule="scw1", *, n_classes=0, **settings):
+    """Return a kernel learner on class numbers."""
+    return KernelLearner(rule, n_classes=n_classes, **settings)
+
+
+def split(learner, **settings):
+    """Split a binary learner into two classes, with other settings of several classes."""
+    other = copy(learner)
+    other.config = replace(learner.config, settings=learner.config.settings | settings)
+    return other.split()

@@ -41,7 +41,7 @@ def counted(learner):
 
 def state(learner):
     """The model and the counts, bit for bit."""
-    gaussian = learner.gaussian
+    gaussian = learner.model
     if gaussian is None:
         return None, counted(learner)
     return gaussian.mean.tobytes(), gaussian.spread.tobytes(), gaussian.scalars.tobytes(), counted(learner)
@@ -60,7 +60,7 @@ def assert_same(one, other):
 
 
 def sigma(learner):
-    gaussian = learner.gaussian
+    gaussian = learner.model
     return gaussian.matrix() if gaussian.covariance.name == "full" else np.diag(gaussian.variances())
 
 
@@ -68,7 +68,7 @@ def assert_alike(one, other, order=slice(None)):
     """The same model to rounding, with the features of the other in the given order."""
     assert (one.counts.seen, one.counts.mistakes) == (other.counts.seen, other.counts.mistakes)
     for a, b in (
-        (one.gaussian.weights(), other.gaussian.weights()[order]),
+        (one.model.weights(), other.model.weights()[order]),
         (sigma(one), sigma(other)[order][:, order]),
     ):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-8 * max(1.0, np.abs(b).max()))
@@ -91,7 +91,7 @@ def many_at_once_are_one_by_one(new, x, y):
     for as_rows in FORMATS:
         at_once = taught(new(), (as_rows(x), y))
         # With a full covariance the rows of a batch are multiplied together, which rounds otherwise.
-        same = assert_alike if at_once.gaussian.covariance.name == "full" else assert_same
+        same = assert_alike if at_once.model.covariance.name == "full" else assert_same
         one_by_one = ((as_rows(x[i : i + 1]), y[i : i + 1]) for i in range(len(y)))
         same(taught(new(), *one_by_one), at_once)
         for cuts in ([1], [len(y) // 2], [2, len(y) // 2, len(y) - 1]):
@@ -146,7 +146,7 @@ def new_features_may_appear(new, x, y):
 def sigma_stays_positive(new, x, y):
     for scale in (1e-3, 1.0, 1e3):
         learner = taught(new(), (scale * x, y))
-        assert (learner.gaussian.variances() > 0).all()
+        assert (learner.model.variances() > 0).all()
         assert (learner.margin_variances(scale * x) > 0).all()
         assert (np.linalg.eigvalsh(sigma(learner)) > 0).all()
 
@@ -159,8 +159,8 @@ def predicting_changes_nothing(new, x, y):
         rows = as_rows(x)
         learner.scores(rows)
         learner.margin_variances(rows)
-        learner.gaussian.weights()[:] = 7
-        learner.gaussian.variances()[:] = 7
+        learner.model.weights()[:] = 7
+        learner.model.variances()[:] = 7
     assert state(learner) == before
 
 
@@ -180,7 +180,7 @@ def a_copy_goes_on_as_if_never_stopped(new, x, y):
 def a_model_in_read_only_memory_goes_on_as_if_never_stopped(new, x, y):
     half = len(y) // 2
     learner = taught(new(), (x[:half], y[:half]))
-    for array in (learner.gaussian.mean, learner.gaussian.spread, learner.gaussian.scalars):
+    for array in (learner.model.mean, learner.model.spread, learner.model.scalars):
         array.flags.writeable = False
     assert state(taught(learner, (x[half:], y[half:]))) == state(
         taught(new(), (x[:half], y[:half]), (x[half:], y[half:]))
@@ -251,7 +251,7 @@ def an_empty_row_changes_nothing_but_the_counts(new, x, y):
         learner = taught(new(), (x, y))
         if learner.intercept:
             return
-        gaussian = learner.gaussian
+        gaussian = learner.model
         before = gaussian.weights().tobytes(), gaussian.variances().tobytes()
         seen, mistakes, updates = counted(learner)
         # A score of 0 predicts +1.
@@ -285,6 +285,6 @@ def values_at_the_edge_of_what_is_allowed_leave_the_model_finite(new, x, y):
     for as_rows in FORMATS:
         learner = taught(new(), (as_rows(x), y))
         assert learner.counts.seen == len(y)
-        assert np.isfinite(learner.gaussian.weights()).all()
-        assert np.isfinite(learner.gaussian.variances()).all()
-        assert (learner.gaussian.variances() > 0).all()
+        assert np.isfinite(learner.model.weights()).all()
+        assert np.isfinite(learner.model.variances()).all()
+        assert (learner.model.variances() > 0).all()

@@ -20,7 +20,7 @@ def in_order_of_appearance(labels):
 
 def state(learner):
     """Everything that a learner knows, bit for bit; the room for more classes is nothing it knows."""
-    gaussians = learner.gaussians
+    gaussians = learner.model
     if gaussians is None:
         return learner.n_classes, learner.counts
     scalars = gaussians.scalars[: None if gaussians.joint else gaussians.classes]
@@ -29,7 +29,7 @@ def state(learner):
 
 def memory(learner):
     """The bytes of its models, with the room for more classes."""
-    gaussians = learner.gaussians
+    gaussians = learner.model
     return gaussians.memory.tobytes(), gaussians.scalars.tobytes(), gaussians.classes, learner.counts
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from multi_examples import FORMS, in_order_of_appearance
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner
 
 ROWS, CLASSES = 180, 6
 
@@ -25,14 +25,14 @@ def taught(rule, form, x, y, **how):
     """A learner that has learned, and the scores before each row."""
     if rule == "cw":  # with its default it shrinks so fast that rounding soon decides
         how = {"eta": 0.7} | how
-    learner = MultiLearner(rule, covariance="full", **FORMS[form], **how)
+    learner = Learner(rule, n_classes=0, covariance="full", **FORMS[form], **how)
     scores = np.empty((x.shape[0], max(y) + 1))
     learner.learn(x, y, scores_out=scores)
     return learner, scores
 
 
 def sigmas(learner):
-    return np.array([learner.gaussians.matrix(c) for c in range(learner.n_classes)])
+    return np.array([learner.model.matrix(c) for c in range(learner.n_classes)])
 
 
 def assert_close(got, expected, within=1e-9):

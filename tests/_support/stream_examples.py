@@ -3,7 +3,7 @@
 import numpy as np
 
 from scwlearn import StreamClassifier
-from scwlearn.learning.explain import CONSTANT
+from scwlearn.learning.explain import INTERCEPT
 
 # In the order in which they come, which is not that of their names.
 LABELS = ("pear", "apple", "quince", "fig", "plum")
@@ -74,7 +74,7 @@ def numbers_of(example):
             numbers[f"{key}={word}"] = numbers.get(f"{key}={word}", 0.0) + 1.0
         if isinstance(value, float):
             numbers[key] = value
-    return numbers | {CONSTANT: 1.0}
+    return numbers | {INTERCEPT: 1.0}
 
 
 def weights_of(count):
@@ -89,7 +89,7 @@ def one_by_one(model, examples, labels, weights=None):
 
 def knows(model):
     """All that a stream classifier, or River's face of one, knows, bit for bit."""
-    told = getattr(model, "_model", model)._learner
+    told = getattr(model, "_model", model)._classifier
     classes = told.classes
     return (
         what_a_learner_knows(told.learner),

@@ -85,7 +85,7 @@ def test_learning_from_batches_is_learning_from_the_whole():
     for rows, labels in read_libsvm(io.BytesIO(text), n_features=50, chunk_bytes=999):
         many.learn(rows, labels)
     assert one.counts == many.counts
-    assert np.array_equal(one.gaussian.weights(), many.gaussian.weights())
+    assert np.array_equal(one.model.weights(), many.model.weights())
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory():

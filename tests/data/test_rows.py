@@ -51,7 +51,7 @@ def read(rows, block=7):
 def learned(x, y=None):
     learner = Learner("arow", covariance="diagonal")
     learner.learn(x, np.resize([1, -1, -1], len(numbers())) if y is None else y)
-    return learner.gaussian.weights()
+    return learner.model.weights()
 
 
 DENSE = {
@@ -314,7 +314,7 @@ def test_a_refused_matrix_teaches_nothing():
     learner = Learner("arow")
     with pytest.raises(ValueError, match="not a valid CSR matrix"):
         learner.learn(corrupt("index too large"), [1, 1, 1])
-    assert learner.gaussian is None
+    assert learner.model is None
     assert learner.counts.seen == 0
 
 
@@ -347,7 +347,7 @@ def test_arrays_that_change_after_the_check_do_no_harm():
     x.indptr[:] = [0, 2**30, -5, 2**31 - 1, 7]
     learner = Learner("arow", covariance="diagonal")
     learner.learn(rows, [1, -1, 1, -1])
-    assert np.array_equal(learner.gaussian.weights(), np.zeros(4))
+    assert np.array_equal(learner.model.weights(), np.zeros(4))
 
 
 def scoring(width, covariance="diagonal", intercept=False):

@@ -365,7 +365,7 @@ def test_top_features_and_parts_of_a_score_have_names():
         for number, label in enumerate(model.classes_):
             adds = [part.adds for part in parts[label]]
             assert sum(adds) == pytest.approx(model.decision_function(frame[3:4])[0, number])
-            assert parts[label][-1].name == "(constant)"
+            assert parts[label][-1].name == "(intercept)"
             assert np.abs(adds[:-1]).tolist() == sorted(np.abs(adds[:-1]), reverse=True)
         sure = np.isnan(top[1][0].deviation)
         assert sure == isinstance(model, Perceptron)

@@ -24,7 +24,7 @@ from helpers import state
 from reference import NAMES
 from scwlearn import AROW, CW, PA1, PA2, SCW1, SCW2, Learner, Perceptron
 from scwlearn.data.rows import Rows
-from scwlearn.learning.blocks import AUTO_FULL_LIMIT
+from scwlearn.learning.batch import AUTO_FULL_LIMIT
 from scwlearn.rules import HOLD, Parameter, Step, all_rules, find_rule, rule
 
 EVERY = [getattr(scwlearn, rule.estimator) for rule in all_rules()]
@@ -67,7 +67,7 @@ def test_fit_is_the_learner_with_a_constant_feature(Estimator, cancer):
     counts = learner.learn(np.hstack([x, np.ones((len(x), 1))]), np.where(y == 1, 1, -1))
     assert (model.n_mistakes_, model.n_updates_) == (counts.mistakes, counts.updates)
     weights = np.append(model.coef_[0], model.intercept_)
-    assert np.allclose(weights, learner.gaussian.weights(), rtol=1e-9, atol=1e-9)
+    assert np.allclose(weights, learner.model.weights(), rtol=1e-9, atol=1e-9)
 
 
 @every_estimator

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import scwlearn
 from helpers import state
-from scwlearn import KernelLearner, KernelMultiLearner, KernelPA1, KernelPerceptron, KernelSCW1
+from scwlearn import KernelLearner, KernelPA1, KernelPerceptron, KernelSCW1
 from scwlearn.rules import all_rules
 
 EVERY = [getattr(scwlearn, rule.kernel_estimator) for rule in all_rules()]
@@ -145,7 +145,7 @@ def test_the_learner_and_the_estimator_are_one(moons):
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 def test_the_learner_and_the_estimator_of_several_classes_are_one(moons, multi_class):
     x, y = moons[0], np.where(moons[0][:, 0] > 1, 2, moons[1])
-    learner = KernelMultiLearner("scw1", n_classes=3, multi_class=multi_class, kernel_parameters={"gamma": 2.0}, C=1.0)
+    learner = KernelLearner("scw1", n_classes=3, multi_class=multi_class, kernel_parameters={"gamma": 2.0}, C=1.0)
     learner.learn(x, y)
     how = {"multi_class": multi_class, "C": 1.0, "fit_intercept": False}
     model = KernelSCW1(gamma=2.0, **how).fit(x, np.array(["a", "b", "c"])[y])

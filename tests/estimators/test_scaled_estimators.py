@@ -77,11 +77,11 @@ def test_variances_are_those_of_the_weights_that_are_given(multi_class, covarian
 
 def test_an_estimator_that_fails_has_the_scale_that_it_had():
     model = scwlearn.AROW(scale=True).partial_fit(X[:40], NUMBERS[:40])
-    before, x = pickle.dumps(model._learner.learner.running_scale.state), X.copy()
+    before, x = pickle.dumps(model._classifier.learner.running_scale.state), X.copy()
     x[-1, -1] = np.nan
     for rows, labels in ((x, NUMBERS), (X, NUMBERS.astype(str)), (X[:, :3], NUMBERS)):
         with pytest.raises((ValueError, TypeError)):
             model.partial_fit(rows, labels)
-        assert pickle.dumps(model._learner.learner.running_scale.state) == before
+        assert pickle.dumps(model._classifier.learner.running_scale.state) == before
     with pytest.raises(ValueError, match="scale cannot change"):
         model.set_params(scale=False).partial_fit(X, NUMBERS)

@@ -149,7 +149,7 @@ def test_the_safetensors_library_reads_model_files(path):
             assert file.metadata().keys() == {"format", "version", "library", "checksum", "model"}
         assert numpy_files.load_file(path)
     scwlearn.save(learner, path)
-    np.testing.assert_array_equal(numpy_files.load_file(path)["memory"], learner.gaussian.memory)
+    np.testing.assert_array_equal(numpy_files.load_file(path)["memory"], learner.model.memory)
 
 
 def test_reading_needs_no_scikit_learn(tmp_path):

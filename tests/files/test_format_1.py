@@ -92,6 +92,6 @@ def test_a_stream():
         [0.9248790355151363, 0.15654726434837996], rel=1e-9
     )
     names = ["size", "words=a", "place=p1", "words=w1", "place=p0", "words=w3"]
-    assert list(model._learner.learner.names) == names
+    assert list(model._classifier.learner.names) == names
     model.learn_many(EXAMPLES, ["yes", "no"] * 20)
     assert model.counts.seen == 80

@@ -12,10 +12,11 @@ from scipy import sparse
 
 import scwlearn
 from forged import Forged, mutated, refusal, resealed
+from helpers import kernel_several, several
 from hostile_cases import CASES
 from saved_examples import rows_of
 from scwlearn.files import SavedModel, write
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from stream_examples import EXAMPLES, TOLD
 
 X, NUMBERS = rows_of(4)
@@ -45,11 +46,11 @@ MODELS = {
     "hashed": lambda: stream(max_features=8, overflow="hash"),
     "kernel": lambda: scwlearn.KernelSCW1().fit(X, NUMBERS > 1),
     "kernel several": lambda: scwlearn.KernelSCW1(budget=8).fit(X, NUMBERS),
-    "kernel spans": lambda: learner(KernelMultiLearner, True, "arow"),
+    "kernel spans": lambda: learner(kernel_several, True, "arow"),
     "kernel sparse": lambda: scwlearn.KernelPA1().fit(sparse.csr_array(X), NUMBERS),
     "precomputed": lambda: scwlearn.KernelAROW(kernel="precomputed").fit(X @ X.T, NUMBERS),
     "learner": lambda: learner(scwlearn.Learner, False, "pa1", intercept=True),
-    "multi learner": lambda: learner(scwlearn.MultiLearner, True, "nherd"),
+    "multi learner": lambda: learner(several, True, "nherd"),
     "kernel learner": lambda: learner(KernelLearner, False, "pa2"),
     "not fitted": lambda: scwlearn.SCW2(),
     "nothing learned": lambda: scwlearn.StreamClassifier("arow", classes=["a", "b", "c"]),
@@ -97,7 +98,7 @@ def use(model):
             model.predict_proba(rows)
             model.partial_fit(rows, model.classes_[:1].repeat(8))
     else:
-        model.looks(rows)
+        model.scores_and_variances(rows)
         model.learn(rows, labels if hasattr(model, "n_classes") else np.where(labels > 1, 1, -1))
 
 
@@ -144,7 +145,7 @@ def test_what_the_fuzzer_found_worth_keeping_is_refused_or_makes_a_model(tmp_pat
 
 def test_a_model_of_numbers_that_are_none_is_not_written(tmp_path):
     model = learner(scwlearn.Learner, False, "arow", covariance="diagonal")
-    model.gaussian.memory[2, 1] = np.nan
+    model.model.memory[2, 1] = np.nan
     with pytest.raises(ValueError, match="this model cannot be saved: array 'memory' holds a variance that is not"):
         scwlearn.save(model, tmp_path / "none.model")
     assert not list(tmp_path.iterdir())
@@ -152,6 +153,6 @@ def test_a_model_of_numbers_that_are_none_is_not_written(tmp_path):
 
 def test_a_model_whose_weights_have_run_away_is_kept_as_it_is(tmp_path):
     model = learner(scwlearn.Learner, False, "arow", covariance="diagonal")
-    model.gaussian.memory[2, 0] = np.inf
+    model.model.memory[2, 0] = np.inf
     write(SavedModel.from_model(model), tmp_path / "away.model")
-    assert np.isinf(scwlearn.load(tmp_path / "away.model").gaussian.memory[2, 0])
+    assert np.isinf(scwlearn.load(tmp_path / "away.model").model.memory[2, 0])

@@ -12,8 +12,9 @@ from scipy import sparse
 
 import scwlearn
 import stream_examples
+from helpers import kernel_several
 from saved_examples import LABELS, ROWS, estimator, everything, parameters_of, rows_of, saved
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from scwlearn.model import COVARIANCES
 from scwlearn.rules import all_rules, all_variants
 
@@ -222,7 +223,7 @@ def test_names_that_are_any_string(tmp_path):
     model = scwlearn.StreamClassifier("arow")
     model.learn_many([dict.fromkeys(names, 1.0)], ["a"])
     again = saved(model, tmp_path)
-    assert again._learner.learner.names == dict(zip(names, range(len(names)), strict=True))
+    assert again._classifier.learner.names == dict(zip(names, range(len(names)), strict=True))
 
 
 @pytest.mark.parametrize("rule", ["SCW1", "PA1", "Perceptron"])
@@ -243,7 +244,7 @@ def test_classes_for_river(rule, tmp_path):
 
 def learner_of(kind, rule, several, **how):
     if several:
-        return (scwlearn.MultiLearner if kind == "linear" else KernelMultiLearner)(rule, **how)
+        return (several if kind == "linear" else kernel_several)(rule, **how)
     return (scwlearn.Learner if kind == "linear" else KernelLearner)(rule, **how)
 
 
@@ -260,7 +261,7 @@ def test_learners_of_every_rule_and_covariance(rule, covariance, several, tmp_pa
         model,
         tmp_path,
         lambda one: [one.learn_one(row, label) for row, label in zip(x[HALF:], y[HALF:], strict=True)],
-        lambda one: one.looks(x),
+        lambda one: one.scores_and_variances(x),
     )
 
 
@@ -272,7 +273,7 @@ def test_learners_with_a_kernel(how, several, tmp_path):
     model = learner_of("kernel", "scw1", several, **how)
     assert everything(saved(model, tmp_path)) == everything(model)
     model.learn(x[:HALF], y[:HALF])
-    same_in_the_end(model, tmp_path, lambda one: one.learn(x[HALF:], y[HALF:]), lambda one: one.looks(x))
+    same_in_the_end(model, tmp_path, lambda one: one.learn(x[HALF:], y[HALF:]), lambda one: one.scores_and_variances(x))
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -290,8 +291,8 @@ def test_learners_from_dicts(how, several, tmp_path):
 
 def test_classes_that_were_named_before_any_row_came(tmp_path):
     x, numbers = rows_of(4)
-    model = scwlearn.MultiLearner("scw1", n_classes=3)
-    same_in_the_end(model, tmp_path, lambda one: one.learn(x, numbers), lambda one: one.looks(x))
+    model = scwlearn.Learner("scw1", n_classes=3)
+    same_in_the_end(model, tmp_path, lambda one: one.learn(x, numbers), lambda one: one.scores_and_variances(x))
 
 
 @pytest.mark.parametrize("width", [0, 1, 15, 16, 63, 64, 130])
@@ -302,12 +303,14 @@ def test_models_of_every_size(width, form, tmp_path):
     y[:3] = range(3)
     how = LINEAR[form]
     for model, labels in (
-        (scwlearn.MultiLearner("arow", intercept=True, **how), y),
-        (scwlearn.MultiLearner("arow", **how), y),
+        (scwlearn.Learner("arow", n_classes=0, intercept=True, **how), y),
+        (scwlearn.Learner("arow", n_classes=0, **how), y),
         (scwlearn.Learner("arow", covariance=how.get("covariance", "full")), np.where(y > 0, 1, -1)),
     ):
         model.learn(x, labels)
-        same_in_the_end(model, tmp_path, lambda one, labels=labels: one.learn(x, labels), lambda one: one.looks(x))
+        same_in_the_end(
+            model, tmp_path, lambda one, labels=labels: one.learn(x, labels), lambda one: one.scores_and_variances(x)
+        )
 
 
 def test_merged_models(tmp_path):
@@ -355,7 +358,7 @@ def test_a_stream_that_is_saved_now_and_then_is_one_that_never_was(how, rule, cu
 
 def test_arrays_that_are_loaded_can_be_written_to_and_begin_with_a_cache_line(tmp_path):
     x, numbers = rows_of(4)
-    model = scwlearn.MultiLearner("scw1", scale=True)
+    model = scwlearn.Learner("scw1", n_classes=0, scale=True)
     model.learn(x, numbers)
     again = saved(model, tmp_path)
     memory = again.model.memory

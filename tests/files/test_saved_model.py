@@ -38,7 +38,7 @@ def stream_of(examples, labels, **how):
 
 def learner_of(labels):
     model = scwlearn.SCW1().partial_fit([[1.0]], [1])
-    model._learner.now = model._learner.now._replace(classes=Classes().add(np.array(labels)))
+    model._classifier.snapshot = model._classifier.snapshot._replace(classes=Classes().add(np.array(labels)))
     return model
 
 
@@ -183,7 +183,7 @@ def test_each_kind_of_model_can_save_itself(tmp_path):
 def test_a_learner_is_stored_as_the_estimator_that_it_would_be(model, tmp_path):
     model.set_params(n_epochs=2, shuffle=True, random_state=4).fit(X, NUMBERS)
     of_fit = {"n_epochs": 2, "shuffle": True, "random_state": 4}
-    write(SavedModel.from_learner(model._learner, **of_fit), tmp_path / "learner.model")
+    write(SavedModel.from_learner(model._classifier, **of_fit), tmp_path / "learner.model")
     scwlearn.save(model, tmp_path / "estimator.model")
     assert (tmp_path / "learner.model").read_bytes() == (tmp_path / "estimator.model").read_bytes()
     assert SavedModel.from_model(model).class_name == type(model).__name__

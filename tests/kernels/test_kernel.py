@@ -112,7 +112,7 @@ def test_threads_change_not_a_bit(monkeypatch):
     states = set()
     for count in (1, 2, 3):
         monkeypatch.setattr("scwlearn.kernels.learner.allowed_threads", lambda count=count: count)
-        monkeypatch.setattr("scwlearn.model.appendable_full.Growing.shares_work", lambda self, size: True)
+        monkeypatch.setattr("scwlearn.model.full.AppendableFull.uses_threads", lambda self, size: True)
         learner = KernelLearner("scw1", kernel_parameters={"gamma": 4.0})
         learner.learn(x, y)
         states.add((learner.gaussian.memory.tobytes(), learner.counts))

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from helpers import split
 from kernel_examples import RULES, SECOND_ORDER, as_they_come, petals, rbf, rings, taught
 from multi_reference import FullJointTextbook, OneVersusRestTextbook
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import _native
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from scwlearn.rules import Step, rule
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
@@ -78,7 +79,7 @@ def test_the_linear_kernel_does_what_the_textbook_says(name, a, multi_class):
     y[:50] %= 3
     y[:4] = [0, 1, 0, 2]
     how = defaults_of(name)
-    learner = KernelMultiLearner(name, kernel="linear", multi_class=multi_class, initial_variance=a, **how)
+    learner = KernelLearner(name, n_classes=0, kernel="linear", multi_class=multi_class, initial_variance=a, **how)
     assert_as_in_the_textbook(learner, x, y, x, **how)
     assert learner.n_classes == 4
     assert all(span.count <= 12 for span in learner.model.spans)
@@ -89,7 +90,9 @@ def test_the_linear_kernel_does_what_the_textbook_says(name, a, multi_class):
 def test_rbf_does_what_the_textbook_says_in_coordinates_of_all_rows(name, multi_class):
     x, y = petals(120, 5)
     how = defaults_of(name)
-    learner = KernelMultiLearner(name, kernel_parameters=GAMMA, multi_class=multi_class, initial_variance=0.7, **how)
+    learner = KernelLearner(
+        name, n_classes=0, kernel_parameters=GAMMA, multi_class=multi_class, initial_variance=0.7, **how
+    )
     assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), **how)
 
 
@@ -98,7 +101,7 @@ def test_classes_known_in_advance_take_part_from_the_start(name):
     x, y = petals(80, 4)
     how = defaults_of(name)
     for multi_class in SCHEMES:
-        learner = KernelMultiLearner(name, n_classes=6, multi_class=multi_class, kernel_parameters=GAMMA, **how)
+        learner = KernelLearner(name, n_classes=6, multi_class=multi_class, kernel_parameters=GAMMA, **how)
         assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), n_classes=6, **how)
         assert learner.n_classes == 6
 
@@ -106,7 +109,7 @@ def test_classes_known_in_advance_take_part_from_the_start(name):
 @pytest.mark.parametrize("rivals", ["max", "uniform", "proportional"])
 def test_the_rivals_of_the_perceptron_share_its_step_as_in_the_textbook(rivals):
     x, y = petals(120, 5, noise=0.2)
-    learner = KernelMultiLearner("perceptron", rivals=rivals, kernel_parameters=GAMMA)
+    learner = KernelLearner("perceptron", n_classes=0, rivals=rivals, kernel_parameters=GAMMA)
     assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), rivals=rivals)
 
 
@@ -120,7 +123,7 @@ def test_a_weight_divides_r_of_arow():
     for i in kept:
         model.parameters = {"r": 1 / weights[i]}
         model.learn_one(features[i], y[i])
-    learner = KernelMultiLearner("arow", kernel_parameters=GAMMA, r=1.0)
+    learner = KernelLearner("arow", n_classes=0, kernel_parameters=GAMMA, r=1.0)
     assert learner.learn(x, y, weights=weights).seen == len(kept)
     np.testing.assert_allclose(learner.scores(x), features @ model.W.T, rtol=0, atol=1e-8)
 
@@ -165,7 +168,7 @@ def test_what_is_scaled_is_scaled_for_all_classes(order, function):
                 S[c] = S[c] - step.precision * np.outer(g, g) / (1 + step.precision * (g @ f))
             S = [s * step.grow for s in S]
     assert updates > 400  # 0.01^400 and 0.7^400 are less than a scale holds
-    learner = KernelMultiLearner(own, kernel="linear", initial_variance=a)
+    learner = KernelLearner(own, n_classes=0, kernel="linear", initial_variance=a)
     assert learner.learn(x, y).updates == updates
     np.testing.assert_allclose(learner.scores(x), x @ W.T, rtol=0, atol=1e-7 * np.abs(W).max())
     if order == 2:
@@ -180,7 +183,7 @@ def test_what_is_scaled_is_scaled_for_all_classes(order, function):
 def test_two_classes_one_versus_rest_are_the_binary_learner(name):
     x, y = rings(300)
     binary = taught(KernelLearner(name, kernel_parameters=GAMMA), x, y)
-    both = KernelMultiLearner(name, n_classes=2, multi_class="ovr", kernel_parameters=GAMMA)
+    both = KernelLearner(name, n_classes=2, multi_class="ovr", kernel_parameters=GAMMA)
     assert both.learn(x, (y + 1) // 2).updates == binary.counts.updates
     size = max(1.0, np.abs(binary.scores(x)).max())
     np.testing.assert_allclose(both.scores(x), np.outer(binary.scores(x), [-1, 1]), rtol=0, atol=1e-9 * size)
@@ -192,7 +195,7 @@ def test_two_classes_one_versus_rest_are_the_binary_learner(name):
 def test_one_versus_rest_is_a_binary_learner_for_each_class(name, how):
     x, y = petals(200, 4)
     same = {"kernel_parameters": GAMMA} | defaults_of(name)
-    learner = taught(KernelMultiLearner(name, n_classes=4, multi_class="ovr", **same, **how), x, y)
+    learner = taught(KernelLearner(name, n_classes=4, multi_class="ovr", **same, **how), x, y)
     binary = [taught(KernelLearner(name, **same), x, np.where(y == c, 1, -1)) for c in range(4)]
     for c, one in enumerate(binary):
         size = max(1.0, np.abs(one.scores(x)).max())
@@ -210,7 +213,7 @@ def test_two_classes_become_several(multi_class, name, how):
     two = np.flatnonzero(y < 2)
     binary = KernelLearner(name, kernel_parameters=GAMMA, **how)
     binary.learn(x[two[:100]], np.where(y[two[:100]] == 1, 1, -1))
-    learner = KernelMultiLearner.from_binary(binary, multi_class=multi_class)
+    learner = split(binary, multi_class=multi_class)
     assert learner.counts == binary.counts
     assert learner.n_classes == 2
     assert learner.n_features == 2
@@ -232,14 +235,14 @@ def test_two_classes_become_several(multi_class, name, how):
 def test_one_versus_rest_goes_on_from_the_binary_learner_as_it_would():
     x, y = rings(400)
     binary = taught(KernelLearner("scw1", kernel_parameters=GAMMA), x[:200], y[:200])
-    learner = KernelMultiLearner.from_binary(binary, multi_class="ovr")
+    learner = split(binary, multi_class="ovr")
     binary.learn(x[200:], y[200:])
     learner.learn(x[200:], (y[200:] + 1) // 2)
     np.testing.assert_allclose(learner.scores(x)[:, 1], binary.scores(x), rtol=0, atol=1e-9)
 
 
 def test_an_empty_binary_learner_becomes_two_classes():
-    learner = KernelMultiLearner.from_binary(KernelLearner("scw1", intercept=True, budget=7))
+    learner = KernelLearner("scw1", intercept=True, budget=7).split()
     assert (learner.n_classes, learner.budget, learner.kernel.constant) == (2, 7, True)
     x, y = petals(100, 3)
     learner.learn(x, y)
@@ -254,10 +257,10 @@ def test_an_empty_binary_learner_becomes_two_classes():
 @pytest.mark.parametrize("name", ["scw1", "arow", "iellip", "pa1", "aggressive_romma"])
 def test_rows_in_any_number_of_batches_teach_the_same(name, multi_class, how):
     x, y = petals(80, 5)
-    whole = KernelMultiLearner(name, multi_class=multi_class, kernel_parameters=GAMMA, **how)
+    whole = KernelLearner(name, n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA, **how)
     whole.learn(x, y)
     for size in (1, 30):
-        parts = KernelMultiLearner(name, multi_class=multi_class, kernel_parameters=GAMMA, **how)
+        parts = KernelLearner(name, n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA, **how)
         for start in range(0, len(y), size):
             parts.learn(x[start : start + size], y[start : start + size])
         assert parts.counts == whole.counts
@@ -270,9 +273,9 @@ def test_threads_change_not_a_bit(monkeypatch, multi_class, how):
     x, y = petals(500, 6)
     states = set()
     for count in (1, 2, 3):
-        monkeypatch.setattr("scwlearn.kernels.multi.allowed_threads", lambda count=count: count)
-        monkeypatch.setattr("scwlearn.model.appendable_full.Growing.shares_work", lambda self, size: True)
-        learner = KernelMultiLearner("scw1", multi_class=multi_class, kernel_parameters={"gamma": 4.0}, **how)
+        monkeypatch.setattr("scwlearn.kernels.learner.allowed_threads", lambda count=count: count)
+        monkeypatch.setattr("scwlearn.model.full.AppendableFull.uses_threads", lambda self, size: True)
+        learner = KernelLearner("scw1", n_classes=0, multi_class=multi_class, kernel_parameters={"gamma": 4.0}, **how)
         learner.learn(x, y)
         states.add((b"".join(memory.tobytes() for memory in learner.model.memories), learner.counts))
     assert len(states) == 1
@@ -285,7 +288,7 @@ def test_every_instruction_set_does_the_same(multi_class):
     try:
         for name in _native.instruction_sets():
             _native.use_instruction_set(name)
-            learner = KernelMultiLearner("scw1", multi_class=multi_class, kernel_parameters=GAMMA)
+            learner = KernelLearner("scw1", n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA)
             learner.learn(x, y)
             found.append((learner.counts, learner.scores(x)))
     finally:

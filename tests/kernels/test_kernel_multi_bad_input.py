@@ -7,7 +7,7 @@ import pytest
 
 from kernel_examples import petals, rbf, taught
 from scwlearn import _native
-from scwlearn.kernels import KernelLearner, KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from scwlearn.learning.counters import Counts
 
 pytestmark = pytest.mark.native
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.native
 @pytest.fixture(params=["joint", "ovr"])
 def new(request):
     """A maker of new learners."""
-    return lambda **how: KernelMultiLearner(multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
+    return lambda **how: KernelLearner(n_classes=0, multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
 
 
 @pytest.mark.parametrize("how", [{"max_support": 60}, {"budget": 40}])
@@ -86,16 +86,16 @@ def test_a_rule_that_fails_late_leaves_no_class_behind(new):
 )
 def test_a_setting_that_makes_no_sense_is_refused(how, error, message):
     with pytest.raises(error, match=message):
-        KernelMultiLearner(**how)
+        KernelLearner(**how, n_classes=0)
 
 
 def test_nothing_is_said_before_anything_is_learned():
     with pytest.raises(ValueError, match="not learned"):
-        KernelMultiLearner(n_classes=3).scores([[1.0]])
+        KernelLearner(n_classes=3).scores([[1.0]])
     with pytest.raises(ValueError, match="an integer >= 0"):
-        KernelMultiLearner().add_classes(-1)
+        KernelLearner(n_classes=0).add_classes(-1)
     x, y = petals(50, 3)
-    learner = taught(KernelMultiLearner(kernel="precomputed"), rbf(x, x), y)
+    learner = taught(KernelLearner(n_classes=0, kernel="precomputed"), rbf(x, x), y)
     with pytest.raises(ValueError, match="itself"):
         learner.margin_variances(rbf(x, x))
 
@@ -103,7 +103,7 @@ def test_nothing_is_said_before_anything_is_learned():
 def test_a_model_that_would_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
     x, y = petals(100, 3)
-    learner = KernelMultiLearner()
+    learner = KernelLearner(n_classes=0)
     with pytest.raises(ValueError, match="examples for 3 classes needs"):
         learner.learn(x, y)
     assert (learner.n_classes, learner.counts, learner.n_features) == (0, Counts(), None)
@@ -111,7 +111,7 @@ def test_a_model_that_would_not_fit_is_refused(monkeypatch):
 
 def test_native_calls_refuse_what_does_not_fit():
     x, y = petals(40, 3)
-    learner = taught(KernelMultiLearner(), x, y)
+    learner = taught(KernelLearner(n_classes=0), x, y)
     binary = taught(KernelLearner("pa1"), x, np.where(y == 1, 1, -1))
     models, sizes, tally = learner.model.native(0.0), learner.model.sizes, np.zeros(3, dtype=np.int64)
     rule = _native.Rule("arow", [1.0])

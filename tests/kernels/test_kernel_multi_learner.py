@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from kernel_examples import as_they_come, petals, rbf, taught
-from scwlearn.kernels import KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from scwlearn.learning.counters import Counts
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
@@ -21,7 +21,7 @@ SCHEMES = ["joint", "ovr"]
 @pytest.fixture(params=SCHEMES)
 def new(request):
     """A maker of new learners."""
-    return lambda **how: KernelMultiLearner(multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
+    return lambda **how: KernelLearner(n_classes=0, multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
 
 
 def assert_alike(one, other, x, atol=1e-9):
@@ -56,7 +56,7 @@ def test_the_scores_before_each_row_are_those_that_a_score_would_have_told(new, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_class_of_its_own_teaches_nothing_jointly(kind):
     x, _ = petals(20, 2)
-    learner = KernelMultiLearner(**kind)
+    learner = KernelLearner(**kind, n_classes=0)
     assert learner.learn(x, np.zeros(20, dtype=int)) == Counts(seen=20, mistakes=1, updates=0)
     assert learner.support.count == 0
     assert not learner.scores(x).any()
@@ -123,9 +123,9 @@ def test_sparse_rows_a_matrix_and_a_function_are_the_rows(new, kind):
     assert sparse.issparse(thin.support.examples)
     how = {name: value for name, value in kind.items() if name != "rule"}
     multi_class = expected.multi_class
-    own = KernelMultiLearner(kind["rule"], kernel=rbf, multi_class=multi_class, **how)
+    own = KernelLearner(kind["rule"], n_classes=0, kernel=rbf, multi_class=multi_class, **how)
     assert_alike(taught(own, x, y), expected, x)
-    computed = KernelMultiLearner(kind["rule"], kernel="precomputed", multi_class=multi_class, **how)
+    computed = KernelLearner(kind["rule"], n_classes=0, kernel="precomputed", multi_class=multi_class, **how)
     computed.learn(rbf(x, x), y)
     np.testing.assert_allclose(computed.scores(rbf(x, x)), expected.scores(x), rtol=0, atol=1e-9)
     assert np.array_equal(x[computed.support.examples], expected.support.examples)
@@ -148,7 +148,9 @@ def test_an_order_is_that_of_the_rows(new, kind):
 def test_an_intercept_adds_one_to_the_kernel(new):
     x, y = petals(150, 3)
     with_constant = taught(new(rule="scw1", intercept=True), x, y)
-    by_hand = KernelMultiLearner("scw1", kernel=lambda a, b: rbf(a, b) + 1.0, multi_class=with_constant.multi_class)
+    by_hand = KernelLearner(
+        "scw1", n_classes=0, kernel=lambda a, b: rbf(a, b) + 1.0, multi_class=with_constant.multi_class
+    )
     assert_alike(with_constant, taught(by_hand, x, y), x)
 
 
@@ -205,7 +207,7 @@ def test_an_example_that_only_rounding_adds_to_the_span_again_counts_twice(new, 
 def test_with_many_classes_fewer_rows_at_a_time_teach_the_same(new, monkeypatch):
     x, y = petals(200, 6)
     expected = taught(new(rule="scw1"), x, y)
-    monkeypatch.setattr("scwlearn.kernels.multi._ROWS_OF_CLASSES", 6 * 20)
+    monkeypatch.setattr("scwlearn.kernels.learner._ROWS_OF_CLASSES", 6 * 20)
     learner = taught(new(rule="scw1"), x, y)
     assert_alike(learner, expected, x, atol=1e-7)
     # Less room for rows to come.

@@ -5,7 +5,7 @@ import pytest
 
 from kernel_examples import SECOND_ORDER, petals, rbf
 from reference import GAUSSIAN_FORM, defaults_of
-from scwlearn.kernels import KernelMultiLearner
+from scwlearn.kernels import KernelLearner
 from scwlearn.learning.counters import Counts
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
@@ -80,7 +80,7 @@ def test_a_floor_and_the_variance_of_the_top_class_are_what_numpy_computes(name,
     # The least part of an example that counts is rounding: else scores differ by the root of it.
     how = {"multi_class": multi_class, "initial_variance": a, "variance_floor": floor, "tolerance": 1e-14}
     how |= defaults_of(name)
-    learner, told = KernelMultiLearner(name, kernel_parameters={"gamma": 1.0}, **how), np.empty(60)
+    learner, told = KernelLearner(name, n_classes=0, kernel_parameters={"gamma": 1.0}, **how), np.empty(60)
     learner.learn(x, y, variances_out=told)
     scores = features @ np.array(plain.W).T
     np.testing.assert_allclose(learner.scores(x), scores, rtol=0, atol=1e-7 * max(1.0, np.abs(scores).max()))
@@ -95,7 +95,9 @@ def test_a_floor_and_the_variance_of_the_top_class_are_what_numpy_computes(name,
 @pytest.mark.parametrize("multi_class", SCHEMES)
 def test_the_variance_told_is_what_margin_variances_would_have_said(multi_class, kind):
     x, y = petals(40, 3)
-    one, many = (KernelMultiLearner(multi_class=multi_class, kernel_parameters={"gamma": 1.0}, **kind) for _ in "ab")
+    one, many = (
+        KernelLearner(n_classes=0, multi_class=multi_class, kernel_parameters={"gamma": 1.0}, **kind) for _ in "ab"
+    )
     expected = np.zeros(40)
     for i in range(40):
         if i:
@@ -116,7 +118,7 @@ def test_the_variance_told_is_what_margin_variances_would_have_said(multi_class,
 def test_with_a_budget_no_step_takes_what_lies_in_the_span_below_the_floor(name, multi_class):
     x, y = petals(60, 3)
     how = {"kernel_parameters": {"gamma": 1.0}, "budget": 6, "multi_class": multi_class, "n_classes": 3}
-    learner, free = KernelMultiLearner(name, variance_floor=0.3, **how), KernelMultiLearner(name, **how)
+    learner, free = KernelLearner(name, n_classes=0, variance_floor=0.3, **how), KernelLearner(name, n_classes=0, **how)
 
     def inside(one, row):
         """The variance of a row's part in the span for each class, and what no step takes it below."""
@@ -145,17 +147,17 @@ def test_with_a_budget_no_step_takes_what_lies_in_the_span_below_the_floor(name,
 
 def test_a_floor_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match=r"must be a number in \[0, 1\), got"):
-        KernelMultiLearner(variance_floor=1.0)
+        KernelLearner(n_classes=0, variance_floor=1.0)
     with pytest.raises(ValueError, match="pa1 is a first-order rule"):
-        KernelMultiLearner("pa1", variance_floor=0.1)
+        KernelLearner("pa1", n_classes=0, variance_floor=0.1)
 
 
 def test_variances_are_told_only_where_there_is_room():
     x, y = petals(20, 3)
     for wrong in (np.empty(19), np.empty((20, 1))):
-        learner = KernelMultiLearner()
+        learner = KernelLearner(n_classes=0)
         with pytest.raises(ValueError, match="variances_out must have the shape"):
             learner.learn(x, y, variances_out=wrong)
         assert learner.counts == Counts()
     with pytest.raises(TypeError, match="variances_out must be a NumPy array"):
-        KernelMultiLearner().learn(x, y, variances_out=[0.0] * 20)
+        KernelLearner(n_classes=0).learn(x, y, variances_out=[0.0] * 20)

@@ -10,9 +10,9 @@ from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from helpers import several
 from laws import FORMATS, learning_leaves_the_input_alone, spoiled, taught
 from multi_examples import FORMS, in_order_of_appearance, state
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import all_rules
 
 pytestmark = pytest.mark.native
@@ -40,15 +40,15 @@ def assert_alike(one, other, features=slice(None), classes=slice(None)):
     """The same models to rounding, with the features and classes of the other in the given order."""
     assert (one.counts.seen, one.counts.mistakes) == (other.counts.seen, other.counts.mistakes)
     for a, b in (
-        (one.gaussians.weights(), other.gaussians.weights()[classes][:, features]),
-        (one.gaussians.variances(), other.gaussians.variances()[classes][:, features]),
+        (one.model.weights(), other.model.weights()[classes][:, features]),
+        (one.model.variances(), other.model.variances()[classes][:, features]),
     ):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-8 * max(1.0, np.abs(b).max()))
 
 
 def assert_same(one, other):
     """The same to the last bit, unless rows are multiplied together, which rounds otherwise."""
-    if one.gaussians.covariance.name == "full":
+    if one.model.covariance.name == "full":
         assert_alike(one, other)
     else:
         assert state(one) == state(other)
@@ -81,8 +81,8 @@ def many_at_once_are_one_by_one(new, x, y):
 def room_for_more_classes_changes_nothing(new, x, y):
     half = len(y) // 2
     plain, roomy = taught(new(), (x[:half], y[:half])), taught(new(), (x[:half], y[:half]))
-    roomy.gaussians = roomy.gaussians.with_room(40)
-    assert roomy.gaussians.lanes >= 40
+    roomy.model = roomy.model.with_room(40)
+    assert roomy.model.lanes >= 40
     assert state(taught(roomy, (x[half:], y[half:]))) == state(taught(plain, (x[half:], y[half:])))
 
 
@@ -116,20 +116,18 @@ def classes_by_other_numbers_are_the_same_classes(new, x, y):
         learner.learn(
             np.zeros((1, x.shape[1])) if not learner.intercept else x[:0], [0] if not learner.intercept else []
         )
-    start = rng.normal(size=(plain.gaussians.size, classes))
+    start = rng.normal(size=(plain.model.size, classes))
     norm2 = np.square(start).sum(axis=0)
     for learner, columns in ((plain, np.arange(classes)), (renumbered, np.argsort(numbers))):
-        learner.gaussians.covariance.means(learner.gaussians.memory)[:classes] = start[:, columns].T
-        scalars = learner.gaussians.scalars
-        scalars[: 1 if learner.gaussians.joint else classes, 2] = (
-            norm2.sum() if learner.gaussians.joint else norm2[columns]
-        )
+        learner.model.covariance.means(learner.model.memory)[:classes] = start[:, columns].T
+        scalars = learner.model.scalars
+        scalars[: 1 if learner.model.joint else classes, 2] = norm2.sum() if learner.model.joint else norm2[columns]
         scalars[:, 3] = scalars[:, 2]
     plain.learn(x, y)
     renumbered.learn(x, numbers[y])
     assert renumbered.counts.updates == plain.counts.updates
-    np.testing.assert_allclose(renumbered.gaussians.weights()[numbers], plain.gaussians.weights(), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(renumbered.gaussians.variances()[numbers], plain.gaussians.variances(), rtol=1e-8)
+    np.testing.assert_allclose(renumbered.model.weights()[numbers], plain.model.weights(), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(renumbered.model.variances()[numbers], plain.model.variances(), rtol=1e-8)
 
 
 @law
@@ -148,7 +146,7 @@ def new_features_may_appear(new, x, y):
 def sigma_stays_positive(new, x, y):
     for scale in (1e-3, 1.0, 1e3):
         learner = taught(new(), (scale * x, y))
-        assert (learner.gaussians.variances() > 0).all()
+        assert (learner.model.variances() > 0).all()
         assert (learner.margin_variances(scale * x) > 0).all()
 
 
@@ -160,8 +158,8 @@ def predicting_changes_nothing(new, x, y):
         learner.scores(as_rows(x))[:] = 7
         learner.margin_variances(as_rows(x))[:] = 7
         learner.score_one(x[0])[:] = 7
-        learner.gaussians.weights()[:] = 7
-        learner.gaussians.variances()[:] = 7
+        learner.model.weights()[:] = 7
+        learner.model.variances()[:] = 7
     assert state(learner) == before
 
 
@@ -172,7 +170,7 @@ def what_was_written_down_is_what_was_scored(new, x, y):
     again = new()
     for i in range(len(y)):
         if i:
-            scores, exact = again.scores(x[i : i + 1])[0], again.gaussians.covariance.name != "full"
+            scores, exact = again.scores(x[i : i + 1])[0], again.model.covariance.name != "full"
             known = written[i, : again.n_classes]
             np.testing.assert_allclose(scores, known, rtol=0, atol=0 if exact else 1e-8 * max(1.0, np.abs(known).max()))
         again.learn(x[i : i + 1], y[i : i + 1])
@@ -198,7 +196,7 @@ def models_in_read_only_memory_go_on_as_if_never_stopped(new, x, y):
     single = taught(new(), (x[:half], y[:half]))
     batch = taught(new(), (x[:half], y[:half]))
     for learner in (single, batch):
-        gaussians = learner.gaussians
+        gaussians = learner.model
         for array in (gaussians.memory, gaussians.scalars, gaussians.known, learner._tally):
             array.flags.writeable = False
         learner.scores(x)
@@ -274,9 +272,9 @@ def values_at_the_edge_of_what_is_allowed_leave_the_models_finite(new, x, y):
     for as_rows in FORMATS:
         learner = taught(new(), (as_rows(x), y))
         assert learner.counts.seen == len(y)
-        assert np.isfinite(learner.gaussians.weights()).all()
-        assert np.isfinite(learner.gaussians.variances()).all()
-        assert (learner.gaussians.variances() > 0).all()
+        assert np.isfinite(learner.model.weights()).all()
+        assert np.isfinite(learner.model.variances()).all()
+        assert (learner.model.variances() > 0).all()
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
@@ -301,6 +299,6 @@ def test_law(law, rule, form):
         for covariance in COVARIANCES:
             note(f"covariance={covariance!r}")
             how = {"intercept": intercept, "initial_variance": initial_variance, **FORMS[form]}
-            law(partial(MultiLearner, rule, covariance=covariance, **how), *examples)
+            law(partial(several, rule, covariance=covariance, **how), *examples)
 
     holds()

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import scwlearn
 from helpers import state
-from scwlearn import SCW1, Learner, MultiLearner
+from scwlearn import SCW1, Learner
 from scwlearn._util import memory
 from scwlearn.model.full import Full
 from scwlearn.model.gaussian import ROUNDS
@@ -142,7 +142,10 @@ def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("width", [2**40, 2**63 - 1])
 def test_widths_that_no_memory_has_room_for_change_nothing(width, shared):
-    two, several = Learner("arow", covariance="full"), MultiLearner("arow", covariance="full", shared_covariance=shared)
+    two, several = (
+        Learner("arow", covariance="full"),
+        Learner("arow", n_classes=0, covariance="full", shared_covariance=shared),
+    )
     two.learn([[1.0, 2.0]], [1])
     several.learn([[1.0, 2.0]], [0])
     for learner in (two, several):
@@ -245,4 +248,4 @@ def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch
     monkeypatch.setattr(module, "learn_rows", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learner.learn(*hashed(rows, 2))
-    assert learner.counts.seen == learner.gaussian.scalars[ROUNDS] in (5, 5 + rows)
+    assert learner.counts.seen == learner.model.scalars[ROUNDS] in (5, 5 + rows)

@@ -48,7 +48,7 @@ def taught(rule, x, y, **how):
     trace = traced.trace(x, y)
     # A row that surely changes nothing is looked at only for the trace.
     assert learner.counts == traced.counts
-    assert learner.gaussian.memory.tobytes() == traced.gaussian.memory.tobytes()
+    assert learner.model.memory.tobytes() == traced.model.memory.tobytes()
     return learner, trace
 
 
@@ -56,8 +56,8 @@ def assert_alike(one, other):
     (learner, trace), (expected, expected_trace) = one, other
     assert learner.counts == expected.counts
     for got, wanted in (
-        (learner.gaussian.weights(), expected.gaussian.weights()),
-        (learner.gaussian.matrix(), expected.gaussian.matrix()),
+        (learner.model.weights(), expected.model.weights()),
+        (learner.model.matrix(), expected.model.matrix()),
         (trace.score, expected_trace.score),
         (trace.variance, expected_trace.variance),
     ):
@@ -111,7 +111,7 @@ def test_threads_change_not_a_bit(width, density, instruction_set, use_block, us
             for threads in (1, 2, 3, 5):
                 use_threads(threads)
                 learner, _ = taught("scw1", as_rows(x), y)
-                states.add((learner.gaussian.memory.tobytes(), learner.counts))
+                states.add((learner.model.memory.tobytes(), learner.counts))
             assert len(states) == 1, instruction_set
 
 
@@ -169,10 +169,10 @@ def test_a_function_that_raises_within_a_block_changes_nothing(block, threads, u
 
     learner = Learner(rule, covariance="full")
     learner.learn(x[:50], y[:50])
-    before = learner.gaussian.memory.tobytes(), learner.gaussian.scalars.tobytes(), learner.counts
+    before = learner.model.memory.tobytes(), learner.model.scalars.tobytes(), learner.counts
     with pytest.raises(ZeroDivisionError):
         learner.learn(x[50:], y[50:])
-    assert (learner.gaussian.memory.tobytes(), learner.gaussian.scalars.tobytes(), learner.counts) == before
+    assert (learner.model.memory.tobytes(), learner.model.scalars.tobytes(), learner.counts) == before
 
 
 def with_values(per_row, width):
@@ -215,8 +215,8 @@ def test_features_that_come_up_late_or_never_change_nothing_for_the_others(empty
         expected = taught("scw1", np.where(late == 0, 1e-300, late), y)
         assert_alike(taught("scw1", as_rows(late), y), expected)
         learner, _ = taught("scw1", as_rows(late[:100]), y[:100])
-        assert not learner.gaussian.weights()[:empty].any()
-        assert not learner.gaussian.matrix()[:empty, empty:].any()
+        assert not learner.model.weights()[:empty].any()
+        assert not learner.model.matrix()[:empty, empty:].any()
 
 
 def test_a_row_that_comes_again_teaches_nothing_more(use_block):
@@ -240,7 +240,7 @@ def test_a_place_that_somebody_spoiled_does_no_harm():
     for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
         learner = Learner("scw1", covariance="full")
         learner.learn(x, y)
-        learner.gaussian.memory[1, 3] = place
+        learner.model.memory[1, 3] = place
         row = np.zeros((1, 67))
         row[0, 3] = 1.0
         learner.learn(sparse.csr_array(row), [1])

@@ -96,7 +96,7 @@ def test_the_least_certain_go_back_to_the_prior_and_the_others_stay(rule, covari
     assert reference.drops > 5
     assert list(learner.names.values()) == list(range(len(reference.known)))
     at, count = [int(name) for name in reference.known], len(reference.known)
-    np.testing.assert_allclose(learner.gaussian.weights()[:count], reference.model.mu[at], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(learner.model.weights()[:count], reference.model.mu[at], rtol=1e-6, atol=1e-9)
     expected = reference.model.S[np.ix_(at, at)] if covariance == "full" else np.diag(reference.model.S[at])
     np.testing.assert_allclose(sigma(learner)[:count, :count], expected, rtol=1e-6, atol=1e-9)
 
@@ -106,8 +106,8 @@ def test_the_length_that_a_rule_asks_for_is_that_of_what_is_kept(rule):
     learner = Learner(rule, max_features=24)
     for x, y in draw_stream(2, 60):
         learner.learn_one(x, y)
-        scalars = learner.gaussian.scalars
-        np.testing.assert_allclose(scalars[2], learner.gaussian.mean @ learner.gaussian.mean, rtol=1e-9)
+        scalars = learner.model.scalars
+        np.testing.assert_allclose(scalars[2], learner.model.mean @ learner.model.mean, rtol=1e-9)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -121,7 +121,7 @@ def test_an_intercept_stays(covariance):
     bounded.learn_one({f"new {i}": 1.0 for i in range(8)}, 1, 1e-100)
     assert list(bounded.names) == [f"new {i}" for i in range(8)]
     assert bounded.score_one({}) == pytest.approx(constant, rel=1e-9)
-    assert bounded.gaussian.variances()[-1] == pytest.approx(free.gaussian.variances()[-1], rel=1e-9)
+    assert bounded.model.variances()[-1] == pytest.approx(free.model.variances()[-1], rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -131,9 +131,9 @@ def test_a_marginal_is_the_part_of_sigma_that_it_names(seed):
     scales = 10.0 ** rng.uniform(-6, 6, 30)
     learner.learn(rng.normal(size=(80, 30)) * scales, rng.choice([-1, 1], 80))
     features = rng.permutation(30)[:17]
-    marginal = learner.gaussian.marginal(features)
-    np.testing.assert_array_equal(marginal.weights(), learner.gaussian.weights()[features])
-    part = learner.gaussian.matrix()[np.ix_(features, features)]
+    marginal = learner.model.marginal(features)
+    np.testing.assert_array_equal(marginal.weights(), learner.model.weights()[features])
+    part = learner.model.matrix()[np.ix_(features, features)]
     unit = np.sqrt(np.outer(part.diagonal(), part.diagonal()))
     np.testing.assert_allclose(marginal.matrix() / unit, part / unit, rtol=0, atol=1e-10)
     assert (np.diag(marginal.memory[3:, :17]) == 1.0).all()
@@ -311,7 +311,7 @@ def test_learning_from_hashed_names_is_learning_from_the_slots(covariance, key):
         rows.learn(block, [y])
         assert hashed.n_features == slots
     assert counted(hashed) == counted(rows)
-    np.testing.assert_allclose(hashed.gaussian.weights(), rows.gaussian.weights(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(hashed.model.weights(), rows.model.weights(), rtol=0, atol=1e-9)
     np.testing.assert_allclose(sigma(hashed), sigma(rows), rtol=0, atol=1e-9)
 
 
@@ -349,7 +349,7 @@ def test_a_name_that_is_not_text_cannot_be_hashed():
     learner = Learner("arow", max_features=4, overflow="hash")
     with pytest.raises(UnicodeEncodeError):
         learner.learn_one({"\udc80": 1.0}, 1)
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 def test_slots_are_not_dropped():

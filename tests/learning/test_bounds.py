@@ -167,7 +167,7 @@ def test_a_given_comparison_gives_the_formula_of_the_theorem() -> None:
     learner = Learner("scw1", covariance="full", initial_variance=a, C=1.0, eta=0.75)
     learner.learn(x, y)
     expected = np.trace(sigma) / a - np.log(np.linalg.det(sigma / a)) - 3
-    expected += mu @ np.linalg.inv(learner.gaussian.matrix()) @ mu
+    expected += mu @ np.linalg.inv(learner.model.matrix()) @ mu
     assert run.bound == pytest.approx(expected, rel=1e-9)
     assert run.sigma_feasible
 

@@ -43,7 +43,7 @@ def test_a_long_list_is_learned_to_its_end(how):
 def test_an_empty_list_changes_nothing(how):
     learner = Learner("arow", **how)
     assert learner.learn_many([], []).shape == (0,)
-    assert learner.gaussian is None
+    assert learner.model is None
     learner.learn_one({"a": 1.0}, 1)
     before = everything(learner)
     assert learner.learn_many([], []).shape == learner.score_many([]).shape == (0,)
@@ -58,7 +58,7 @@ def test_a_list_with_something_else_than_a_dict_is_refused(how):
         for wrong in ([1.0], None, "a", [("a", 1.0)]):
             with pytest.raises(TypeError, match=r"examples\[1\] must be a dict of named features, got"):
                 learner.learn_many([{"a": 1.0}, wrong], [1, -1])
-            if learner.gaussian is not None:
+            if learner.model is not None:
                 with pytest.raises(TypeError, match=r"examples\[1\] must be a dict of named features, got"):
                     learner.score_many([{"a": 1.0}, wrong])
         for y in ([1], [1, 0], [1, -1, 1]):
@@ -77,7 +77,7 @@ def test_the_keys_of_a_list_are_of_one_type():
         TypeError, match=r"keys of mixed types: examples\[2\] has the key 1, where all before are of type str"
     ):
         learner.learn_many([{"a": 1.0}, {}, {1: 1.0}], [1, 1, 1])
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 POSITIVE = [name for name in "abcdefghij" if murmurhash3_32(name) >= 0]

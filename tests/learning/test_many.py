@@ -13,7 +13,7 @@ from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.learning.tuning import grid, tune
 from scwlearn.model import COVARIANCES
 from scwlearn.rules import all_rules
-from scwlearn.rules.native import checked_rule, native_rule
+from scwlearn.rules.native import check_rule, native_rule
 
 pytestmark = pytest.mark.native
 
@@ -52,7 +52,7 @@ def cells_of(rule, count=7):
 
 
 def state(learner):
-    gaussian = learner.gaussian
+    gaussian = learner.model
     arrays = () if gaussian is None else (gaussian.mean, gaussian.spread, gaussian.scalars)
     return learner.counts, *(a.tobytes() for a in arrays)
 
@@ -157,7 +157,7 @@ def test_models_in_memory_that_cannot_be_written_to_learn_in_other_memory():
     x, y = examples()
     learners = learn_grid("scw1", cells_of("scw1"), x, y, covariance="diagonal")
     for learner in learners:
-        for array in (learner.gaussian.mean, learner.gaussian.spread, learner.gaussian.scalars, learner._tally):
+        for array in (learner.model.mean, learner.model.spread, learner.model.scalars, learner._tally):
             array.setflags(write=False)
     assert_as_separate(learners, x, y)
 
@@ -176,7 +176,7 @@ def test_scales_fold_as_in_separate_runs():
     for covariance in ("diagonal", "diagonal-drop"):
         learners = [Learner("iellip", covariance=covariance, **cell) for cell in cells]
         assert_as_separate(learners, x, y)
-        assert max(learner.gaussian.scalars[4] for learner in learners) > 1e50
+        assert max(learner.model.scalars[4] for learner in learners) > 1e50
 
 
 @pytest.mark.parametrize("scale", [1e-140, 1e-20, 1e20, 1e140])
@@ -355,7 +355,7 @@ def test_native_calls_refuse_what_does_not_fit():
             new_together(*bad)
     with pytest.raises(ValueError, match="thread"):
         new_together(rules, models, threads=0)
-    romma = [native_rule(*checked_rule("romma", {}))]
+    romma = [native_rule(*check_rule("romma", {}))]
     with pytest.raises(ValueError, match="mu"):
         new_together(romma, models[:1])
     own = [native_rule(my_arow, {})]

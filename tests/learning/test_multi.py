@@ -22,7 +22,6 @@ from multi_examples import (
 from multi_reference import run
 from reference import defaults_of
 from scwlearn import Learner, _native
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import all_rules, find_rule
 
 pytestmark = pytest.mark.native
@@ -73,12 +72,12 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, form, intercept
     states = set()
     for kind, make in ROW_KINDS.items():
         how = {"intercept": intercept, "initial_variance": initial_variance, **FORMS[form], **defaults_of(name)}
-        learner = MultiLearner(name, covariance=covariance, **how)
+        learner = Learner(name, n_classes=0, covariance=covariance, **how)
         counts = learner.learn(make(x), y)
         assert (counts.seen, counts.mistakes, counts.updates) == (ROWS, mistakes, updates), kind
         assert learner.n_classes == CLASSES
-        assert_close(learner.gaussians.weights(), weights)
-        assert_close(learner.gaussians.variances(), variances)
+        assert_close(learner.model.weights(), weights)
+        assert_close(learner.model.variances(), variances)
         states.add(state(learner))
     # Whatever the rows are, they are the same numbers, added up in the same order.
     assert len(states) == 1
@@ -92,14 +91,14 @@ def test_any_number_of_classes(name, classes, form):
     x, y = examples(classes)
     for covariance in COVARIANCES:
         weights, variances, mistakes, updates = textbook(name, covariance, form, False, 1.0, classes)
-        learner = MultiLearner(name, covariance=covariance, **FORMS[form], **defaults_of(name))
+        learner = Learner(name, n_classes=0, covariance=covariance, **FORMS[form], **defaults_of(name))
         counts = learner.learn(sparse.csr_array(x), y)
         assert (counts.mistakes, counts.updates) == (mistakes, updates)
-        assert_close(learner.gaussians.weights(), weights)
-        assert_close(learner.gaussians.variances(), variances)
+        assert_close(learner.model.weights(), weights)
+        assert_close(learner.model.variances(), variances)
         used = state(learner)
         _native.use_instruction_set("portable")
-        portable = MultiLearner(name, covariance=covariance, **FORMS[form], **defaults_of(name))
+        portable = Learner(name, n_classes=0, covariance=covariance, **FORMS[form], **defaults_of(name))
         portable.learn(x, y)
         assert state(portable) == used
 
@@ -110,19 +109,19 @@ def test_any_number_of_classes(name, classes, form):
 def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, covariance, shared):
     x, y = examples()
     weights, _, mistakes, updates = run("perceptron", x.astype(float), y, covariance, rivals=rivals, shared=shared)
-    learner = MultiLearner("perceptron", rivals=rivals, covariance=covariance, shared_covariance=shared)
+    learner = Learner("perceptron", n_classes=0, rivals=rivals, covariance=covariance, shared_covariance=shared)
     counts = learner.learn(x, y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    assert_close(learner.gaussians.weights(), weights)
-    best = MultiLearner("perceptron", covariance=covariance)
+    assert_close(learner.model.weights(), weights)
+    best = Learner("perceptron", n_classes=0, covariance=covariance)
     best.learn(x, y)
-    assert not np.allclose(best.gaussians.weights(), weights)
+    assert not np.allclose(best.model.weights(), weights)
 
 
 def test_rivals_that_score_the_same_share_alike():
-    learner = MultiLearner("perceptron", rivals="proportional", n_classes=4)
+    learner = Learner("perceptron", rivals="proportional", n_classes=4)
     learner.learn([[1.0, 2.0]], [1])
-    assert_close(learner.gaussians.weights(), np.outer([-1 / 3, 1, -1 / 3, -1 / 3], [1.0, 2.0]))
+    assert_close(learner.model.weights(), np.outer([-1 / 3, 1, -1 / 3, -1 / 3], [1.0, 2.0]))
 
 
 @every_rule
@@ -131,13 +130,13 @@ def test_classes_known_in_advance_take_part_from_the_start(name, form):
     x, y = examples()
     how = how_of(form) | defaults_of(name)
     weights, variances, mistakes, updates = run(name, x.astype(float), y, "diagonal", n_classes=CLASSES + 1, **how)
-    learner = MultiLearner(name, n_classes=CLASSES, covariance="diagonal", **FORMS[form], **defaults_of(name))
+    learner = Learner(name, n_classes=CLASSES, covariance="diagonal", **FORMS[form], **defaults_of(name))
     learner.add_classes(1)
     assert learner.n_classes == CLASSES + 1
     counts = learner.learn(x, y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    assert_close(learner.gaussians.weights(), weights)
-    assert_close(learner.gaussians.variances(), variances)
+    assert_close(learner.model.weights(), weights)
+    assert_close(learner.model.variances(), variances)
 
 
 @every_rule
@@ -146,10 +145,10 @@ def test_parameters_reach_the_rule(name):
     given = {p.name: values[p.name] for p in find_rule(name).parameters}
     x, y = examples()
     weights, _, mistakes, updates = run(name, x.astype(float), y, "diagonal", **given)
-    learner = MultiLearner(name, covariance="diagonal", **given)
+    learner = Learner(name, n_classes=0, covariance="diagonal", **given)
     counts = learner.learn(x, y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    assert_close(learner.gaussians.weights(), weights)
+    assert_close(learner.model.weights(), weights)
 
 
 @pytest.mark.parametrize("name", [r.name for r in all_rules()])
@@ -158,11 +157,11 @@ def test_parameters_reach_the_rule(name):
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_scores_and_variances_are_those_of_the_gaussians(name, covariance, form, as_rows):
     x, y = examples()
-    learner = MultiLearner(name, covariance=covariance, intercept=True, initial_variance=0.5, **FORMS[form])
+    learner = Learner(name, n_classes=0, covariance=covariance, intercept=True, initial_variance=0.5, **FORMS[form])
     learner.learn(x, y)
     wide = np.hstack([x.astype(np.float64), np.ones((ROWS, 1))])
-    assert_close(learner.scores(as_rows(x)), wide @ learner.gaussians.weights().T)
-    assert_close(learner.margin_variances(as_rows(x)), wide**2 @ learner.gaussians.variances().T)
+    assert_close(learner.scores(as_rows(x)), wide @ learner.model.weights().T)
+    assert_close(learner.margin_variances(as_rows(x)), wide**2 @ learner.model.variances().T)
 
 
 @every_rule
@@ -171,10 +170,10 @@ def test_the_two_classes_of_one_versus_rest_are_the_binary_learner(name, form):
     x, y = examples(2)
     binary = Learner(name, covariance="diagonal", intercept=True, **defaults_of(name))
     counts = binary.learn(x, 2 * y - 1)
-    ovr = MultiLearner(name, n_classes=2, multi_class="ovr", covariance="diagonal", intercept=True, **defaults_of(name))
+    ovr = Learner(name, n_classes=2, multi_class="ovr", covariance="diagonal", intercept=True, **defaults_of(name))
     assert ovr.learn(x, y).updates == counts.updates
-    assert_close(ovr.gaussians.weights(), np.outer([-1, 1], binary.gaussian.weights()))
-    assert_close(ovr.gaussians.variances(), np.tile(binary.gaussian.variances(), (2, 1)))
+    assert_close(ovr.model.weights(), np.outer([-1, 1], binary.model.weights()))
+    assert_close(ovr.model.variances(), np.tile(binary.model.variances(), (2, 1)))
 
 
 # One example at a time.
@@ -185,7 +184,9 @@ def test_the_two_classes_of_one_versus_rest_are_the_binary_learner(name, form):
 def test_one_example_is_a_batch_of_one(name, form):
     x, y = examples()
     x = x.astype(np.float64)
-    batches, vectors = (MultiLearner(name, covariance="diagonal", intercept=True, **FORMS[form]) for _ in range(2))
+    batches, vectors = (
+        Learner(name, n_classes=0, covariance="diagonal", intercept=True, **FORMS[form]) for _ in range(2)
+    )
     for i in range(60):
         scores = np.empty((1, max(batches.n_classes, y[i] + 1)))
         batches.learn(x[i : i + 1], y[i : i + 1], scores_out=scores)
@@ -198,7 +199,10 @@ def test_one_example_is_a_batch_of_one(name, form):
 
 
 def test_one_example_at_a_time_makes_room_for_any_number_of_classes():
-    learner, batch = MultiLearner("arow", covariance="diagonal"), MultiLearner("arow", covariance="diagonal")
+    learner, batch = (
+        Learner("arow", n_classes=0, covariance="diagonal"),
+        Learner("arow", n_classes=0, covariance="diagonal"),
+    )
     x = np.random.default_rng(0).normal(size=(40, 3))
     for i, row in enumerate(x):
         learner.learn_one(row, i)
@@ -223,7 +227,7 @@ def test_one_example_at_a_time_makes_room_for_any_number_of_classes():
     ],
 )
 def test_a_bad_example_changes_nothing(x, y, w, error):
-    learner = MultiLearner("arow", covariance="diagonal")
+    learner = Learner("arow", n_classes=0, covariance="diagonal")
     learner.learn(np.eye(3), [0, 1, 2])
     before = state(learner)
     with pytest.raises(error):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from multi_full_examples import assert_close, examples
-from scwlearn import SCW1
-from scwlearn.learning.blocks import AUTO_FULL_ENTRIES
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import SCW1, Learner
+from scwlearn.learning.batch import AUTO_FULL_ENTRIES
 
 pytestmark = pytest.mark.native
 
@@ -29,25 +28,25 @@ FEW, MANY = 33, 34
 )
 def test_auto_keeps_a_full_covariance_while_those_of_all_classes_are_small_enough(classes, how, expected):
     assert FEW * 500**2 <= AUTO_FULL_ENTRIES < MANY * 500**2
-    learner = MultiLearner(n_classes=classes, **how)
+    learner = Learner(n_classes=classes, **how)
     learner.learn(np.eye(1, 500), [0])
-    assert learner.gaussians.covariance.name == expected
+    assert learner.model.covariance.name == expected
 
 
 def test_auto_does_not_depend_on_the_classes_that_a_batch_brings(monkeypatch):
-    monkeypatch.setattr("scwlearn.learning.blocks.AUTO_FULL_ENTRIES", 3 * 21**2)
+    monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 3 * 21**2)
     x, y = examples(21, 1.0)
-    batch, rows = MultiLearner(), MultiLearner()
+    batch, rows = Learner(n_classes=0), Learner(n_classes=0)
     batch.learn(x, y)
     for row, label in zip(x, y, strict=True):
         rows.learn_one(row, label)
     assert batch.n_classes > 3
-    assert batch.gaussians.covariance.name == rows.gaussians.covariance.name == "full"
-    assert_close(batch.gaussians.weights(), rows.gaussians.weights())
+    assert batch.model.covariance.name == rows.model.covariance.name == "full"
+    assert_close(batch.model.weights(), rows.model.weights())
 
 
 def test_auto_stays_what_it_was_with_two_classes(monkeypatch):
-    monkeypatch.setattr("scwlearn.learning.blocks.AUTO_FULL_ENTRIES", 2 * 21**2)
+    monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 2 * 21**2)
     x, y = examples(21, 1.0)
     model = SCW1().partial_fit(x[y < 2], y[y < 2])
     assert model.partial_fit(x, y).covariance_kind_ == "full"

@@ -8,9 +8,8 @@ import pytest
 from scipy import sparse
 
 from multi_examples import memory as state
-from scwlearn import _native
+from scwlearn import Learner, _native
 from scwlearn.learning import multi_learner as module
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.model.gaussian import ROUNDS
 from scwlearn.rules import find_rule
 from scwlearn.rules.native import native_rule
@@ -27,7 +26,7 @@ def hashed(rows, seed):
 
 
 def begun(rule="arow", **how):
-    learner = MultiLearner(rule, covariance="diagonal", **how)
+    learner = Learner(rule, n_classes=0, covariance="diagonal", **how)
     learner.learn(*hashed(CLASSES, 1))
     return learner
 
@@ -72,7 +71,7 @@ def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch
     monkeypatch.setattr(module, "learn_classes", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learner.learn(*hashed(rows, 2))
-    assert learner.counts.seen == learner.gaussians.scalars[0, ROUNDS] in (CLASSES, CLASSES + rows)
+    assert learner.counts.seen == learner.model.scalars[0, ROUNDS] in (CLASSES, CLASSES + rows)
 
 
 def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
@@ -85,7 +84,7 @@ def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
         calls.append(1)
         _native.learn_classes(*arguments)
 
-    monkeypatch.setattr("scwlearn.learning.blocks.WORK_OF_A_BLOCK", 5000.0)
+    monkeypatch.setattr("scwlearn.learning.batch.WORK_OF_A_BLOCK", 5000.0)
     monkeypatch.setattr(module, "learn_classes", counted)
     blocks.learn(x, y)
     assert len(calls) > 3
@@ -109,11 +108,11 @@ def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
                 refused += 1
         return max(0.0, 1 - m) / (v + 1), 1 / (v + 1)
 
-    plain = MultiLearner(nosy, covariance="diagonal", multi_class=multi_class)
+    plain = Learner(nosy, n_classes=0, covariance="diagonal", multi_class=multi_class)
     for row, label in zip(x, y, strict=True):
         plain.learn_one(row, label)
     assert refused == 0
-    begun = MultiLearner(nosy, covariance="diagonal", multi_class=multi_class)
+    begun = Learner(nosy, n_classes=0, covariance="diagonal", multi_class=multi_class)
     begun.learn(x[:1], y[:1])
     learner = begun
     for row, label in zip(x[1:], y[1:], strict=True):
@@ -123,7 +122,7 @@ def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
 
 
 def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
-    learner = MultiLearner(lambda m, v: (kept["it"] and 0.1, 0.0), covariance="diagonal")
+    learner = Learner(lambda m, v: (kept["it"] and 0.1, 0.0), covariance="diagonal")
     kept = {"it": learner}
     learner.learn(np.eye(3), [0, 1, 2])
     learner.learn_one(np.ones(3), 0)
@@ -136,7 +135,7 @@ def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
 def call(**changed):
     """learn_classes with arguments that fit each other but for what is changed."""
     learner = begun()
-    gaussians = learner.gaussians
+    gaussians = learner.model
     lanes = gaussians.lanes
     given = {
         "covariance": "diagonal",
@@ -256,10 +255,10 @@ def test_broken_sparse_arrays_are_refused_or_harmless():
         assert state(learner) == before
     # The loops check again: somebody may write to the arrays in the meantime.
     x, y = hashed(20, 3)
-    models, work = learner.gaussians.native(learner._tally), np.empty(_native.multi_work_entries(FEATURES, 8))
+    models, work = learner.model.native(learner._tally), np.empty(_native.multi_work_entries(FEATURES, 8))
     rule = native_rule(find_rule("arow"), {"r": 1.0})
     indices, offsets = x.indices.copy(), x.indptr.copy()
     indices[::7], indices[1::7], offsets[5], offsets[9] = 10**9, -(10**9), -4, 10**9
     rows = (x.data, indices, offsets, FEATURES, False)
     _native.learn_classes(rule, models, *rows, y.astype(np.int32), None, "max", work, None, None, 1, 1)
-    assert np.isfinite(learner.gaussians.memory).all()
+    assert np.isfinite(learner.model.memory).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers import split
 from multi_examples import (
     CLASSES,
     FEATURES,
@@ -15,7 +16,6 @@ from multi_examples import (
     state,
 )
 from scwlearn import Learner, rules
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import Step, all_rules
 
 pytestmark = pytest.mark.native
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.native
 @every_form
 def test_a_class_that_is_not_known_takes_no_part(form):
     x, y = examples()
-    late = MultiLearner("scw1", covariance="diagonal", **FORMS[form])
+    late = Learner("scw1", n_classes=0, covariance="diagonal", **FORMS[form])
     scores = np.empty((ROWS, CLASSES + 2))
     late.learn(x, y, scores_out=scores)
     known = np.maximum.accumulate(np.append(0, y[:-1] + 1))
@@ -36,14 +36,14 @@ def test_a_class_that_is_not_known_takes_no_part(form):
 
 
 def test_a_first_class_alone_teaches_nothing_and_its_first_row_is_a_mistake():
-    learner = MultiLearner("scw1", covariance="diagonal")
+    learner = Learner("scw1", n_classes=0, covariance="diagonal")
     counts = learner.learn(np.eye(3), [0, 0, 0])
     assert (counts.seen, counts.mistakes, counts.updates) == (3, 1, 0)
-    assert not learner.gaussians.weights().any()
+    assert not learner.model.weights().any()
 
 
 def test_with_one_class_known_in_advance_nothing_is_a_mistake():
-    learner = MultiLearner("arow", n_classes=1, covariance="diagonal")
+    learner = Learner("arow", n_classes=1, covariance="diagonal")
     assert learner.learn(np.eye(3), [0, 0, 0]).mistakes == 0
 
 
@@ -51,14 +51,14 @@ def test_with_one_class_known_in_advance_nothing_is_a_mistake():
 def test_classes_may_be_added_at_any_time(form):
     x, y = examples()
     half = int(np.argmax(y == CLASSES - 1))
-    added, came = (MultiLearner("iellip", covariance="diagonal", **FORMS[form]) for _ in range(2))
+    added, came = (Learner("iellip", n_classes=0, covariance="diagonal", **FORMS[form]) for _ in range(2))
     for learner in (added, came):
         learner.learn(x[:half], y[:half])
     added.add_classes(2)
     assert added.n_classes == CLASSES + 1
     # The last class stands on the same prior, whether it was added or came.
     assert state(added)[1].startswith(state(came)[1])
-    assert not added.gaussians.weights()[CLASSES - 1 :].any()
+    assert not added.model.weights()[CLASSES - 1 :].any()
     added.learn(x[half:], y[half:])
     assert added.counts.seen == ROWS
 
@@ -71,11 +71,11 @@ def test_a_late_class_stands_where_sigma_has_grown_to(form, grow):
     def grows(m, v, t):
         return Step(0.1 / v, 0.5 / v, shrink=0.9, grow=grow if t < 9 else 1.0)
 
-    learner = MultiLearner(grows, covariance="diagonal", initial_variance=2.0, **FORMS[form])
+    learner = Learner(grows, n_classes=0, covariance="diagonal", initial_variance=2.0, **FORMS[form])
     learner.learn(np.tile(np.eye(2), (5, 1)), [0, 1] * 5)
     learner.widen(3)
     learner.learn(np.zeros((1, 3)), [2])
-    variances = learner.gaussians.variances()
+    variances = learner.model.variances()
     # Jointly a first class alone takes no step.
     grown = 2.0 * grow ** (8 if form == "ovr" else 7)
     np.testing.assert_allclose(variances[:2, 2], grown, rtol=1e-12)
@@ -88,7 +88,10 @@ def test_a_late_class_stands_where_sigma_has_grown_to(form, grow):
 
 def test_zero_weights_bring_no_class():
     x, y = examples()
-    weighed, plain = MultiLearner("arow", covariance="diagonal"), MultiLearner("arow", covariance="diagonal")
+    weighed, plain = (
+        Learner("arow", n_classes=0, covariance="diagonal"),
+        Learner("arow", n_classes=0, covariance="diagonal"),
+    )
     weights = np.where(np.arange(ROWS) % 3 == 0, 0.0, 1.0)
     kept = weights > 0
     labels = np.full(ROWS, 0)
@@ -100,9 +103,9 @@ def test_zero_weights_bring_no_class():
     assert not np.isnan(scores[kept]).any()
     assert weighed.learn(x[:2], [CLASSES, CLASSES], weights=[0, 0]).seen == 0
     assert weighed.n_classes == CLASSES
-    fresh = MultiLearner("arow")
+    fresh = Learner("arow", n_classes=0)
     assert fresh.learn(x, labels, weights=np.zeros(ROWS)).seen == 0
-    assert fresh.gaussians is None
+    assert fresh.model is None
 
 
 @pytest.mark.parametrize("name", ["scw1", "arow", "perceptron", "romma"])
@@ -110,14 +113,14 @@ def test_zero_weights_bring_no_class():
 def test_weights_reach_the_rule(name, form):
     x, y = examples()
     how = {"covariance": "diagonal", **FORMS[form]}
-    weighed = MultiLearner(name, **how)
+    weighed = Learner(name, n_classes=0, **how)
     weighed.learn(x, y, weights=np.full(ROWS, 0.5))
-    plain = MultiLearner(name, **how)
+    plain = Learner(name, n_classes=0, **how)
     plain.learn(x, y)
     assert state(weighed) != state(plain)
     own = {"scw1": {"C": 0.25}, "arow": {"r": 2.0}}
     if name in own:
-        same = MultiLearner(name, **how, **own[name])
+        same = Learner(name, n_classes=0, **how, **own[name])
         same.learn(x, y)
         assert state(weighed) == state(same)
 
@@ -127,13 +130,16 @@ def test_scores_are_written_for_the_rows_of_x_whatever_the_order():
     order = np.random.default_rng(0).permutation(ROWS)
     y = y.copy()
     y[order] = in_order_of_appearance(y[order])
-    ordered, plain = MultiLearner("arow", covariance="diagonal"), MultiLearner("arow", covariance="diagonal")
+    ordered, plain = (
+        Learner("arow", n_classes=0, covariance="diagonal"),
+        Learner("arow", n_classes=0, covariance="diagonal"),
+    )
     a, b = np.empty((2, ROWS, CLASSES))
     ordered.learn(x, y, order=order, scores_out=a)
     plain.learn(x[order], y[order], scores_out=b)
     assert state(ordered) == state(plain)
     np.testing.assert_array_equal(a[order], b)
-    one_by_one = MultiLearner("arow", covariance="diagonal")
+    one_by_one = Learner("arow", n_classes=0, covariance="diagonal")
     for i in range(40):
         if i:
             np.testing.assert_array_equal(one_by_one.scores(x[order[i : i + 1]])[0], b[i, : one_by_one.n_classes])
@@ -147,24 +153,24 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(name, multi_clas
     x, y = examples(2)
     binary = Learner(name, covariance=covariance, intercept=True, initial_variance=0.5)
     binary.learn(x, 2 * y - 1)
-    two = MultiLearner.from_binary(binary, multi_class=multi_class)
+    two = split(binary, multi_class=multi_class)
     assert (two.n_classes, two.n_features, two.counts) == (2, FEATURES, binary.counts)
     scores = two.scores(x)
     share = 1 if multi_class == "joint" else 2
     assert_close(scores[:, 1] - scores[:, 0], share * binary.scores(x))
     assert_close(two.margin_variances(x), np.tile(binary.margin_variances(x)[:, None], (1, 2)))
     # It goes on: a step moves both.
-    before = two.gaussians.weights()
+    before = two.model.weights()
     two.learn(x[:50], 1 - y[:50])
-    assert not np.allclose(two.gaussians.weights(), before)
-    new = MultiLearner.from_binary(Learner("scw1", C=3.0))
-    assert (new.n_classes, new.gaussians, new.parameters["C"]) == (2, None, 3.0)
+    assert not np.allclose(two.model.weights(), before)
+    new = Learner("scw1", C=3.0).split()
+    assert (new.n_classes, new.model, new.parameters["C"]) == (2, None, 3.0)
 
 
 def test_a_binary_learner_from_dicts_keeps_its_names():
     binary = Learner("scw1", scale=True)
     binary.learn_one({"a": 3.0, "b": 1.0}, 1)
-    two = MultiLearner.from_binary(binary)
+    two = binary.split()
     assert two.names == {"a": 0, "b": 1}
     first, second = two.score_one({"a": 2.0})
     assert second - first == pytest.approx(binary.score_one({"a": 2.0}))
@@ -176,7 +182,7 @@ def test_a_joint_pair_that_was_a_binary_romma_knows_its_length():
     x, y = examples(2)
     binary = Learner("romma", initial_variance=0.5)
     binary.learn(x, 2 * y - 1)
-    two = MultiLearner.from_binary(binary)
-    model = two.gaussians
+    two = binary.split()
+    model = two.model
     stored = np.square(model.covariance.means(model.memory)).sum()
     assert model.scalars[0, 2] == pytest.approx(stored, rel=1e-9)

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from scwlearn import Learner, MultiLearner
+from helpers import several, split
+from scwlearn import Learner
 from stream_examples import what_a_learner_knows as knows
 
 pytestmark = pytest.mark.native
@@ -48,7 +49,7 @@ def columns(learner, x=X):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
 def test_dicts_are_the_rows_of_a_matrix(form, scale, weights):
     rule = "pa1" if form["covariance"] == "identity" else "scw1"
-    named, rows = (MultiLearner(rule, intercept=True, scale=scale, **form) for _ in range(2))
+    named, rows = (Learner(rule, n_classes=0, intercept=True, scale=scale, **form) for _ in range(2))
     scores, variances = named.learn_many(DICTS, Y, weights, variances_out=(out := np.empty(ROWS))), out
     x = columns(named)
     expected, looks = np.empty((ROWS, CLASSES)), np.empty(ROWS)
@@ -58,11 +59,11 @@ def test_dicts_are_the_rows_of_a_matrix(form, scale, weights):
     np.testing.assert_allclose(variances[weighs], looks[weighs], rtol=1e-8, atol=1e-9)
     assert named.counts == rows.counts
     known = [*range(len(named.names)), -1]
-    np.testing.assert_allclose(named.gaussians.weights()[:, known], rows.gaussians.weights(), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(named.gaussians.variances()[:, known], rows.gaussians.variances(), rtol=1e-8)
+    np.testing.assert_allclose(named.model.weights()[:, known], rows.model.weights(), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(named.model.variances()[:, known], rows.model.variances(), rtol=1e-8)
     np.testing.assert_allclose(named.score_many(DICTS), rows.scores(x), rtol=1e-8, atol=1e-9)
     top = rows.scores(x).argmax(axis=1)
-    looked, of_top = named.look_many(DICTS)
+    looked, of_top = named.scores_and_variances_many(DICTS)
     if form["covariance"] == "full":
         np.testing.assert_allclose(looked, named.score_many(DICTS), rtol=1e-12, atol=1e-12)
     else:
@@ -76,7 +77,7 @@ def test_dicts_are_the_rows_of_a_matrix(form, scale, weights):
 def test_many_are_one_by_one(form, scale, bound):
     dicts = [dict([*x.items()][:4]) for x in DICTS] if bound else DICTS
     rule = "pa1" if form["covariance"] == "identity" else "arow"
-    each, at_once, in_parts = (MultiLearner(rule, scale=scale, **bound, **form) for _ in range(3))
+    each, at_once, in_parts = (Learner(rule, n_classes=0, scale=scale, **bound, **form) for _ in range(3))
     answers, variances = [], np.zeros(ROWS)
     for i, (x, label, weight) in enumerate(zip(dicts, Y, WEIGHTS, strict=True)):
         before = copy.copy(each)
@@ -85,7 +86,7 @@ def test_many_are_one_by_one(form, scale, bound):
             variances[i] = each.last_variance
         # A new name counts in the variance, and a scale takes the example in before.
         if weight and i and not scale and set(x) <= set(before.names):
-            score, variance = before.look_one(x)
+            score, variance = before.score_and_variance_one(x)
             np.testing.assert_allclose(answers[-1][: len(score)], score, rtol=1e-9, atol=1e-12)
             assert each.last_variance == pytest.approx(variance, rel=1e-9)
     out = np.empty(ROWS)
@@ -99,8 +100,8 @@ def test_many_are_one_by_one(form, scale, bound):
     assert knows(each) == knows(at_once) == knows(in_parts)
     before = knows(each)
     assert each.score_many(dicts).tolist() == [each.score_one(x).tolist() for x in dicts]
-    looked = [each.look_one(x) for x in dicts]
-    scores, variances = each.look_many(dicts)
+    looked = [each.score_and_variance_one(x) for x in dicts]
+    scores, variances = each.scores_and_variances_many(dicts)
     assert scores.tolist() == [score.tolist() for score, _ in looked]
     assert variances.tolist() == [variance for _, variance in looked]
     assert knows(each) == before
@@ -108,20 +109,20 @@ def test_many_are_one_by_one(form, scale, bound):
 
 def test_rows_of_weight_zero_bring_no_class_and_no_name():
     for labels in ([0, 3, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]):
-        learner, other = MultiLearner("arow", scale=True), MultiLearner("arow", scale=True)
+        learner, other = Learner("arow", n_classes=0, scale=True), Learner("arow", n_classes=0, scale=True)
         rows = [{"a": 1.0}, {"b": 1.0}, {"a": 2.0}, {"c": -1.0}]
         scores = learner.learn_many(rows, labels, [1, 0, 1, 1] if labels[2] == 0 else [1, 0, 0, 1])
         kept = [0, 2, 3] if labels[2] == 0 else [0, 3]
         other.learn_many([rows[i] for i in kept], [labels[i] for i in kept])
         assert knows(learner) == knows(other)
         assert scores.shape == (4, 1)
-    learner = MultiLearner("arow")
+    learner = Learner("arow", n_classes=0)
     assert learner.learn_many([{"a": 1.0}] * 2, [0, 1], [0, 0]).shape == (2, 0)
-    assert knows(learner) == knows(MultiLearner("arow"))
+    assert knows(learner) == knows(Learner("arow", n_classes=0))
 
 
 def test_a_row_of_weight_zero_has_no_score_of_a_class_to_come():
-    learner = MultiLearner("arow")
+    learner = Learner("arow", n_classes=0)
     scores = learner.learn_many([{"a": 1.0}] * 4, [0, 0, 1, 2], [1, 0, 1, 1])
     assert scores[1].tolist() == [0.0, -np.inf, -np.inf]
 
@@ -139,9 +140,9 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, scale, at):
         return arow(m, v) if form["covariance"] != "identity" else (arow(m, v)[0], 0.0)
 
     limit = [0]
-    learner = MultiLearner(rule, scale=scale, **form)
+    learner = Learner(rule, n_classes=0, scale=scale, **form)
     learner.learn_many(DICTS[:13], Y[:13])
-    before, kept = knows(learner), pickle.dumps(learner.gaussians.memory.tolist())
+    before, kept = knows(learner), pickle.dumps(learner.model.memory.tolist())
     asked[0], limit[0] = 0, at + 1
     more = [{f"new {i}": 1.0} | x for i, x in enumerate(DICTS)]
     with pytest.raises(RuntimeError, match="enough"):
@@ -153,16 +154,16 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, scale, at):
             with pytest.raises(RuntimeError, match="enough"):
                 learner.learn_one(x, int(label))
     assert knows(learner) == before
-    assert pickle.dumps(learner.gaussians.memory.tolist()) == kept
+    assert pickle.dumps(learner.model.memory.tolist()) == kept
     limit[0] = 0
     learner.learn_many(DICTS[13:], Y[13:])
-    other = MultiLearner(lambda m, v: rule(m, v), scale=scale, **form)
+    other = Learner(lambda m, v: rule(m, v), scale=scale, **form)
     other.learn_many(DICTS, Y)
     assert knows(learner) == knows(other)
 
 
 @pytest.mark.parametrize("scale", [False, True])
-@pytest.mark.parametrize("make", [partial(Learner), partial(MultiLearner, n_classes=2)], ids=["two", "several"])
+@pytest.mark.parametrize("make", [partial(Learner), partial(several, n_classes=2)], ids=["two", "several"])
 def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
     plain, asking = (make(arow, covariance="diagonal", scale=scale) for _ in range(2))
     plain.rule = arow
@@ -173,7 +174,7 @@ def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
         return arow(m, v)
 
     asking.rule = rule
-    labels = np.where(Y % 2 == 0, 1, 0 if make.func is MultiLearner else -1)
+    labels = np.where(Y % 2 == 0, 1, 0 if make.func is several else -1)
     for x, label in zip(X, labels, strict=True):
         plain.learn_one(x, int(label))
         asking.learn_one(x, int(label))
@@ -182,7 +183,7 @@ def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
 
 @pytest.mark.parametrize("wrong", [-1, 7, 0.5, "a"])
 def test_a_label_that_is_none_is_refused_and_nothing_changes(wrong):
-    learner = MultiLearner("arow", scale=True)
+    learner = Learner("arow", n_classes=0, scale=True)
     learner.learn_many(DICTS[:20], Y[:20])
     before = knows(learner)
     with pytest.raises((TypeError, ValueError)):
@@ -204,14 +205,16 @@ def test_a_binary_learner_keeps_its_names_and_its_scale(multi_class, bound, cova
     binary = Learner("arow", scale=True, intercept=True, covariance=covariance, **bound)
     binary.learn_many(dicts, np.where(Y % 2 == 0, 1, -1))
     before = knows(binary)
-    several = MultiLearner.from_binary(binary, multi_class=multi_class)
+    several = split(binary, multi_class=multi_class)
     assert several.names == binary.names
     assert several.running_scale.state.tobytes() == binary.running_scale.state.tobytes()
     assert (several.max_features, several.overflow) == (binary.max_features, binary.overflow)
     scores = several.score_many(dicts)
     factor = 1 if multi_class == "joint" else 0.5
     np.testing.assert_allclose(factor * (scores[:, 1] - scores[:, 0]), binary.score_many(dicts), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(several.look_many(dicts)[1], binary.look_many(dicts)[1], rtol=1e-9)
+    np.testing.assert_allclose(
+        several.scores_and_variances_many(dicts)[1], binary.scores_and_variances_many(dicts)[1], rtol=1e-9
+    )
     several.learn_many([{"new": 1.0} | x for x in dicts], Y % 3)
     assert several.n_classes == 3
     assert ("new" in several.names) or "overflow" in bound
@@ -222,7 +225,7 @@ def test_a_binary_learner_keeps_its_names_and_its_scale(multi_class, bound, cova
 @pytest.mark.parametrize("bound", [{}, {"max_features": 5}, {"max_features": 5, "overflow": "hash"}], ids=str)
 def test_a_copy_goes_on_for_itself(duplicate, bound):
     dicts = [dict([*x.items()][:4]) for x in DICTS]
-    learner = MultiLearner("scw1", scale=True, **bound)
+    learner = Learner("scw1", n_classes=0, scale=True, **bound)
     learner.learn_many(dicts[:20], Y[:20])
     before, twin = knows(learner), duplicate(learner)
     for x, label in zip(dicts[20:], Y[20:], strict=True):
@@ -233,7 +236,7 @@ def test_a_copy_goes_on_for_itself(duplicate, bound):
 
 
 def test_features_known_least_in_all_classes_are_dropped():
-    learner = MultiLearner("arow", max_features=8)
+    learner = Learner("arow", n_classes=0, max_features=8)
     often = {"often": 1.0, "too": -1.0}
     for i in range(40):
         learner.learn_one(often | {f"once {i}": 1.0}, i % 3)
@@ -242,7 +245,7 @@ def test_features_known_least_in_all_classes_are_dropped():
 
 
 def test_examples_of_the_other_kind_are_refused():
-    named, plain = MultiLearner("arow"), MultiLearner("arow")
+    named, plain = Learner("arow", n_classes=0), Learner("arow", n_classes=0)
     named.learn_one({"a": 1.0}, 0)
     plain.learn_one([1.0, 2.0], 0)
     for learner, x in ((named, [1.0]), (plain, {"a": 1.0})):

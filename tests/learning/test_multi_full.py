@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers import split
 from multi_examples import FORMS, every_form, in_order_of_appearance
 from multi_examples import memory as state
 from multi_full_examples import CLASSES, ROWS, assert_close, examples, sigmas, taught
 from multi_reference import run
 from reference import NAMES, defaults_of
 from scwlearn import Learner, _native
-from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.model.class_full import FullClasses
+from scwlearn.model.full import Full
 from scwlearn.rules import Rule, Step
 
 pytestmark = pytest.mark.native
@@ -30,14 +30,14 @@ every_density = pytest.mark.parametrize("density", DENSITIES)
 
 @pytest.fixture
 def use_threads(monkeypatch):
-    monkeypatch.setattr(FullClasses, "shares_work", lambda self, size: True)
-    return lambda count: monkeypatch.setattr("scwlearn.learning.multi_learner.allowed_threads", lambda: count)
+    monkeypatch.setattr(Full, "shares_work", lambda self, size: True)
+    return lambda count: monkeypatch.setattr("scwlearn.learning.learner.allowed_threads", lambda: count)
 
 
 def assert_alike(one, other, within=1e-9):
     (learner, scores), (expected, expected_scores) = one, other
     assert learner.counts == expected.counts
-    assert_close(learner.gaussians.weights(), expected.gaussians.weights(), within)
+    assert_close(learner.model.weights(), expected.model.weights(), within)
     assert_close(sigmas(learner), sigmas(expected), within)
     known = np.isfinite(expected_scores)
     assert np.array_equal(np.isfinite(scores), known)
@@ -64,10 +64,10 @@ def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_va
             rows = rows.astype(np.float32)
         for block in (1, 7, 64):
             use_class_block(block)
-            learner = MultiLearner(name, covariance="full", **given, **FORMS[form])
+            learner = Learner(name, n_classes=0, covariance="full", **given, **FORMS[form])
             counts = learner.learn(rows, y)
             assert (counts.mistakes, counts.updates) == (mistakes, updates)
-            assert_close(learner.gaussians.weights(), weights, 1e-8)
+            assert_close(learner.model.weights(), weights, 1e-8)
             if matrices.any() and name not in ("perceptron", "pa", "pa1", "pa2", "romma", "aggressive_romma"):
                 assert_close(sigmas(learner), matrices, 1e-8)
 
@@ -79,10 +79,10 @@ def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, fo
     weights, _, mistakes, updates = run("perceptron", x, y, "full", rivals=rivals, shared=form == "shared")
     for block in BLOCKS:
         use_class_block(block)
-        learner = MultiLearner("perceptron", rivals=rivals, covariance="full", **FORMS[form])
+        learner = Learner("perceptron", n_classes=0, rivals=rivals, covariance="full", **FORMS[form])
         counts = learner.learn(x, y)
         assert (counts.mistakes, counts.updates) == (mistakes, updates)
-        assert_close(learner.gaussians.weights(), weights)
+        assert_close(learner.model.weights(), weights)
 
 
 @every_rule
@@ -114,7 +114,7 @@ def test_any_number_of_classes(form, classes, use_class_block):
         use_class_block(block)
         learner, _ = taught("scw1", form, x, y, C=1.0)
         assert (learner.counts.mistakes, learner.counts.updates) == (mistakes, updates)
-        assert_close(learner.gaussians.weights(), weights)
+        assert_close(learner.model.weights(), weights)
         assert_close(sigmas(learner), matrices)
 
 
@@ -207,7 +207,7 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threa
     rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
     use_class_block(1)
     by_row = taught(rule, form, x, y)
-    assert by_row[0].gaussians.scalars[0, 1] != 1.0
+    assert by_row[0].model.scalars[0, 1] != 1.0
     for block in BLOCKS[1:]:
         use_class_block(block)
         # Sigma has grown to some 1e100.
@@ -230,7 +230,7 @@ def test_a_function_that_raises_within_a_block_changes_nothing(form, block, thre
             raise ZeroDivisionError("in my own rule")
         return (0.3, 0.1 / v) if m < 1 else (0.0, 0.0)
 
-    learner, plain = (MultiLearner(turns_bad, covariance="full", **FORMS[form]) for _ in range(2))
+    learner, plain = (Learner(turns_bad, n_classes=0, covariance="full", **FORMS[form]) for _ in range(2))
     learner.learn(x[:90], y[:90])
     before, limit = state(learner), asked + 30
     with pytest.raises(ZeroDivisionError):
@@ -243,18 +243,20 @@ def test_a_function_that_raises_within_a_block_changes_nothing(form, block, thre
             learner.learn_one(x[90], label)
         assert (learner.n_classes, learner.counts) == (known.n_classes, known.counts)
         assert np.array_equal(sigmas(learner), matrices)
-        assert np.array_equal(learner.gaussians.weights(), known.gaussians.weights())
+        assert np.array_equal(learner.model.weights(), known.model.weights())
     limit = 10**9
     learner.learn(x[90:], y[90:])
     plain.learn(x[:90], y[:90])
     plain.learn(x[90:], y[90:])
-    assert_close(learner.gaussians.weights(), plain.gaussians.weights())
+    assert_close(learner.model.weights(), plain.model.weights())
 
 
 @every_form
 def test_one_example_is_a_batch_of_one(form):
     x, y = examples(21, 0.6)
-    batches, vectors = (MultiLearner("scw1", covariance="full", intercept=True, **FORMS[form]) for _ in range(2))
+    batches, vectors = (
+        Learner("scw1", n_classes=0, covariance="full", intercept=True, **FORMS[form]) for _ in range(2)
+    )
     for i in range(ROWS):
         scores = np.empty((1, max(batches.n_classes, y[i] + 1)))
         batches.learn(x[i : i + 1], y[i : i + 1], scores_out=scores)
@@ -262,7 +264,7 @@ def test_one_example_is_a_batch_of_one(form):
             assert_close(vectors.score_one(x[i]), scores[0, : vectors.n_classes])
         np.testing.assert_array_equal(vectors.learn_one(x[i], y[i]), scores[0])
         assert state(vectors)[1:] == state(batches)[1:]
-        assert vectors.gaussians.weights().tobytes() == batches.gaussians.weights().tobytes()
+        assert vectors.model.weights().tobytes() == batches.model.weights().tobytes()
 
 
 @every_form
@@ -285,7 +287,7 @@ def test_scores_and_variances_are_those_of_the_gaussians(form):
     x, y = examples(21, 0.6)
     learner, _ = taught("arow", form, x, y, intercept=True, initial_variance=0.5)
     wide = np.hstack([x, np.ones((ROWS, 1))])
-    gaussians = learner.gaussians
+    gaussians = learner.model
     for as_rows in FORMATS:
         assert_close(learner.scores(as_rows(x)), wide @ gaussians.weights().T)
         expected = np.einsum("ij,cjk,ik->ic", wide, sigmas(learner), wide)
@@ -301,19 +303,19 @@ def test_features_and_classes_may_be_added_at_any_time(form):
     x, y = examples(21, 0.6)
     early, half = x.copy(), ROWS // 2
     early[:half, -3:] = 0.0
-    known = MultiLearner("iellip", covariance="full", intercept=True, **FORMS[form])
+    known = Learner("iellip", n_classes=0, covariance="full", intercept=True, **FORMS[form])
     known.learn(early[:half], y[:half])
-    grown = MultiLearner("iellip", covariance="full", intercept=True, **FORMS[form])
+    grown = Learner("iellip", n_classes=0, covariance="full", intercept=True, **FORMS[form])
     grown.learn(early[:half, :-3], y[:half])
     grown.widen(21)
     assert_close(sigmas(grown), sigmas(known))
-    grown.gaussians = grown.gaussians.with_room(30)
-    assert grown.gaussians.lanes >= 30
+    grown.model = grown.model.with_room(30)
+    assert grown.model.lanes >= 30
     assert_close(sigmas(grown), sigmas(known))
     for learner in (grown, known):
         learner.learn(x[half:], y[half:])
     assert grown.counts == known.counts
-    assert_close(grown.gaussians.weights(), known.gaussians.weights())
+    assert_close(grown.model.weights(), known.model.weights())
     assert_close(sigmas(grown), sigmas(known))
 
 
@@ -324,13 +326,13 @@ def test_a_late_class_stands_where_sigma_has_grown_to(use_class_block):
     rule = Rule(grows, "grows", "", "Grows", 2, (), True, True, False, "")
     for block in (1, 5, 11):
         use_class_block(block)
-        learner = MultiLearner(rule, covariance="full", initial_variance=2.0)
+        learner = Learner(rule, n_classes=0, covariance="full", initial_variance=2.0)
         # The last row is that of a new class, and empty.
         learner.learn(np.vstack([np.tile(np.eye(3)[:2], (3, 1)), np.zeros(3)]), [0, 1, 0, 1, 0, 1, 2])
-        np.testing.assert_allclose(np.diag(learner.gaussians.matrix(2)), 2e90, rtol=1e-12)
-        np.testing.assert_allclose(learner.gaussians.variances()[:2, 2], 2e90, rtol=1e-12)
+        np.testing.assert_allclose(np.diag(learner.model.matrix(2)), 2e90, rtol=1e-12)
+        np.testing.assert_allclose(learner.model.variances()[:2, 2], 2e90, rtol=1e-12)
         learner.add_classes(1)
-        np.testing.assert_allclose(np.diag(learner.gaussians.matrix(3)), 2e90, rtol=1e-12)
+        np.testing.assert_allclose(np.diag(learner.model.matrix(3)), 2e90, rtol=1e-12)
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
@@ -338,10 +340,10 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(multi_class):
     x, y = examples(21, 0.3, classes=2)
     binary = Learner("arow", covariance="full", intercept=True)
     binary.learn(x, 2 * y - 1)
-    two = MultiLearner.from_binary(binary, multi_class=multi_class)
+    two = split(binary, multi_class=multi_class)
     scores = two.scores(x)
     assert_close(scores[:, 1] - scores[:, 0], (1 if multi_class == "joint" else 2) * binary.scores(x))
-    assert_close(sigmas(two), np.tile(binary.gaussian.matrix(), (2, 1, 1)))
+    assert_close(sigmas(two), np.tile(binary.model.matrix(), (2, 1, 1)))
     two.learn(x, np.arange(ROWS) % 3)
     assert two.n_classes == 3
     assert (np.linalg.eigvalsh(sigmas(two)) > 0).all()
@@ -354,10 +356,10 @@ def test_two_classes_of_one_versus_rest_are_the_binary_learner(form, use_class_b
     counts = binary.learn(x, 2 * y - 1)
     for block in BLOCKS:
         use_class_block(block)
-        ovr = MultiLearner("scw1", n_classes=2, multi_class="ovr", covariance="full")
+        ovr = Learner("scw1", n_classes=2, multi_class="ovr", covariance="full")
         assert ovr.learn(x, y).updates == counts.updates
-        assert_close(ovr.gaussians.weights(), np.outer([-1, 1], binary.gaussian.weights()))
-        assert_close(sigmas(ovr), np.tile(binary.gaussian.matrix(), (2, 1, 1)))
+        assert_close(ovr.model.weights(), np.outer([-1, 1], binary.model.weights()))
+        assert_close(sigmas(ovr), np.tile(binary.model.matrix(), (2, 1, 1)))
 
 
 def test_a_place_that_somebody_spoiled_does_no_harm():
@@ -365,8 +367,8 @@ def test_a_place_that_somebody_spoiled_does_no_harm():
     for form in FORMS:
         for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
             learner, _ = taught("scw1", form, x, y)
-            places = (learner.gaussians.lanes,) if form == "shared" else (slice(None), 1)
-            learner.gaussians.memory[(*places, 3)] = place
+            places = (learner.model.lanes,) if form == "shared" else (slice(None), 1)
+            learner.model.memory[(*places, 3)] = place
             learner.learn(x, y)
             learner.learn(sparse.csr_array(x), y)
             learner.learn_one(x[0], y[0])
@@ -375,8 +377,8 @@ def test_a_place_that_somebody_spoiled_does_no_harm():
 @every_form
 def test_more_than_memory_holds_is_refused(form, monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10**6)
-    learner = MultiLearner("arow", covariance="full", **FORMS[form])
+    learner = Learner("arow", n_classes=0, covariance="full", **FORMS[form])
     x = np.random.default_rng(0).normal(size=(40, 400))
     with pytest.raises(ValueError, match=r"covariance='full' with 400 weights for each of 40 classes needs .* GiB"):
         learner.learn(x, np.arange(40))
-    assert learner.gaussians is None
+    assert learner.model is None

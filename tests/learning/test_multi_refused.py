@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from multi_examples import CLASSES, FORMS, assert_close, every_covariance, every_form, examples, state
-from scwlearn import rules
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner, rules
 from scwlearn.rules import HOLD, Parameter, Step
 
 pytestmark = pytest.mark.native
@@ -20,11 +19,11 @@ def my_arow(m, v):
 @every_form
 def test_a_function_as_rule_equals_the_built_in_rule(covariance, form):
     x, y = examples()
-    own = MultiLearner(my_arow, covariance=covariance, intercept=True, **FORMS[form])
-    built_in = MultiLearner("arow", r=2.0, covariance=covariance, intercept=True, **FORMS[form])
+    own = Learner(my_arow, n_classes=0, covariance=covariance, intercept=True, **FORMS[form])
+    built_in = Learner("arow", n_classes=0, r=2.0, covariance=covariance, intercept=True, **FORMS[form])
     assert own.learn(x, y) == built_in.learn(x, y)
-    assert_close(own.gaussians.weights(), built_in.gaussians.weights())
-    assert_close(own.gaussians.variances(), built_in.gaussians.variances())
+    assert_close(own.model.weights(), built_in.model.weights())
+    assert_close(own.model.variances(), built_in.model.variances())
 
 
 @pytest.mark.usefixtures("registry")
@@ -43,8 +42,8 @@ def test_a_rule_declared_outside_the_package_differs_in_no_bit(form):
         return HOLD if m >= 1 else Step(alpha=(1 - m) / (v + r), precision=1 / r)
 
     x, y = examples()
-    learner = MultiLearner("mine", r=0.7, covariance="diagonal", **FORMS[form])
-    built_in = MultiLearner("arow", r=0.7, covariance="diagonal", **FORMS[form])
+    learner = Learner("mine", n_classes=0, r=0.7, covariance="diagonal", **FORMS[form])
+    built_in = Learner("arow", n_classes=0, r=0.7, covariance="diagonal", **FORMS[form])
     assert learner.learn(x, y) == built_in.learn(x, y)
     assert state(learner) == state(built_in)
 
@@ -65,7 +64,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, single):
             raise ZeroDivisionError("in my own rule")
         return my_arow(m, v)
 
-    learner, plain = (MultiLearner(turns_bad, covariance="diagonal", **FORMS[form]) for _ in range(2))
+    learner, plain = (Learner(turns_bad, n_classes=0, covariance="diagonal", **FORMS[form]) for _ in range(2))
     learner.learn(x[:new], y[:new])
     before, limit = state(learner), asked + (CLASSES - 1 if form == "ovr" else 0)
     learn = (lambda: learner.learn_one(x[new], y[new])) if single else (lambda: learner.learn(x[new:], y[new:]))
@@ -94,35 +93,35 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, single):
 )
 def test_settings_that_make_no_sense_are_refused(how, message):
     with pytest.raises(ValueError, match=message):
-        MultiLearner(**how)
+        Learner(**how, n_classes=0)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 3], [0, 2, 1], [-1, 0, 1], [0.5, 0, 1], [0, np.nan, 1], [0, 1, 2**31 - 1]])
 def test_labels_that_are_no_classes_are_refused(labels):
-    learner = MultiLearner("arow", covariance="diagonal")
+    learner = Learner("arow", n_classes=0, covariance="diagonal")
     with pytest.raises(ValueError, match="label"):
         learner.learn(np.eye(3), labels)
-    assert learner.gaussians is None
+    assert learner.model is None
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [True, False, True], [None, 1, 2]])
 def test_labels_that_are_no_numbers_are_refused(labels):
     with pytest.raises(TypeError, match="whole numbers"):
-        MultiLearner("arow", covariance="diagonal").learn(np.eye(3), labels)
+        Learner("arow", n_classes=0, covariance="diagonal").learn(np.eye(3), labels)
 
 
 @pytest.mark.parametrize(
     "scores", [np.empty((3, 2)), np.empty((2, 3)), np.empty(9), np.empty((3, 3), dtype=np.float32), [[0.0] * 3] * 3]
 )
 def test_scores_that_do_not_fit_are_refused(scores):
-    learner = MultiLearner("arow", covariance="diagonal")
+    learner = Learner("arow", n_classes=0, covariance="diagonal")
     with pytest.raises((ValueError, TypeError), match="scores_out"):
         learner.learn(np.eye(3), [0, 1, 2], scores_out=scores)
-    assert learner.gaussians is None
+    assert learner.model is None
 
 
 def test_a_learner_that_has_learned_nothing_says_so():
-    learner = MultiLearner("arow", n_classes=3)
+    learner = Learner("arow", n_classes=3)
     for call in (learner.scores, learner.margin_variances):
         with pytest.raises(ValueError, match="has not learned"):
             call(np.eye(3))
@@ -133,7 +132,7 @@ def test_a_learner_that_has_learned_nothing_says_so():
 def test_more_classes_than_memory_holds_are_refused(monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
     monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
-    learner = MultiLearner("arow", covariance="diagonal")
+    learner = Learner("arow", n_classes=0, covariance="diagonal")
     learner.learn(np.eye(3), [0, 1, 2])
     before = state(learner)
     with pytest.raises(ValueError, match=r"for each of 4\d\d classes"):

@@ -6,12 +6,12 @@ updates of some classes are still waiting; most of them take no step in that rou
 
 import numpy as np
 import pytest
+from scwlearn.model.appendable_full import Growing
 
 from kernel_examples import as_they_come
 from multi_examples import FORMS
-from scwlearn import KernelMultiLearner, MultiLearner
-from scwlearn.model.appendable_full import Growing
-from scwlearn.model.class_full import FullClasses
+from scwlearn import KernelLearner, Learner
+from scwlearn.model.full import Full
 from scwlearn.rules import HOLD, Rule, Step
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
@@ -72,14 +72,14 @@ def plain(x, y, form):
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("form", FORMS)
 def test_classes_that_take_no_step_shrink_with_the_others(form, block, monkeypatch):
-    monkeypatch.setattr(FullClasses, "block", lambda self, size, stored, joint: block)
+    monkeypatch.setattr(Full, "block", lambda self, size, stored, joint: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)
-    learner = MultiLearner(RULE, covariance="full", initial_variance=PRIOR, **FORMS[form])
+    learner = Learner(RULE, n_classes=0, covariance="full", initial_variance=PRIOR, **FORMS[form])
     assert learner.learn(x, y).updates == updates > 100  # 0.01^100 is less than a scale holds
-    np.testing.assert_allclose(learner.gaussians.weights(), W, rtol=0, atol=1e-9 * np.abs(W).max())
+    np.testing.assert_allclose(learner.model.weights(), W, rtol=0, atol=1e-9 * np.abs(W).max())
     for c in range(CLASSES):
-        np.testing.assert_allclose(learner.gaussians.matrix(c), S[c], rtol=1e-8, atol=1e-9 * np.abs(S[c]).max())
+        np.testing.assert_allclose(learner.model.matrix(c), S[c], rtol=1e-8, atol=1e-9 * np.abs(S[c]).max())
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
@@ -88,7 +88,7 @@ def test_so_they_do_with_a_kernel(form, block, monkeypatch):
     monkeypatch.setattr(Growing, "block", lambda self, size, stored: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)
-    learner = KernelMultiLearner(RULE, kernel="linear", initial_variance=PRIOR, **FORMS[form])
+    learner = KernelLearner(RULE, n_classes=0, kernel="linear", initial_variance=PRIOR, **FORMS[form])
     assert learner.learn(x, y).updates == updates
     np.testing.assert_allclose(learner.scores(x), x @ W.T, rtol=0, atol=1e-8 * np.abs(W).max())
     variances = np.einsum("ni,kij,nj->nk", x, S, x)

@@ -5,7 +5,7 @@ import pytest
 
 from multi_examples import FORMS, every_form, in_order_of_appearance
 from multi_full_examples import assert_close, sigmas, taught
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner
 
 pytestmark = pytest.mark.native
 
@@ -37,7 +37,7 @@ def test_hostile_streams_leave_sigma_positive_and_go_on_teaching(name, form, blo
     use_class_block(block)
     rule, scale, noise = STREAMS[name]
     x, y = hostile(scale, noise)
-    learner = MultiLearner(rule, covariance="full", n_classes=3, **FORMS[form])
+    learner = Learner(rule, covariance="full", n_classes=3, **FORMS[form])
     parts = [learner.learn(x[part], y[part]) for part in np.split(np.arange(LONG), 6)]
     directions = np.random.default_rng(1).normal(size=(1000, 10))
     directions[:500] -= directions[:500].mean(axis=1, keepdims=True)
@@ -48,7 +48,7 @@ def test_hostile_streams_leave_sigma_positive_and_go_on_teaching(name, form, blo
         eigenvalues = np.linalg.eigvalsh(matrix)
         # An eigenvalue below the rounding of the largest comes out with either sign; directions tell more.
         assert eigenvalues[0] > -1e-15 * eigenvalues[-1]
-    assert np.isfinite(learner.gaussians.weights()).all()
+    assert np.isfinite(learner.model.weights()).all()
     mistakes = [part.mistakes / part.seen for part in parts]
     assert mistakes[-1] < 0.6
     assert mistakes[-1] <= mistakes[0] + 0.02

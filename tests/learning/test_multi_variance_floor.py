@@ -7,12 +7,12 @@ import pickle
 import numpy as np
 import pytest
 
+from helpers import split
 from multi_examples import FORMS, every_form
 from multi_reference import run
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
-from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.model.class_full import FullClasses
+from scwlearn.model.full import Full
 from scwlearn.rules import all_rules
 
 pytestmark = pytest.mark.native
@@ -36,7 +36,7 @@ def examples(rows=ROWS, features=FEATURES):
 
 
 def sigmas(learner):
-    gaussians = learner.gaussians
+    gaussians = learner.model
     if gaussians.covariance.name != "full":
         return gaussians.variances()
     return np.array([gaussians.matrix(c) for c in range(learner.n_classes)])
@@ -44,7 +44,7 @@ def sigmas(learner):
 
 def state(learner):
     """Everything that a learner knows, bit for bit."""
-    gaussians = learner.gaussians
+    gaussians = learner.model
     return gaussians.weights().tobytes(), sigmas(learner).tobytes(), gaussians.scalars.tobytes(), learner.counts
 
 
@@ -63,12 +63,12 @@ def test_it_is_what_the_textbook_computes(rule, form, covariance, floor, a, inte
     for instruction_set in _native.instruction_sets():
         _native.use_instruction_set(instruction_set)
         try:
-            learner = MultiLearner(rule, covariance=covariance, variance_floor=floor, **given, **FORMS[form])
+            learner = Learner(rule, n_classes=0, covariance=covariance, variance_floor=floor, **given, **FORMS[form])
             counts = learner.learn(x, y)
         finally:
             _native.use_instruction_set(_native.instruction_sets()[0])
         assert (counts.mistakes, counts.updates) == (mistakes, updates)
-        np.testing.assert_allclose(learner.gaussians.weights(), weights, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(learner.model.weights(), weights, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(sigmas(learner), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -79,7 +79,7 @@ def test_no_step_takes_a_variance_below_it(rule, form, covariance):
     x, y = examples(60)
     floor = 0.4
     how = {"covariance": covariance, "initial_variance": 2.0, "n_classes": CLASSES, **FORMS[form]}
-    learner = MultiLearner(rule, variance_floor=floor, **how)
+    learner = Learner(rule, n_classes=0, variance_floor=floor, **how)
     # A row of zeros, so that there is a model to ask before the first.
     learner.learn(np.zeros((1, FEATURES)), [0])
     for row, label in zip(x[:, None], y[:, None], strict=True):
@@ -88,7 +88,7 @@ def test_no_step_takes_a_variance_below_it(rule, form, covariance):
         least = floor * 2.0 * (row @ row.T).item()
         assert (learner.margin_variances(row) >= np.minimum(before, least) * (1 - 1e-12)).all()
         if covariance != "full":
-            assert (learner.gaussians.variances() >= floor * 2.0 * (1 - 1e-12)).all()
+            assert (learner.model.variances() >= floor * 2.0 * (1 - 1e-12)).all()
 
 
 @every_form
@@ -96,12 +96,12 @@ def test_no_step_takes_a_variance_below_it(rule, form, covariance):
 def test_what_is_learned_goes_on_moving_the_weights(form, covariance):
     x, y = np.ones((900, 1)), np.tile([0, 1, 2], 300)
     sure, unsure = (
-        MultiLearner("arow", covariance=covariance, variance_floor=floor, **FORMS[form]) for floor in (0.0, 0.5)
+        Learner("arow", n_classes=0, covariance=covariance, variance_floor=floor, **FORMS[form]) for floor in (0.0, 0.5)
     )
     for learner in (sure, unsure):
         learner.learn(x, y)
-    assert (sure.gaussians.variances() < 0.01).all()
-    assert unsure.gaussians.variances() == pytest.approx(0.5)
+    assert (sure.model.variances() < 0.01).all()
+    assert unsure.model.variances() == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("rule", [r.name for r in all_rules()])
@@ -110,7 +110,8 @@ def test_what_is_learned_goes_on_moving_the_weights(form, covariance):
 def test_a_floor_of_zero_changes_not_a_bit(rule, form, covariance):
     x, y = examples()
     one, other, third = (
-        MultiLearner(rule, covariance=covariance, **FORMS[form], **how) for how in ({}, {"variance_floor": 0.0}, {})
+        Learner(rule, n_classes=0, covariance=covariance, **FORMS[form], **how)
+        for how in ({}, {"variance_floor": 0.0}, {})
     )
     # So small that no variance gets there: the loops with a floor do what those without do.
     third.variance_floor = 1e-300
@@ -126,19 +127,19 @@ def test_a_floor_of_zero_changes_not_a_bit(rule, form, covariance):
 def test_many_at_once_are_one_by_one(rule, form, covariance, monkeypatch):
     x, y = examples()
     how = {"covariance": covariance, "variance_floor": 0.1, **FORMS[form], **defaults_of(rule)}
-    one = MultiLearner(rule, **how)
+    one = Learner(rule, n_classes=0, **how)
     for row, label in zip(x, y, strict=True):
         one.learn_one(row, label)
     for block in (1, 7, 64) if covariance == "full" else (1,):
-        monkeypatch.setattr(FullClasses, "block", lambda self, size, stored, joint, block=block: block)
-        many = MultiLearner(rule, **how)
+        monkeypatch.setattr(Full, "block", lambda self, size, stored, joint, block=block: block)
+        many = Learner(rule, n_classes=0, **how)
         many.learn(x, y)
         assert many.counts == one.counts
         if covariance == "full":
-            np.testing.assert_allclose(many.gaussians.weights(), one.gaussians.weights(), rtol=1e-8, atol=1e-9)
+            np.testing.assert_allclose(many.model.weights(), one.model.weights(), rtol=1e-8, atol=1e-9)
             np.testing.assert_allclose(sigmas(many), sigmas(one), rtol=1e-8, atol=1e-9)
     if covariance != "full":
-        assert many.gaussians.weights().tobytes() == one.gaussians.weights().tobytes()
+        assert many.model.weights().tobytes() == one.model.weights().tobytes()
         assert sigmas(many).tobytes() == sigmas(one).tobytes()
 
 
@@ -146,14 +147,14 @@ def test_many_at_once_are_one_by_one(rule, form, covariance, monkeypatch):
 @every_covariance
 def test_an_example_at_a_time_feels_a_floor_that_is_set_later(form, covariance):
     x, y = examples()
-    learner = MultiLearner("arow", covariance=covariance, **FORMS[form])
+    learner = Learner("arow", n_classes=0, covariance=covariance, **FORMS[form])
     learner.learn(x, y)
     learner.learn_one(x[0], y[0])
-    before = learner.gaussians.variances()
+    before = learner.model.variances()
     learner.variance_floor = 0.5
     for row, label in zip(x, y, strict=True):
         learner.learn_one(row, label)
-    after = learner.gaussians.variances()
+    after = learner.model.variances()
     if covariance == "full":
         assert after == pytest.approx(before, rel=1e-9)
     else:
@@ -169,7 +170,7 @@ def test_a_rule_that_is_a_function_feels_it(form, covariance):
 
     x, y = examples()
     own, arow = (
-        MultiLearner(rule, covariance=covariance, variance_floor=0.2, **FORMS[form], **parameters)
+        Learner(rule, n_classes=0, covariance=covariance, variance_floor=0.2, **FORMS[form], **parameters)
         for rule, parameters in ((own_arow, {}), ("arow", {"r": 1.0}))
     )
     assert own.learn(x, y) == arow.learn(x, y)
@@ -182,7 +183,7 @@ def test_a_rule_that_is_a_function_feels_it(form, covariance):
 def test_a_copy_keeps_it(form, covariance, duplicate):
     x, y = examples()
     never_stopped, original = (
-        MultiLearner("arow", covariance=covariance, variance_floor=0.2, **FORMS[form]) for _ in range(2)
+        Learner("arow", n_classes=0, covariance=covariance, variance_floor=0.2, **FORMS[form]) for _ in range(2)
     )
     never_stopped.learn(x[:50], y[:50])
     never_stopped.learn(x[50:], y[50:])
@@ -199,34 +200,34 @@ def test_two_classes_that_were_a_binary_learner_keep_it(form, covariance):
     x, y = examples()
     binary = Learner("arow", covariance=covariance, initial_variance=2.0, variance_floor=0.3)
     binary.learn(x, np.where(y == 0, -1, 1))
-    several, free = (MultiLearner.from_binary(binary, **FORMS[form]) for _ in range(2))
+    several, free = (split(binary, **FORMS[form]) for _ in range(2))
     assert several.variance_floor == 0.3
     free.variance_floor = 0.0
     for learner in (several, free):
         learner.learn(x, y)
-    assert (several.gaussians.variances() > 2 * free.gaussians.variances()).any()
-    fresh = MultiLearner.from_binary(Learner("arow", variance_floor=0.3), **FORMS[form])
+    assert (several.model.variances() > 2 * free.model.variances()).any()
+    fresh = split(Learner("arow", variance_floor=0.3), **FORMS[form])
     assert fresh.variance_floor == 0.3
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
 def test_it_lies_between_zero_and_one(wrong):
     with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
-        MultiLearner("scw1", variance_floor=wrong)
-    learner = MultiLearner("scw1")
+        Learner("scw1", n_classes=0, variance_floor=wrong)
+    learner = Learner("scw1", n_classes=0)
     learner.learn(np.eye(3), [0, 1, 2])
     with pytest.raises(ValueError, match="a part of the prior"):
-        learner.gaussians.native(np.zeros(3, np.int64), wrong)
+        learner.model.native(np.zeros(3, np.int64), wrong)
 
 
 @pytest.mark.parametrize("wrong", ["0.1", None, True])
 def test_it_is_a_number(wrong):
     with pytest.raises(TypeError, match="variance_floor must be a number"):
-        MultiLearner("scw1", variance_floor=wrong)
+        Learner("scw1", n_classes=0, variance_floor=wrong)
 
 
 def test_where_no_variance_falls_there_is_none():
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*pa1 is a first-order rule.*got 0.1"):
-        MultiLearner("pa1", variance_floor=0.1)
+        Learner("pa1", n_classes=0, variance_floor=0.1)
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance is 'identity'"):
-        MultiLearner("scw1", covariance="identity", variance_floor=0.1)
+        Learner("scw1", n_classes=0, covariance="identity", variance_floor=0.1)

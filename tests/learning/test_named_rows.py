@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scwlearn.learning.teaching import Look
 
-from scwlearn import Learner, MultiLearner, StreamClassifier
+from helpers import several
+from scwlearn import Learner, StreamClassifier
 from scwlearn.data.examples import NamedRows
 from scwlearn.data.rows import Rows
-from scwlearn.learning.teaching import Look
 
 WORDS = [f"w{i}" for i in range(40)]
 
@@ -56,7 +57,7 @@ def test_rows_with_names_teach_what_the_same_dicts_teach(rule: str, how: dict[st
 @pytest.mark.native
 def test_several_classes_learn_from_rows_with_names() -> None:
     dicts, labels = examples(90), np.arange(90) % 3
-    by_dicts, by_rows = MultiLearner("arow", n_classes=3), MultiLearner("arow", n_classes=3)
+    by_dicts, by_rows = Learner("arow", n_classes=3), Learner("arow", n_classes=3)
     by_dicts.learn_many(dicts, labels)
     by_rows.learn(named(dicts[:50]), labels[:50])
     by_rows.learn(named(dicts[50:]), labels[50:])
@@ -74,7 +75,7 @@ def test_a_classifier_is_told_what_rows_looked_like(how: dict[str, Any]) -> None
     by_dicts.learn_many(dicts, labels)
     for start in (0, 30, 60):
         part = slice(start, start + 30)
-        by_rows._learner.learn(named(dicts[part]), labels[part], watch=looks.append)
+        by_rows._classifier.learn(named(dicts[part]), labels[part], watch=looks.append)
     assert by_rows.counts == by_dicts.counts
     np.testing.assert_allclose(by_rows.predict_proba_many(dicts), by_dicts.predict_proba_many(dicts), rtol=1e-8)
     assert sum(len(look.numbers) for look in looks) == 90
@@ -182,8 +183,8 @@ def test_the_third_class_does_not_let_names_vote_twice() -> None:
     dicts, labels = examples(30), np.array(["a", "b", "a", "c", "b"] * 6)
     by_dicts, by_rows = (StreamClassifier("scw1", max_features=4096, overflow="hash") for _ in range(2))
     by_dicts.learn_many(dicts, labels)
-    by_rows._learner.learn(named(dicts), labels)
-    votes = [model._learner.learner.vocabulary.__getstate__()[4] for model in (by_rows, by_dicts)]
+    by_rows._classifier.learn(named(dicts), labels)
+    votes = [model._classifier.learner.vocabulary.__getstate__()[4] for model in (by_rows, by_dicts)]
     assert votes[0] == votes[1]
 
 
@@ -192,7 +193,7 @@ def test_bounded_names_are_learned_in_the_order_that_is_asked_for() -> None:
     dicts, labels, weights = examples(40), np.array(["a", "b", "c", "a"] * 10), np.arange(40) % 3 / 2
     order = np.random.default_rng(5).permutation(40)
     one, other = (StreamClassifier("arow", max_features=12) for _ in range(2))
-    one._learner.learn(named(dicts), labels, order=order, weights=weights)
+    one._classifier.learn(named(dicts), labels, order=order, weights=weights)
     other.learn_many([dicts[i] for i in order], labels[order], weights[order])
     assert one.counts == other.counts
     np.testing.assert_allclose(one.predict_proba_many(dicts), other.predict_proba_many(dicts), rtol=1e-9)
@@ -200,7 +201,7 @@ def test_bounded_names_are_learned_in_the_order_that_is_asked_for() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("how", [{}, {"intercept": True}, {"scale": True, "intercept": True}], ids=str)
-@pytest.mark.parametrize("make", [Learner, MultiLearner])
+@pytest.mark.parametrize("make", [Learner, several])
 def test_rows_are_scored_by_one_model_while_another_thread_learns_names(make: Any, how: dict[str, Any]) -> None:
     learner = make("arow", **how)
     learner.learn(named([{"a": 1.0}, {"b": 2.0}]), [1, -1] if make is Learner else [0, 1])
@@ -212,6 +213,6 @@ def test_rows_are_scored_by_one_model_while_another_thread_learns_names(make: An
             return rows
 
     asked = named([{"a": 1.0, "b": 1.0}, {"b": 3.0}])
-    for ask in (learner.scores, learner.margin_variances, lambda x: learner.looks(x)[0]):
+    for ask in (learner.scores, learner.margin_variances, lambda x: learner.scores_and_variances(x)[0]):
         before = ask(asked)
         assert ask(Meanwhile(asked.rows, asked.names)).tolist() == before.tolist()

@@ -87,10 +87,10 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, intercept, init
         learner = Learner(name, covariance=covariance, **how, **defaults_of(name))
         counts = learner.learn(make(x), y)
         assert (counts.seen, counts.mistakes, counts.updates) == (ROWS, mistakes, updates), kind
-        assert_close(learner.gaussian.weights(), weights)
-        assert_close(learner.gaussian.variances(), np.diag(sigma) if covariance == "full" else sigma)
+        assert_close(learner.model.weights(), weights)
+        assert_close(learner.model.variances(), np.diag(sigma) if covariance == "full" else sigma)
         if covariance == "full":
-            assert_close(learner.gaussian.matrix(), sigma)
+            assert_close(learner.model.matrix(), sigma)
 
 
 @every_textbook_rule
@@ -103,7 +103,7 @@ def test_parameters_reach_the_rule(name, covariance):
     learner = Learner(name, covariance=covariance, **given)
     counts = learner.learn(x, y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    assert_close(learner.gaussian.weights(), weights)
+    assert_close(learner.model.weights(), weights)
 
 
 @every_covariance
@@ -111,9 +111,9 @@ def test_parameters_reach_the_rule(name, covariance):
 def test_a_first_order_rule_keeps_sigma_as_it_was(name, covariance):
     learner = Learner(name, covariance=covariance, initial_variance=3.0)
     learner.learn(*examples())
-    np.testing.assert_allclose(learner.gaussian.variances(), 3.0, rtol=1e-15)
+    np.testing.assert_allclose(learner.model.variances(), 3.0, rtol=1e-15)
     if covariance == "full":
-        np.testing.assert_allclose(learner.gaussian.matrix(), 3.0 * np.eye(FEATURES), rtol=1e-15)
+        np.testing.assert_allclose(learner.model.matrix(), 3.0 * np.eye(FEATURES), rtol=1e-15)
 
 
 @every_rule
@@ -124,7 +124,7 @@ def test_scores_and_variances_are_those_of_the_gaussian(name, covariance, as_row
     learner = Learner(name, covariance=covariance, intercept=True, initial_variance=0.5)
     learner.learn(x, y)
     wide = np.hstack([x.astype(np.float64), np.ones((ROWS, 1))])
-    gaussian = learner.gaussian
+    gaussian = learner.model
     sigma = gaussian.matrix() if covariance == "full" else np.diag(gaussian.variances())
     assert_close(learner.scores(as_rows(x)), wide @ gaussian.weights())
     assert_close(learner.margin_variances(as_rows(x)), np.einsum("ij,jk,ik->i", wide, sigma, wide))
@@ -166,7 +166,7 @@ def test_a_trace_tells_what_each_round_looked_like(name, covariance):
     traced, plain = Learner(name, covariance=covariance), Learner(name, covariance=covariance)
     trace, counts = traced.trace(x, y), plain.learn(x, y)
     moved = (trace.alpha != 0) | (trace.precision != 0)
-    assert np.array_equal(traced.gaussian.mean, plain.gaussian.mean)
+    assert np.array_equal(traced.model.mean, plain.model.mean)
     assert (traced.counts.mistakes, traced.counts.updates) == (counts.mistakes, counts.updates)
     assert counts.mistakes == np.sum((trace.score >= 0) != (y > 0))
     assert counts.updates == moved.sum()
@@ -194,8 +194,8 @@ def test_a_function_as_rule_equals_the_built_in_rule(covariance, kind):
     built_in = Learner("arow", r=2.0, covariance=covariance, intercept=True)
     rows = ROW_KINDS[kind](x)
     assert own.learn(rows, y) == built_in.learn(rows, y)
-    assert_close(own.gaussian.weights(), built_in.gaussian.weights())
-    assert_close(own.gaussian.variances(), built_in.gaussian.variances())
+    assert_close(own.model.weights(), built_in.model.weights())
+    assert_close(own.model.variances(), built_in.model.variances())
 
 
 def failing(m, v):
@@ -229,12 +229,12 @@ def test_a_bad_answer_of_a_function_raises_and_changes_nothing(covariance, answe
 
     learner = Learner(turns_bad, covariance=covariance)
     learner.learn(x[:100], y[:100])
-    gaussian, counts = learner.gaussian, (learner.counts.seen, learner.counts.mistakes, learner.counts.updates)
+    gaussian, counts = learner.model, (learner.counts.seen, learner.counts.mistakes, learner.counts.updates)
     before = [a.tobytes() for a in (gaussian.mean, gaussian.spread, gaussian.scalars)]
     with pytest.raises(error, match=message):
         learner.learn(x[100:], y[100:])
     assert len(asked) == 151
-    gaussian = learner.gaussian
+    gaussian = learner.model
     assert [a.tobytes() for a in (gaussian.mean, gaussian.spread, gaussian.scalars)] == before
     assert (learner.counts.seen, learner.counts.mistakes, learner.counts.updates) == counts
 
@@ -243,7 +243,7 @@ def test_a_bad_answer_on_the_first_rows_leaves_the_learner_new():
     learner = Learner(failing)
     with pytest.raises(ZeroDivisionError):
         learner.learn(*examples())
-    assert learner.gaussian is None
+    assert learner.model is None
     assert learner.counts.seen == 0
 
 
@@ -266,8 +266,8 @@ def test_a_rule_declared_outside_the_package_runs_through_the_callback(covarianc
     learner, built_in = Learner("mine", r=0.7, covariance=covariance), Learner("arow", r=0.7, covariance=covariance)
     assert learner.learn(x, y) == built_in.learn(x, y)
     # The same arithmetic, in Python and in C++: not a bit differs.
-    assert learner.gaussian.mean.tobytes() == built_in.gaussian.mean.tobytes()
-    assert learner.gaussian.spread.tobytes() == built_in.gaussian.spread.tobytes()
+    assert learner.model.mean.tobytes() == built_in.model.mean.tobytes()
+    assert learner.model.spread.tobytes() == built_in.model.spread.tobytes()
     with pytest.raises(TypeError, match="mine has no parameter 'C'; it has r"):
         Learner("mine", C=1.0)
 
@@ -285,10 +285,10 @@ def test_a_bad_answer_of_a_declared_rule_raises_and_changes_nothing(step, messag
     x, y = examples()
     learner = Learner(odd)
     learner.learn(x[:20], y[:20])
-    before = learner.gaussian.mean.tobytes()
+    before = learner.model.mean.tobytes()
     with pytest.raises(ValueError, match=message):
         learner.learn(x[20:], y[20:])
-    assert learner.gaussian.mean.tobytes() == before
+    assert learner.model.mean.tobytes() == before
 
 
 @pytest.mark.parametrize("answer", [None, 1.0, (1.0,), (1.0, 0.1, 1.0), ("a", 0.0)])
@@ -302,7 +302,7 @@ def test_an_order_that_does_not_name_the_rows_is_refused(order):
     learner = Learner()
     with pytest.raises(ValueError, match="order must"):
         learner.learn(np.eye(3), [1, -1, 1], order=np.array(order))
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -311,6 +311,6 @@ def test_a_wider_model_learns_on_where_it_lies(covariance):
     learner = Learner("pa", covariance=covariance)
     learner.learn(x[:, :5], y)
     learner.widen(FEATURES)
-    memory = learner.gaussian.memory
+    memory = learner.model.memory
     learner.learn(x, y)
-    assert learner.gaussian.memory is memory
+    assert learner.model.memory is memory

@@ -224,8 +224,8 @@ def test_the_order_of_a_dict_changes_nothing_but_rounding(covariance):
         example = {str(i): value for i, value in enumerate(row)}
         backwards = dict(reversed(example.items()))
         assert one.learn_one(example, label) == pytest.approx(other.learn_one(backwards, label), rel=1e-9, abs=1e-9)
-    np.testing.assert_allclose(one.gaussian.weights(), other.gaussian.weights(), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.gaussian.variances(), other.gaussian.variances(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.model.weights(), other.model.weights(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.model.variances(), other.model.variances(), rtol=0, atol=1e-9)
 
 
 def test_names_beyond_what_is_kept_at_hand_are_found_and_told_apart():
@@ -248,8 +248,8 @@ def test_names_beyond_what_is_kept_at_hand_are_found_and_told_apart():
     )
     rows.learn(csr, y)
     assert named.names == {names[i]: place for i, place in known.items()}
-    np.testing.assert_allclose(named.gaussian.weights()[: len(known)], rows.gaussian.weights(), rtol=0, atol=1e-9)
-    expected = csr @ rows.gaussian.weights()
+    np.testing.assert_allclose(named.model.weights()[: len(known)], rows.model.weights(), rtol=0, atol=1e-9)
+    expected = csr @ rows.model.weights()
     for i in range(0, len(y), 7):
         example = {names[j]: v for j, v in zip(places[i], values[i], strict=True)} | {"never seen": 1.0}
         assert named.score_one(example) == pytest.approx(expected[i], rel=1e-9, abs=1e-9)
@@ -274,12 +274,12 @@ def test_a_model_that_is_put_in_is_the_one_that_learns(x):
     learner = Learner("arow")
     learner.learn_one(x, 1)
     learner.score_one(x)
-    kept = learner.gaussian
+    kept = learner.model
     before = kept.weights()
-    learner.gaussian = kept.copy()
+    learner.model = kept.copy()
     learner.learn_one(x, -1)
     assert np.array_equal(kept.weights(), before)
-    assert not np.array_equal(learner.gaussian.weights(), before)
+    assert not np.array_equal(learner.model.weights(), before)
 
 
 def test_examples_of_the_other_kind_are_refused():

@@ -39,7 +39,7 @@ def test_a_bad_row_is_refused_before_the_first_report():
         progressive_validation(learner, x[:10], y[:10], checkpoints=0)
     with pytest.raises(ValueError, match="one a row of X"):
         progressive_validation(learner, x[:10], y[:9])
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers import several
 from scaled_examples import FEATURES, NUMBERS, SIGNS, WEIGHTS, X, every_format
-from scwlearn import Learner, MultiLearner
+from scwlearn import Learner
 from scwlearn.data.rows import as_rows
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.model.scale import RunningScale
@@ -21,10 +22,10 @@ ORDER = np.random.default_rng(0).permutation(len(X))
 KINDS = {
     "two": (Learner, SIGNS, {}),
     "two-constant": (Learner, SIGNS, {"intercept": True}),
-    "several": (MultiLearner, NUMBERS, {"n_classes": 4}),
-    "several-constant": (MultiLearner, NUMBERS, {"n_classes": 4, "intercept": True}),
-    "ovr": (MultiLearner, NUMBERS, {"n_classes": 4, "multi_class": "ovr"}),
-    "shared": (MultiLearner, NUMBERS, {"n_classes": 4, "shared_covariance": True}),
+    "several": (several, NUMBERS, {"n_classes": 4}),
+    "several-constant": (several, NUMBERS, {"n_classes": 4, "intercept": True}),
+    "ovr": (several, NUMBERS, {"n_classes": 4, "multi_class": "ovr"}),
+    "shared": (several, NUMBERS, {"n_classes": 4, "shared_covariance": True}),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_covariance = pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
@@ -121,7 +122,9 @@ def test_what_is_traced_is_what_is_learned():
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 def test_scores_before_stand_at_their_rows(multi_class):
-    learners = [MultiLearner("scw1", covariance="diagonal", scale=True, multi_class=multi_class) for _ in range(2)]
+    learners = [
+        Learner("scw1", n_classes=0, covariance="diagonal", scale=True, multi_class=multi_class) for _ in range(2)
+    ]
     out = [np.empty((len(X), 4)) for _ in range(2)]
     variances = [np.empty(len(X)) for _ in range(2)]
     order = np.r_[np.arange(10), 10 + np.random.default_rng(1).permutation(len(X) - 10)]
@@ -215,14 +218,14 @@ def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun
         assert knows(learner) == before
 
 
-@pytest.mark.parametrize("make", [Learner, MultiLearner])
+@pytest.mark.parametrize("make", [Learner, several])
 def test_a_model_for_which_there_is_no_memory_leaves_no_scale(make):
     learner = make("arow", covariance="full", scale=True)
     wide = sparse.csr_array(([1.0], [3], [0, 1]), shape=(1, 10**7))
     with pytest.raises((ValueError, MemoryError), match="memory"):
-        learner.learn(wide, [0 if make is MultiLearner else 1])
+        learner.learn(wide, [0 if make is several else 1])
     assert learner.running_scale.state is None
-    learner.learn(X[:1], [0 if make is MultiLearner else 1])
+    learner.learn(X[:1], [0 if make is several else 1])
 
 
 @every_kind
@@ -282,7 +285,7 @@ def test_batches_that_grow_are_scaled():
     x[:40, 3:] = 0.0
     known.learn(sparse.csr_array(x), SIGNS)
     np.testing.assert_array_equal(grown.running_scale.state, known.running_scale.state)
-    np.testing.assert_allclose(grown.gaussian.weights(), known.gaussian.weights(), rtol=1e-12)
+    np.testing.assert_allclose(grown.model.weights(), known.model.weights(), rtol=1e-12)
 
 
 def test_learners_on_the_same_model_share_the_scale():
@@ -350,6 +353,6 @@ def test_tuning_is_for_features_as_they_are_scaled():
 
 @pytest.mark.parametrize("scale", ["yes", 1, None])
 def test_scale_is_true_or_false(scale):
-    for make in (Learner, MultiLearner):
+    for make in (Learner, several):
         with pytest.raises((TypeError, ValueError), match="scale"):
             make("arow", scale=scale)

@@ -39,7 +39,7 @@ def test_sigma_stays_symmetric_and_positive(name):
     assert learner.counts.updates > 35_000
     assert (trace.variance > 0).all()
     assert (learner.margin_variances(x) > 0).all()
-    matrix = learner.gaussian.matrix()
+    matrix = learner.model.matrix()
     assert np.array_equal(matrix, matrix.T)
     eigenvalues = np.linalg.eigvalsh(matrix)
     # An eigenvalue below the rounding of the largest comes out with either sign; directions tell more.
@@ -55,7 +55,7 @@ def test_learning_goes_on_to_the_end_of_the_stream(name, as_rows):
     x, y = STREAMS[name].rows(LONG)
     learner = Learner(STREAMS[name].rule, covariance="full", **STREAMS[name].parameters)
     parts = [learner.learn(as_rows(x[part]), y[part]) for part in np.split(np.arange(LONG), 10)]
-    assert np.isfinite(learner.gaussian.weights()).all()
+    assert np.isfinite(learner.model.weights()).all()
     mistakes = [part.mistakes / part.seen for part in parts]
     assert mistakes[-1] < 0.35
     assert mistakes[-1] <= mistakes[0] + 0.01
@@ -93,8 +93,8 @@ def test_a_long_diagonal_stream_stays_positive(name, covariance):
     learner = Learner(STREAMS[name].rule, covariance=covariance, **STREAMS[name].parameters)
     for _ in range(5):
         learner.learn(x, y)
-        assert (learner.gaussian.variances() > 0).all()
-        assert np.isfinite(learner.gaussian.weights()).all()
+        assert (learner.model.variances() > 0).all()
+        assert np.isfinite(learner.model.weights()).all()
     assert learner.learn(x, y).updates > 0
 
 
@@ -106,11 +106,11 @@ def test_a_feature_seen_a_hundred_thousand_times_keeps_a_variance(rule, covarian
     y = np.resize([1, -1, -1], 100_000)
     learner = Learner(rule, covariance=covariance)
     learner.learn(x, y)
-    assert (learner.gaussian.variances() > 0).all()
-    assert learner.gaussian.variances()[1] == 1.0
+    assert (learner.model.variances() > 0).all()
+    assert learner.model.variances()[1] == 1.0
     # NAROW stops at 1/b = 1, where every other rule goes on.
     assert learner.margin_variances(x[:1])[0] < (1.0 + 1e-9 if rule == "narow" else 1e-2)
-    assert np.isfinite(learner.gaussian.weights()).all()
+    assert np.isfinite(learner.model.weights()).all()
 
 
 @pytest.mark.parametrize("rule", ["romma", "aggressive_romma"])
@@ -127,7 +127,7 @@ def test_romma_on_noisy_labels_goes_on_as_the_textbook_does(rule, covariance, as
     learner = Learner(rule, covariance=covariance)
     counts = learner.learn(as_rows(x), y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    np.testing.assert_allclose(learner.gaussian.weights(), weights, rtol=0, atol=1e-6 * np.linalg.norm(weights))
+    np.testing.assert_allclose(learner.model.weights(), weights, rtol=0, atol=1e-6 * np.linalg.norm(weights))
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
@@ -138,9 +138,9 @@ def test_an_ellipsoid_that_grows_without_end_stays_finite(covariance):
     y = np.where(x @ hidden + rng.normal(size=3000) >= 0, 1, -1)
     learner = Learner("iellip", covariance=covariance, b=0.9999, c=0.99)
     learner.learn(x, y)
-    assert np.isfinite(learner.gaussian.variances()).all()
-    assert (learner.gaussian.variances() > 0).all()
-    assert np.isfinite(learner.gaussian.weights()).all()
+    assert np.isfinite(learner.model.variances()).all()
+    assert (learner.model.variances() > 0).all()
+    assert np.isfinite(learner.model.weights()).all()
     assert np.isfinite(learner.margin_variances(x)).all()
 
 
@@ -162,8 +162,8 @@ def test_learning_goes_on_to_the_end_of_a_long_noisy_stream(name, covariance, sc
     counts = [learner.learn(x[i : i + 5000], y[i : i + 5000]) for i in range(0, 30000, 5000)]
     assert counts[-1].updates > 0.2 * counts[0].updates
     assert counts[-1].mistakes < 0.45 * 5000
-    assert np.isfinite(learner.gaussian.weights()).all()
-    assert (learner.gaussian.variances() > 0).all()
+    assert np.isfinite(learner.model.weights()).all()
+    assert (learner.model.variances() > 0).all()
 
 
 def test_sigma_does_not_grow_where_cw_takes_it_to_its_floor():
@@ -180,7 +180,7 @@ def test_sigma_does_not_grow_where_cw_takes_it_to_its_floor():
     before = np.ones(x.shape[1])
     for start in range(0, rows, block):
         learner.learn(x[start : start + block], y[start : start + block])
-        variances = learner.gaussian.variances()
+        variances = learner.model.variances()
         assert np.all(variances <= before * (1 + 1e-9))
         before = variances
     assert learner.counts.mistakes < 0.5 * rows
@@ -195,6 +195,6 @@ def test_a_direction_at_its_floor_does_not_keep_the_others_from_learning(rule):
     y[:6:2] = -1
     learner = Learner(rule, covariance="full")
     learner.learn(x, y)
-    variances = learner.gaussian.variances()
+    variances = learner.model.variances()
     assert variances[0] < 1e-190
     assert np.all(variances[1:] < 0.1)

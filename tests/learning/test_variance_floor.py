@@ -65,9 +65,9 @@ def test_it_is_what_numpy_computes(rule, covariance, intercept, floor, a):
     for form in (np.asarray, sparse.csr_array):
         learner = Learner(rule, covariance=covariance, **how, **defaults_of(rule))
         learner.learn(form(x), y)
-        got = learner.gaussian.matrix() if covariance == "full" else learner.gaussian.variances()
+        got = learner.model.matrix() if covariance == "full" else learner.model.variances()
         np.testing.assert_allclose(got, sigma, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(learner.gaussian.weights(), mu, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(learner.model.weights(), mu, rtol=1e-9, atol=1e-9)
     # IELLIP freezes its variance after a few rounds, and NAROW after it has fallen to 1/b.
     assert felt > 0 or rule in ("iellip", "narow")
 
@@ -79,13 +79,13 @@ def test_no_step_takes_a_variance_below_it(rule, covariance, floor):
     x, y = examples(rows=80)
     learner = Learner(rule, covariance=covariance, initial_variance=2.0, variance_floor=floor)
     for row, label in zip(x[:, None], y[:, None], strict=True):
-        before = learner.margin_variances(row)[0] if learner.gaussian else 2.0 * (row @ row.T).item()
+        before = learner.margin_variances(row)[0] if learner.model else 2.0 * (row @ row.T).item()
         learner.learn(row, label)
         after = learner.margin_variances(row)[0]
         least = floor * 2.0 * (row @ row.T).item()
         assert after >= min(least, before) * (1 - 1e-12)
         if covariance != "full":
-            assert (learner.gaussian.variances() >= floor * 2.0 * (1 - 1e-12)).all()
+            assert (learner.model.variances() >= floor * 2.0 * (1 - 1e-12)).all()
 
 
 @every_form
@@ -95,8 +95,8 @@ def test_what_is_learned_goes_on_moving_the_weights(covariance):
     sure, unsure = (Learner("arow", covariance=covariance, variance_floor=floor) for floor in (0.0, 0.5))
     for learner in (sure, unsure):
         learner.learn(x, y)
-    assert sure.gaussian.variances()[0] < 0.01
-    assert unsure.gaussian.variances()[0] == pytest.approx(0.5)
+    assert sure.model.variances()[0] < 0.01
+    assert unsure.model.variances()[0] == pytest.approx(0.5)
 
 
 @every_form
@@ -104,15 +104,15 @@ def test_a_model_that_fell_before_there_was_a_floor_is_lifted_or_left(covariance
     x, y = examples()
     learner = Learner("arow", covariance=covariance)
     learner.learn(x, y)
-    before = learner.gaussian.variances()
+    before = learner.model.variances()
     assert (before < 0.2).all()
     learner.variance_floor = 0.2
     learner.learn(x, y)
     learner.learn_one(x[0], y[0])
     if covariance == "full":
-        assert learner.gaussian.variances() == pytest.approx(before, rel=1e-9)
+        assert learner.model.variances() == pytest.approx(before, rel=1e-9)
     else:
-        assert (learner.gaussian.variances() >= 0.2 * (1 - 1e-12)).all()
+        assert (learner.model.variances() >= 0.2 * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("rule", [r.name for r in all_rules()])
@@ -147,8 +147,8 @@ def test_blocks_with_a_full_covariance_are_one_by_one_but_for_rounding(rule):
     for row, label in zip(x, y, strict=True):
         one.learn(row[None], [label])
     assert many.counts == one.counts
-    np.testing.assert_allclose(many.gaussian.weights(), one.gaussian.weights(), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(many.gaussian.matrix(), one.gaussian.matrix(), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(many.model.weights(), one.model.weights(), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(many.model.matrix(), one.model.matrix(), rtol=1e-8, atol=1e-10)
 
 
 @every_rule
@@ -196,7 +196,7 @@ def test_dicts_feel_it():
     learner = Learner("arow", variance_floor=0.3)
     for label in (1, -1) * 50:
         learner.learn_one({"a": 1.0, "b": 2.0}, label)
-    assert learner.gaussian.variances()[:2] == pytest.approx([0.3, 0.3])
+    assert learner.model.variances()[:2] == pytest.approx([0.3, 0.3])
 
 
 def test_a_rule_that_is_a_function_feels_it():
@@ -205,7 +205,7 @@ def test_a_rule_that_is_a_function_feels_it():
     arow = Learner("arow", r=1.0, variance_floor=0.2)
     own.learn(x, y)
     arow.learn(x, y)
-    np.testing.assert_allclose(own.gaussian.matrix(), arow.gaussian.matrix(), rtol=1e-9)
+    np.testing.assert_allclose(own.model.matrix(), arow.model.matrix(), rtol=1e-9)
 
 
 def spans(learner, row, a):
@@ -214,7 +214,7 @@ def spans(learner, row, a):
     inside = (
         learner.support.coordinates(rbf_kernel(row, learner.support.examples, gamma=GAMMA))[0] if n else np.zeros(0)
     )
-    within = inside @ learner.gaussian.matrix()[:n, :n] @ inside
+    within = inside @ learner.model.matrix()[:n, :n] @ inside
     return np.array([within + a * (1 - inside @ inside), within]), FLOOR * a * np.array([1.0, inside @ inside])
 
 

@@ -67,7 +67,7 @@ def learners(rule):
 
 
 def model_of(learner):
-    return [a.tobytes() for a in (learner.gaussian.memory, learner.gaussian.scalars)], learner.counts
+    return [a.tobytes() for a in (learner.model.memory, learner.model.scalars)], learner.counts
 
 
 @every_rule
@@ -112,7 +112,7 @@ def test_nothing_begins_with_a_weight_of_zero():
     learner = Learner("scw1")
     assert learner.learn([[1.0, 2.0]], [1], weights=[0.0]).seen == 0
     assert learner.learn_one([1.0, 2.0], 1, 0.0) == 0.0
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_a_rule_of_ones_own_takes_a_part_of_its_step():
     half = Learner(lambda m, v: (0.5 * max(0.0, 1 - m) / (v + 1), 0.0), covariance="diagonal")
     own.learn(x, y, weights=np.full(30, 0.5))
     half.learn(x, y)
-    np.testing.assert_array_equal(own.gaussian.weights(), half.gaussian.weights())
+    np.testing.assert_array_equal(own.model.weights(), half.model.weights())

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+from scwlearn.model.class_covariance import class_covariance
 
 from multi_examples import FORMS, every_form
-from scwlearn import MultiLearner
+from scwlearn import Learner
 from scwlearn.learning.merging.features import arranged
-from scwlearn.model.class_covariance import class_covariance
-from scwlearn.model.gaussian import NORM2, NORM2_PEAK
-from scwlearn.model.gaussians import Gaussians
+from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussians
 
 COVARIANCES = ("identity", "diagonal", "diagonal-drop", "full")
 FEATURES = 11
@@ -24,7 +23,9 @@ def examples(seed=0, rows=200, classes=5):
 
 
 def taught(covariance, form, rule="arow", **how):
-    learner = MultiLearner("pa1" if covariance == "identity" else rule, covariance=covariance, **FORMS[form], **how)
+    learner = Learner(
+        "pa1" if covariance == "identity" else rule, n_classes=0, covariance=covariance, **FORMS[form], **how
+    )
     learner.learn(*examples())
     return learner
 
@@ -33,7 +34,7 @@ def taught(covariance, form, rule="arow", **how):
 @every_form
 @pytest.mark.parametrize("kept", [[7, 2, 9, 10, 0], [3], []])
 def test_a_marginal_is_the_part_of_each_sigma_that_it_names(covariance, form, kept):
-    models = taught(covariance, form, initial_variance=2.0).gaussians
+    models = taught(covariance, form, initial_variance=2.0).model
     features = np.array(kept, dtype=np.int64)
     before = models.memory.tobytes(), models.scalars.tobytes()
     marginal = models.marginal(features)
@@ -52,12 +53,12 @@ def test_a_marginal_goes_on_learning_and_takes_new_classes_from_the_prior(covari
     x, y = examples()
     learner = taught(covariance, form, intercept=True, initial_variance=3.0)
     kept = np.array([4, 1, 8])
-    learner.gaussians = learner.gaussians.marginal(np.append(kept, FEATURES))
+    learner.model = learner.model.marginal(np.append(kept, FEATURES))
     assert learner.n_features == 3
     learner.add_classes(1)
     if form != "shared":
-        np.testing.assert_allclose(learner.gaussians.variances()[5], 3.0, rtol=1e-15)
-    np.testing.assert_array_equal(learner.gaussians.weights()[5], 0.0)
+        np.testing.assert_allclose(learner.model.variances()[5], 3.0, rtol=1e-15)
+    np.testing.assert_array_equal(learner.model.weights()[5], 0.0)
     updates = learner.counts.updates
     learner.learn(np.vstack([x[:, kept], x[:1, kept]]), np.append(y, 6))
     assert learner.n_classes == 7
@@ -70,28 +71,28 @@ def test_a_marginal_goes_on_learning_and_takes_new_classes_from_the_prior(covari
 def test_without_features_that_never_came_nothing_changes(covariance, form):
     x, y = examples()
     rule = "pa1" if covariance == "identity" else "iellip"
-    wide, narrow = (MultiLearner(rule, covariance=covariance, **FORMS[form]) for _ in range(2))
+    wide, narrow = (Learner(rule, n_classes=0, covariance=covariance, **FORMS[form]) for _ in range(2))
     narrow.learn(x, y)
     wide.learn(np.insert(x, [0, 5], 0.0, axis=1), y)
     seen = np.delete(np.arange(FEATURES + 2), [0, 6])
-    marginal = wide.gaussians.marginal(seen)
-    np.testing.assert_allclose(marginal.weights(), narrow.gaussians.weights(), rtol=1e-9, atol=1e-12)
+    marginal = wide.model.marginal(seen)
+    np.testing.assert_allclose(marginal.weights(), narrow.model.weights(), rtol=1e-9, atol=1e-12)
     for number in range(5):
-        np.testing.assert_allclose(marginal.matrix(number), narrow.gaussians.matrix(number), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(marginal.matrix(number), narrow.model.matrix(number), rtol=1e-9, atol=1e-12)
 
 
 @every_form
 def test_a_marginal_knows_the_length_of_its_weights_where_it_was_known(form):
     features = np.array([1, 6, 3])
-    asks = MultiLearner("romma", **FORMS[form])
+    asks = Learner("romma", n_classes=0, **FORMS[form])
     asks.learn(*examples())
-    marginal = asks.gaussians.marginal(features)
-    norms = np.square(asks.gaussians.covariance.means(asks.gaussians.memory)[:, features]).sum(axis=1)
+    marginal = asks.model.marginal(features)
+    norms = np.square(asks.model.covariance.means(asks.model.memory)[:, features]).sum(axis=1)
     norms = norms.sum(keepdims=True) if marginal.joint else norms
     assert norms[0] > 0
     for place in (NORM2, NORM2_PEAK):
         np.testing.assert_allclose(marginal.scalars[:, place], norms, rtol=1e-14)
-    assert not taught("diagonal", form).gaussians.marginal(features).scalars[:, NORM2].any()
+    assert not taught("diagonal", form).model.marginal(features).scalars[:, NORM2].any()
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -110,10 +111,10 @@ def test_features_can_be_put_in_another_order(covariance, form):
     x, y = examples()
     learner = taught(covariance, form)
     order = np.random.default_rng(1).permutation(FEATURES)
-    models, before = learner.gaussians, learner.gaussians.memory.tobytes()
+    models, before = learner.model, learner.model.memory.tobytes()
     scores, variances = learner.scores(x), learner.margin_variances(x)
-    learner.gaussians = models.reordered(order)
-    np.testing.assert_array_equal(learner.gaussians.weights(), models.weights()[:, order])
+    learner.model = models.reordered(order)
+    np.testing.assert_array_equal(learner.model.weights(), models.weights()[:, order])
     np.testing.assert_allclose(learner.scores(x[:, order]), scores, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(learner.margin_variances(x[:, order]), variances, rtol=1e-12)
     assert models.memory.tobytes() == before
@@ -129,10 +130,10 @@ def test_names_in_another_order_find_their_places(covariance, form):
     learner = taught(covariance, form, intercept=True)
     known = {f"f{i}": i for i in range(FEATURES)}
     names = {name: i for i, name in enumerate(["new", *reversed(known), "newer"])}
-    wide = arranged(learner.gaussians, FEATURES + 2, True, known, names)
+    wide = arranged(learner.model, FEATURES + 2, True, known, names)
     expected = np.zeros((5, FEATURES + 3))
-    expected[:, 1 : FEATURES + 1] = learner.gaussians.weights()[:, FEATURES - 1 :: -1]
-    expected[:, -1] = learner.gaussians.weights()[:, -1]
+    expected[:, 1 : FEATURES + 1] = learner.model.weights()[:, FEATURES - 1 :: -1]
+    expected[:, -1] = learner.model.weights()[:, -1]
     np.testing.assert_array_equal(wide.weights(), expected)
 
 
@@ -141,9 +142,9 @@ def test_names_in_another_order_find_their_places(covariance, form):
 def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, form):
     x, y = examples()
     rule = "romma" if covariance == "identity" else "iellip"
-    learner = MultiLearner(rule, covariance=covariance, initial_variance=2.0, **FORMS[form])
+    learner = Learner(rule, n_classes=0, covariance=covariance, initial_variance=2.0, **FORMS[form])
     learner.learn(x, y)
-    models, places = learner.gaussians, [6, 0, 3]
+    models, places = learner.model, [6, 0, 3]
     seated = models.seated(places, 9)
     assert seated.classes == 9
     new = np.setdiff1d(np.arange(9), places)
@@ -155,11 +156,11 @@ def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, for
     for number, place in enumerate(places):
         np.testing.assert_array_equal(seated.matrix(place), models.matrix(number))
     for place in new:
-        np.testing.assert_array_equal(seated.matrix(place), learner.gaussians.matrix(5))
+        np.testing.assert_array_equal(seated.matrix(place), learner.model.matrix(5))
     if rule == "romma":
         norms = np.square(seated.covariance.means(seated.memory)).sum(axis=1)
         np.testing.assert_allclose(seated.scalars[:, NORM2], norms.sum() if seated.joint else norms, rtol=1e-14)
-    learner.gaussians = seated
+    learner.model = seated
     learner.learn(x, np.arange(len(y)) % 10)
     assert learner.n_classes == 10
 
@@ -167,7 +168,7 @@ def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, for
 @every_covariance
 @every_form
 def test_a_class_by_itself_has_its_weights_and_its_sigma(covariance, form):
-    models = taught(covariance, form, intercept=True).gaussians
+    models = taught(covariance, form, intercept=True).model
     before = models.memory.tobytes()
     for number in range(5):
         one = models.of_class(number)

@@ -144,7 +144,7 @@ def test_powers_of_two_change_not_a_bit_of_what_is_learned(covariance):
     x, y = examples()
     factors = 2.0 ** np.random.default_rng(1).integers(-300, 300, FEATURES)
     one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
-    assert one.gaussian.memory.tobytes() == other.gaussian.memory.tobytes()
+    assert one.model.memory.tobytes() == other.model.memory.tobytes()
     assert one.counts == other.counts
 
 
@@ -153,7 +153,7 @@ def test_other_factors_change_nothing_but_rounding(covariance):
     x, y = examples()
     factors = 10 ** np.random.default_rng(1).uniform(-50, 50, FEATURES)
     one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
-    np.testing.assert_allclose(one.gaussian.weights(), other.gaussian.weights(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.model.weights(), other.model.weights(), rtol=1e-9, atol=1e-12)
     assert one.counts == other.counts
 
 
@@ -166,7 +166,7 @@ def test_a_learner_behind_a_scale_learns_from_batches_as_one_by_one(covariance):
         together.learn(scale.learn(x[part]), y[part])
     for row, label in zip(x, y, strict=True):
         alone.learn(scale_alone.learn(row[None]), [label])
-    assert together.gaussian.memory.tobytes() == alone.gaussian.memory.tobytes()
+    assert together.model.memory.tobytes() == alone.model.memory.tobytes()
     assert together.counts == alone.counts
     assert state(scale) == state(scale_alone)
 
@@ -176,7 +176,7 @@ def test_the_constant_feature_of_an_intercept_is_not_scaled():
     learner = Learner("perceptron", intercept=True)
     learner.learn(RunningScale().learn(x), y)
     # The Perceptron's weight of a constant 1 is a sum of labels.
-    assert learner.gaussian.weights()[-1].is_integer()
+    assert learner.model.weights()[-1].is_integer()
     assert learner.n_features == FEATURES
 
 

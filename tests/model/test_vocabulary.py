@@ -56,7 +56,7 @@ def test_words_and_bags_are_the_numbers_that_they_stand_for(covariance, stream):
     said, spelled = (Learner("scw1", covariance=covariance, intercept=True) for _ in range(2))
     for x, y in stream:
         numbers = by_hand(x)
-        if said.gaussian is not None:
+        if said.model is not None:
             assert said.score_one(x) == spelled.score_one(numbers)
         assert said.learn_one(x, y) == spelled.learn_one(numbers, y)
     assert list(said.names or ()) == list(spelled.names or ())
@@ -230,7 +230,7 @@ def test_a_key_to_be_hashed_can_be_spelled():
     for x in ({(1,): 1.0}, {None: 1.0}, {1.5: 1.0}):
         with pytest.raises(TypeError, match=r"x has the key .*; a key to be hashed must be a string or a whole number"):
             learner.learn_one(x, 1)
-    assert learner.gaussian is None
+    assert learner.model is None
 
 
 anything = st.one_of(

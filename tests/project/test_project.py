@@ -50,7 +50,7 @@ def test_the_stub_of_the_native_module_is_what_nanobind_writes():
 
 
 def test_the_stub_of_the_estimators_has_their_signatures():
-    from scwlearn.learning.settings import stub
+    from scwlearn.learning.signatures import stub
 
     installed = (Path(scwlearn.__file__).parent / "estimators" / "__init__.pyi").read_text()
     assert installed == stub()

@@ -6,7 +6,7 @@ import pytest
 from multi_reference import SHARED_FORM
 from oracle import GAUSSIAN, full_objective, least_in_full, least_shared, shared_objective, shortest
 from reference import defaults_of
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner
 from scwlearn.rules import HOLD, find_rule
 
 TOLERANCE = 1e-9
@@ -15,9 +15,9 @@ CLASSES = 3
 
 def learner_at(name, W, S=None, **how):
     """A learner whose classes have these weights, and each the variances of its line."""
-    learner = MultiLearner(name, n_classes=len(W), covariance="identity" if S is None else "diagonal", **how)
+    learner = Learner(name, n_classes=len(W), covariance="identity" if S is None else "diagonal", **how)
     learner.learn(np.zeros((1, W.shape[1])), [0])
-    gaussians = learner.gaussians
+    gaussians = learner.model
     if S is not None and how.get("shared_covariance"):
         gaussians.memory[:, gaussians.lanes] = S
     elif S is not None:
@@ -60,8 +60,8 @@ def test_the_joint_step_solves_the_problem_in_the_space_of_all_weights(name):
         if not learner.learn(x[None], [y]).updates:
             continue
         moved += 1
-        mean = learner.gaussians.weights().ravel()
-        variances = learner.gaussians.variances()
+        mean = learner.model.weights().ravel()
+        variances = learner.model.variances()
         # By precision a diagonal shows what was added to the inverse of Sigma.
         precision = (1 / variances[y, 0] - 1 / S[y, 0]) / x[0] ** 2
         long_x = stacked(x, y, rival)
@@ -140,7 +140,7 @@ def test_joint_romma_is_the_shortest_of_all_weights_behind_both_planes(name):
             continue
         moved += 1
         best = shortest(np.array([long_x, mu]), np.array([1.0, mu @ mu]))
-        np.testing.assert_allclose(learner.gaussians.weights().ravel(), best, rtol=0, atol=1e-9 * np.linalg.norm(best))
+        np.testing.assert_allclose(learner.model.weights().ravel(), best, rtol=0, atol=1e-9 * np.linalg.norm(best))
 
 
 def test_joint_romma_is_the_printed_step():
@@ -159,10 +159,10 @@ def test_joint_romma_is_the_printed_step():
         expected = c * W
         expected[y] += e * x
         expected[rival] -= e * x
-        np.testing.assert_allclose(learner.gaussians.weights(), expected, rtol=1e-9)
-    new = MultiLearner("romma", n_classes=3)
+        np.testing.assert_allclose(learner.model.weights(), expected, rtol=1e-9)
+    new = Learner("romma", n_classes=3)
     new.learn([[1.0, 2.0]], [2])
-    np.testing.assert_allclose(new.gaussians.weights(), np.outer([-1, 0, 1], [0.1, 0.2]), rtol=1e-12)
+    np.testing.assert_allclose(new.model.weights(), np.outer([-1, 0, 1], [0.1, 0.2]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["pa", "pa1", "pa2"])
@@ -185,4 +185,4 @@ def test_joint_passive_aggressive_steps_are_the_printed_ones(name):
         expected = W.copy()
         expected[y] += tau * x
         expected[rival] -= tau * x
-        np.testing.assert_allclose(learner.gaussians.weights(), expected, rtol=1e-9)
+        np.testing.assert_allclose(learner.model.weights(), expected, rtol=1e-9)

@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scwlearn import StreamClassifier
-from scwlearn.learning.classifier import ClassLearner, Recipe
-from scwlearn.learning.explain import CONSTANT
-from scwlearn.learning.learner import Learner
-from scwlearn.learning.multi_learner import MultiLearner
+from scwlearn import Learner, StreamClassifier
+from scwlearn.learning.classifier import Classifier, Recipe
+from scwlearn.learning.explain import INTERCEPT
 from stream_examples import (
     EXAMPLES,
     LABELS,
@@ -167,13 +165,13 @@ def test_scores_are_those_of_a_plain_model(rule):
     for example, label in zip(examples, labels, strict=True):
         x = numbers_of(example)
         if model.counts.seen:
-            expected = [plain.scores(x)[y] for y in model._learner.classes.values]
-            np.testing.assert_allclose(model._learner.learner.score_one(example), expected, rtol=1e-9, atol=1e-9)
+            expected = [plain.scores(x)[y] for y in model._classifier.classes.values]
+            np.testing.assert_allclose(model._classifier.learner.score_one(example), expected, rtol=1e-9, atol=1e-9)
         model.learn_one(example, label)
         plain.learn_one(x, label)
-    weights = model._learner.weights()
+    weights = model._classifier.weights()
     for number, label in enumerate(model.classes):
-        for name, feature in model._learner.learner.names.items():
+        for name, feature in model._classifier.learner.names.items():
             assert weights[number, feature] == pytest.approx(plain.weights[label].get(name, 0.0), rel=1e-9, abs=1e-12)
 
 
@@ -183,19 +181,19 @@ def test_scores_are_those_of_a_plain_model(rule):
 def test_dicts_are_rows_with_columns_in_the_order_of_the_names(rule, multi_class, scale):
     model = StreamClassifier(rule, multi_class=multi_class, scale=scale)
     model.learn_many(EXAMPLES, TOLD)
-    names = model._learner.learner.names
+    names = model._classifier.learner.names
     x = np.zeros((len(TOLD), len(names)))
     for row, example in zip(x, EXAMPLES, strict=True):
         for name, value in numbers_of(example).items():
-            if name != CONSTANT:
+            if name != INTERCEPT:
                 row[names[name]] = value
     how = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": scale}
     several = {"multi_class": multi_class, "shared_covariance": False, "rivals": "max"}
-    other = ClassLearner(Recipe(Learner, MultiLearner, model.rule, {}, how, several))
+    other = Classifier(Recipe(Learner, several, model.rule, {}, how, several))
     other.learn(x, np.array(TOLD))
     known = [*range(len(names)), -1]
-    np.testing.assert_allclose(model._learner.weights()[:, known], other.weights(), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(model._learner.variances()[:, known], other.variances(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model._classifier.weights()[:, known], other.weights(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model._classifier.variances()[:, known], other.variances(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba_many(EXAMPLES), other.probabilities(x), rtol=1e-7, atol=1e-12)
     assert model.predict_many(EXAMPLES) == other.predict(x).tolist()
     assert model.counts == other.counts
@@ -257,7 +255,7 @@ def test_an_empty_dict_says_nothing_but_the_constant():
 
 def test_names_never_seen_count_nothing():
     model = taught()
-    scores = model._learner.learner
+    scores = model._classifier.learner
     for x in EXAMPLES[::7]:
         more = x | {"never seen": 7.0, "words": [*x["words"], "unheard"]}
         assert scores.score_one(more).tolist() == scores.score_one(x).tolist()
@@ -270,9 +268,9 @@ def test_features_stay_bounded_with_several_classes(multi_class, scale):
     model = StreamClassifier("arow", max_features=10, multi_class=multi_class, scale=scale)
     for example, label in zip(EXAMPLES, TOLD, strict=True):
         known = list(numbers_of(example))[:10]
-        model.learn_one({name: 1.0 for name in known if name != CONSTANT}, label)
+        model.learn_one({name: 1.0 for name in known if name != INTERCEPT}, label)
         assert model.n_features <= 10
-        assert set(known) - {CONSTANT} <= set(model._learner.learner.names)
+        assert set(known) - {INTERCEPT} <= set(model._classifier.learner.names)
     assert len(model.classes) == 5
     before = knows(model)
     with pytest.raises(ValueError, match="max_features"):

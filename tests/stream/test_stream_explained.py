@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scwlearn import StreamClassifier
-from scwlearn.learning.explain import CONSTANT, largest_weights
+from scwlearn.learning.explain import INTERCEPT, largest_weights
 from stream_examples import EXAMPLES, TOLD, new, numbers_of, taught
 
 pytestmark = pytest.mark.native
@@ -16,16 +16,16 @@ def test_the_parts_of_an_explanation_are_the_score(settings, count):
     model = new("scw1", settings)
     model.learn_many(EXAMPLES[:count], TOLD[:count])
     for x in [*EXAMPLES[::9], {"never seen": 2.0}, {}]:
-        scores = np.atleast_1d(model._learner.learner.score_one(x))
-        scores = model._learner.now.by_label(scores[0] if len(scores) == 1 else scores)
+        scores = np.atleast_1d(model._classifier.learner.score_one(x))
+        scores = model._classifier.snapshot.by_label(scores[0] if len(scores) == 1 else scores)
         parts = model.explain(x)
         assert list(parts) == (model.classes if count > 20 else model.classes[-1:])
         for score, of_class in zip(scores, parts.values(), strict=True):
             assert sum(part.adds for part in of_class) == pytest.approx(score, rel=1e-9, abs=1e-12)
-            features = of_class[:-1] if model._learner.learner.intercept else of_class
+            features = of_class[:-1] if model._classifier.learner.intercept else of_class
             sizes = [abs(part.adds) for part in features]
             assert sizes == sorted(sizes, reverse=True)
-            assert {part.name for part in features} <= set(model._learner.learner.names)
+            assert {part.name for part in features} <= set(model._classifier.learner.names)
             assert all(part.deviation > 0 for part in of_class)
 
 
@@ -33,15 +33,15 @@ def test_an_explanation_has_the_values_of_the_example():
     model = StreamClassifier("arow")
     model.learn_many([{"a": 2.0, "w": ["x", "x"]}, {"a": -1.0, "b": True}], ["no", "yes"])
     parts = {part.name: part for part in model.explain({"a": 3.0, "w": ["x", "x", "y"], "b": True, "zero": 0.0})["yes"]}
-    assert {name: part.value for name, part in parts.items()} == {"a": 3.0, "w=x": 2.0, "b": 1.0, CONSTANT: 1.0}
+    assert {name: part.value for name, part in parts.items()} == {"a": 3.0, "w=x": 2.0, "b": 1.0, INTERCEPT: 1.0}
     assert parts["w=x"].adds < 0 < parts["b"].adds
 
 
 def test_the_largest_weights_come_first():
     model = StreamClassifier("arow", scale=True)
     model.learn_many(EXAMPLES, TOLD)
-    weights, deviations = model._learner.weights(), np.sqrt(model._learner.variances())
-    names = model._learner.learner.names
+    weights, deviations = model._classifier.weights(), np.sqrt(model._classifier.variances())
+    names = model._classifier.learner.names
     top = model.top_features(6)
     assert list(top) == model.classes
     for number, shown in enumerate(top.values()):

@@ -112,7 +112,7 @@ def test_a_class_may_come_while_an_example_is_read(count):
     ):
         model = taught(count=count)
         # Its memory is not to move, so that the scores are those of the model that grows.
-        model._learner.learner.score_one(X)
+        model._classifier.learner.score_one(X)
         twin = copy.copy(model)
         acting = {"feature 1": Acting(lambda model=model: model.learn_one(X, "zucchini"))}
         assert predict(model, acting) in (predict(twin, {"feature 1": 1.0}), predict(model, {"feature 1": 1.0}))
@@ -137,7 +137,7 @@ def test_whoever_looks_first_holds_the_model_that_there_is(trial):
     def learn(one):
         for i in range(35, len(TOLD)):
             one.learn_one(EXAMPLES[i] | {f"{j} of {i}": 1.0 for j in range(30)}, TOLD[i])
-            one._learner.name_classes(np.array([f"class {i}"]))
+            one._classifier.add_classes(np.array([f"class {i}"]))
 
     readers = [threading.Thread(target=predict) for _ in range(3)]
     for reader in readers:

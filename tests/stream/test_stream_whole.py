@@ -5,7 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from scwlearn import AROW, SCW1, Learner, MultiLearner, StreamClassifier, merge
+from helpers import several
+from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
 from scwlearn.data.class_weights import ClassWeights
 from stream_examples import EXAMPLES, TOLD, taught
 
@@ -23,7 +24,7 @@ def test_ctrl_c_in_a_list_keeps_all_that_the_examples_before_it_taught(settings,
     examples = [{f"name {i}": 1.0, "x": i % 3 - 1.0} for i in range(80)]
     labels = [known[i % len(known)] for i in range(80)]
     model.learn_many(examples[:3], labels[:3])
-    one, calls = type(model._learner.learner), []
+    one, calls = type(model._classifier.learner), []
     make_room = one._make_room
 
     def interrupted(self, *what):
@@ -40,8 +41,8 @@ def test_ctrl_c_in_a_list_keeps_all_that_the_examples_before_it_taught(settings,
     assert 3 < seen < 80
     other = StreamClassifier("arow", classes=known, **settings)
     other.learn_many(examples[:seen], labels[:seen])
-    assert model._learner.calibration.state.tolist() == other._learner.calibration.state.tolist()
-    assert model._learner.class_weights.seen.tolist() == other._learner.class_weights.seen.tolist()
+    assert model._classifier.calibration.state.tolist() == other._classifier.calibration.state.tolist()
+    assert model._classifier.class_weights.seen.tolist() == other._classifier.class_weights.seen.tolist()
     assert model.predict_proba_one({"x": 1.0}) == other.predict_proba_one({"x": 1.0})
 
 
@@ -93,14 +94,14 @@ def test_twins_share_a_scale_and_what_they_hold_ready():
 
 
 def test_a_scale_does_not_move_where_there_is_no_room_for_a_class(monkeypatch):
-    learner = MultiLearner("arow", scale=True, covariance="diagonal", n_classes=2)
+    learner = Learner("arow", scale=True, covariance="diagonal", n_classes=2)
     learner.learn(np.eye(200), np.arange(200) % 2)
     before = learner.running_scale.state.copy()
 
     def full(self, model, classes):
         raise MemoryError
 
-    monkeypatch.setattr(MultiLearner, "_with_room", full)
+    monkeypatch.setattr(several, "_with_room", full)
     with pytest.raises(MemoryError):
         learner.learn(7 * np.eye(200)[:1], [2])
     assert learner.running_scale.state.tolist() == before.tolist()
@@ -157,10 +158,10 @@ def test_columns_of_one_name_are_refused():
 
 
 def test_class_numbers_may_be_floats_that_are_whole():
-    one, other = MultiLearner("arow", n_classes=3), MultiLearner("arow", n_classes=3)
+    one, other = Learner("arow", n_classes=3), Learner("arow", n_classes=3)
     for learner, kind in ((one, int), (other, float)):
         for i in range(6):
             learner.learn_one(np.eye(3)[i % 3], kind(i % 3))
-    assert one.gaussians.weights().tolist() == other.gaussians.weights().tolist()
+    assert one.model.weights().tolist() == other.model.weights().tolist()
     with pytest.raises(ValueError, match=r"number of a known class, or the next, got y = 1\.5"):
         one.learn_one(np.ones(3), 1.5)

@@ -16,7 +16,6 @@ SORTED_LABELS = "labels come in long runs, as in a sorted file"
 # Options with another name than the argument of Python.
 _OPTIONS = {
     "columns": "--numeric, --categorical, --text",
-    "fit_intercept": "--no-intercept",
     "intercept": "--no-intercept",
 }
 _SETTING = re.compile(

@@ -240,7 +240,7 @@ def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     names = ("covariance", "initial_variance", "variance_floor", "multi_class", "shared_covariance", "scale")
     settings = {name: given[name] for name in names if given[name] is not None}
     if given["no_intercept"]:
-        settings["fit_intercept"] = False
+        settings["intercept"] = False
     if given["class_weight"] is not None:
         settings["class_weight"] = _class_weight(given["class_weight"])
     if given["hash_bits"] is not None and given["max_features"] is not None:

@@ -1,7 +1,6 @@
-"""The scikit-learn classes themselves: SCW1, KernelSCW1, AROW and the rest, two for each rule.
+"""The scikit-learn estimators: SCW1, KernelSCW1, AROW and so on, two for each rule.
 
-Made from the declarations, so that an algorithm is written in one place. A rule that a user declares gets
-its classes here too, under the estimator's name that it gave.
+They are generated from the declarations of the rules. A rule that a user declares gets its classes here, too.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _made: dict[str, type[OnlineClassifier]] = {}
 def __getattr__(name: str) -> type[OnlineClassifier]:
     for rule in all_rules():
         if name in (rule.estimator, rule.kernel_estimator):
-            # A rule that was declared again, in a notebook, gets new classes.
+            # A rule that was declared again, say in a notebook, gets new classes.
             if name not in _made or _made[name]._rule is not rule:
                 if name == rule.estimator:
                     _made[name] = make_estimator(rule)

@@ -1,4 +1,4 @@
-"""The scikit-learn face of a learner: what all estimators share. estimators.py makes two classes for each rule."""
+"""The base of all scikit-learn estimators: fit, partial_fit and predict on top of a classifier."""
 
 from __future__ import annotations
 
@@ -21,165 +21,164 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.labels import given_classes, label_kind
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import check_weights
-from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.settings import Setting, initializer
+from scwlearn.learning.settings import Face, settings_for
+from scwlearn.learning.signatures import docstring, initializer
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
 
-#: The module in which the classes are found by their names.
+#: The module in which the classes are found by name.
 ESTIMATORS = "scwlearn.estimators"
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """What the classifiers of all rules share: fit, partial_fit and predict on top of a learner."""
+    """Base of the estimators of all rules."""
 
     _rule: ClassVar[Rule]
-    _with_kernel: ClassVar[bool] = False
-    #: How the model is kept: settings that cannot change once it has begun.
-    _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept", "class_weight")
+    _face: ClassVar[Face]
 
     n_features_in_: int
-    fit_intercept: bool
     class_weight: Any
     n_epochs: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
-    _learner: ClassLearner
-    _began: dict[str, Any]
+    _classifier: Classifier
+    # The settings when the model started, which cannot change from then on.
+    _started_with: dict[str, Any]
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the examples in order, `n_epochs` times, starting from the prior.
+        """Train a new model on the examples in order, `n_epochs` times.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples. Read where they lie if C-ordered float32 or float64, or CSR.
+            The examples. Read in place if C-ordered float32 or float64, or CSR.
         y : array-like of shape (n_samples,)
             Their labels, of at least two classes. All classes take part from the start.
         sample_weight : array-like of shape (n_samples,), optional
-            What each example weighs; the class says what that means to it. 0 leaves it out.
+            The weight of each example; the docstring of the class says how it acts. 0 leaves it out.
 
         Returns
         -------
         self
         """
-        with _attributes_kept(self):
+        with _rollback(self):
             epochs = check_int("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            learner = self._begin(rows)
+            classifier = self._start(rows)
             if weights is not None and not weights.any():
-                raise ValueError("sample_weight is zero for every example, so that there is nothing to learn from")
-            learner.name_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
+                raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
+            classifier.add_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
             random = _random(self.random_state)
             shuffle = check_bool("shuffle", self.shuffle)
             for _ in range(epochs):
                 order = random.permutation(len(rows)) if shuffle else None
-                learner.learn(rows, labels, order=order, weights=weights)
-            self._learner = learner
+                classifier.learn(rows, labels, order=order, weights=weights)
+            self._classifier = classifier
         return self
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on learning from the examples in order, each once.
+        """Continue training on the examples in order, each once.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples.
         y : array-like of shape (n_samples,)
-            Their labels. One that was never seen before is a new class, which begins from the prior.
+            Their labels. A label never seen before is a new class, which starts from the prior.
         classes : array-like of shape (n_classes,), optional
             Labels to come. They take part from now on, as classes without an example so far.
         sample_weight : array-like of shape (n_samples,), optional
-            What each example weighs; the class says what that means to it. 0 leaves it out.
+            The weight of each example; the docstring of the class says how it acts. 0 leaves it out.
 
         Returns
         -------
         self
         """
-        with _attributes_kept(self):
+        with _rollback(self):
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._examples(X, y, reset=first)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            learner = self._begin(rows) if first else self._same_learner()
+            classifier = self._start(rows) if first else self._continue()
             if classes is not None:
                 named = given_classes(classes)
-                learner.classes.check_kind(labels)
+                classifier.classes.check_kind(labels)
                 rows.check()
-                learner.name_classes(named)
-            learner.learn(rows, labels, weights=weights)
-            self._learner = learner
+                classifier.add_classes(named)
+            classifier.learn(rows, labels, weights=weights)
+            self._classifier = classifier
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels known so far, in order."""
-        return self._begun("classes_").classes.in_order
+        """The known labels, sorted."""
+        return self._fitted("classes_").classes.in_order
 
     def decision_function(self, X: Any) -> Array:
-        """The score mu.x (and intercept) of each example, for more than two classes of each class.
+        """Compute the score of each example, with more than two classes of each class.
 
-        Of two classes, its sign says which it is, and its size is the margin.
+        With two classes a score of at least 0 means the second.
         """
         check_is_fitted(self)
-        return self._learner.scores(self._rows(X, reset=False))
+        return self._classifier.scores(self._rows(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each example: of the class with the largest score."""
+        """Predict the label of each example: that of the class with the largest score."""
         check_is_fitted(self)
-        return self._learner.predict(self._rows(X, reset=False))
+        return self._classifier.predict(self._rows(X, reset=False))
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
+        """Predict the probability of each class, (n_samples, n_classes), in the order of `classes_`."""
         check_is_fitted(self)
-        return self._learner.probabilities(self._rows(X, reset=False))
+        return self._classifier.probabilities(self._rows(X, reset=False))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of `predict_proba`."""
+        """Predict the logarithm of the probability of each class."""
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save this estimator to a file, from which `scwlearn.load` makes it again."""
+        """Save this estimator to a file, which `scwlearn.load` reads."""
         from scwlearn import save
 
         save(self, path)
 
     @property
     def n_seen_(self) -> int:
-        """How many examples the model has learned from, each epoch counted."""
+        """The number of examples learned from, each epoch counted."""
         return self._counts("n_seen_").seen
 
     @property
     def n_mistakes_(self) -> int:
-        """How many of them it classified wrongly just before learning from them."""
+        """The number of them that were misclassified just before they were learned from."""
         return self._counts("n_mistakes_").mistakes
 
     @property
     def n_updates_(self) -> int:
-        """How many of them changed the model."""
+        """The number of them that changed the model."""
         return self._counts("n_updates_").updates
 
     def __copy__(self) -> Self:
-        # A copy that shared its learner would learn for both.
+        # A copy that shared its classifier would learn for both.
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         if self.__sklearn_is_fitted__():
-            other._learner = copy(self._learner)
+            other._classifier = copy(self._classifier)
         return other
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        # By its rule, which knows where it was declared; a subclass is found by its name as usual.
+        # By its rule, which knows where it was declared; a subclass is found by name as usual.
         if type(self).__module__ != ESTIMATORS:
             return super().__reduce_ex__(protocol)
-        return _new_of_rule, (self._rule, self._with_kernel), self.__getstate__()
+        return _new_of_rule, (self._rule, self._face), self.__getstate__()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
+        return hasattr(self, "_classifier")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -187,27 +186,32 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return tags
 
     @abstractmethod
-    def _recipe(self, rows: Rows) -> Recipe:
-        """How to make learners with the parameters as they are now, about to begin with some rows."""
+    def _new_classifier(self, rows: Rows) -> Classifier:
+        """Return a classifier with the parameters as they are now, about to learn from some rows."""
 
-    def _begin(self, rows: Rows) -> ClassLearner:
-        # Copies: a dict of weights may be changed in its place.
-        self._began = {name: copy(getattr(self, name)) for name in self._fixed if hasattr(self, name)}
-        return ClassLearner(self._recipe(rows), self.class_weight)
+    def _start(self, rows: Rows) -> Classifier:
+        # Copies: a dict of class weights may be changed in place.
+        fixed = fixed_settings(self._face, self._rule)
+        self._started_with = {name: copy(getattr(self, name)) for name in fixed if hasattr(self, name)}
+        return self._new_classifier(rows)
 
-    def _own_parameters(self) -> dict[str, Any]:
-        return {p.name: getattr(self, p.name) for p in self._rule.parameters}
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings of the model and the rule's parameters, by the names that a learner has for them."""
+        # A subclass may have some of them as attributes only.
+        declared = {s.name_in(self._face): s.name for s in settings_for(self._face, self._rule) if not s.mutable}
+        declared |= {p.name: p.name for p in self._rule.parameters}
+        return {inner: getattr(self, name) for name, inner in declared.items() if hasattr(self, name)}
 
-    def _same_learner(self) -> ClassLearner:
-        """The learner so far, with the rule's parameters as they are now; how the model is kept cannot change."""
-        for name, began in self._began.items():
-            wanted = getattr(self, name)
-            if began != wanted:
+    def _continue(self) -> Classifier:
+        """Return the classifier with the rule's parameters as they are now; other settings cannot change."""
+        for name, before in self._started_with.items():
+            now = getattr(self, name)
+            if before != now:
                 raise ValueError(
-                    f"{name} cannot change from {began!r} to {wanted!r} once the model has begun; "
-                    "fit it anew or clone it first"
+                    f"{name} cannot change from {before!r} to {now!r} once the model has learned; "
+                    "call fit, or clone the estimator first"
                 )
-        return self._learner.with_parameters(self._own_parameters())
+        return self._classifier.with_parameters({p.name: getattr(self, p.name) for p in self._rule.parameters})
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # Rows checks the values and says where a bad one is; it converts once it knows that a sparse matrix is sound.
@@ -225,31 +229,35 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return rows, labels
 
     def _counts(self, name: str) -> Counts:
-        return self._begun(name).counts
+        return self._fitted(name).counts
 
-    def _begun(self, name: str) -> ClassLearner:
+    def _fitted(self, name: str) -> Classifier:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit")
-        return self._learner
+        return self._classifier
 
 
-def make_class(
-    rule: Rule, name: str, base: type[OnlineClassifier], taken: tuple[Setting, ...], documentation: str
-) -> type[OnlineClassifier]:
-    """A class of that name for a rule, which takes these settings."""
-    contents = {"__doc__": documentation, "__module__": ESTIMATORS, "_rule": rule}
-    return type(name, (base,), {"__init__": initializer(name, taken), **contents})
+def fixed_settings(face: Face, rule: Rule) -> list[str]:
+    """Return the names of the settings that cannot change once an estimator has learned."""
+    return [setting.name_in(face) for setting in settings_for(face, rule) if not setting.mutable]
 
 
-def _new_of_rule(rule: Rule, with_kernel: bool) -> OnlineClassifier:
-    name = rule.kernel_estimator if with_kernel else rule.estimator
+def make_class(rule: Rule, face: Face, base: type[OnlineClassifier]) -> type[OnlineClassifier]:
+    """Return the estimator class of a rule."""
+    name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
+    contents = {"__doc__": docstring(face, rule), "__module__": ESTIMATORS, "_rule": rule}
+    return type(name, (base,), {"__init__": initializer(name, face, rule), **contents})
+
+
+def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:
+    name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
     made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), name)
     return object.__new__(made)
 
 
 @contextmanager
-def _attributes_kept(estimator: OnlineClassifier) -> Iterator[None]:
-    """Put the estimator's attributes back as they were when anything is raised."""
+def _rollback(estimator: OnlineClassifier) -> Iterator[None]:
+    """Restore the attributes of the estimator when anything is raised."""
     before = dict(estimator.__dict__)
     try:
         yield

@@ -1,62 +1,43 @@
-"""The scikit-learn face of a kernel learner; estimators.py makes one class of it for each rule."""
+"""The kernel estimators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from scwlearn._util.checks import check_bool
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
-from scwlearn.kernels.learner import KernelLearner
-from scwlearn.kernels.multi import KernelMultiLearner
-from scwlearn.learning.classifier import SEVERAL, Recipe
-from scwlearn.learning.settings import kernel_docstring, kernel_settings
+from scwlearn.kernels.learner import KernelLearner, kernel_config
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
 
 
 class KernelClassifier(OnlineClassifier):
-    """A classifier that compares examples by a kernel."""
+    """A classifier in the feature space of a kernel."""
 
-    _with_kernel = True
-    _fixed: ClassVar[tuple[str, ...]] = (
-        "kernel",
-        "gamma",
-        "degree",
-        "coef0",
-        "budget",
-        "tolerance",
-        "max_support",
-        "multi_class",
-        "rivals",
-        *OnlineClassifier._fixed,
-    )
+    _face = Face.KERNEL_ESTIMATOR
 
     kernel: str | Callable[..., Any]
     gamma: float | str
     degree: float
     coef0: float
-    budget: int | None
-    tolerance: float | None
-    max_support: int
-    multi_class: str
-    initial_variance: float
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         if self.kernel == PRECOMPUTED:
             raise ValueError(
-                "partial_fit does not work with kernel='precomputed': its examples are columns of one matrix; use fit, "
-                "or pass the kernel as a function"
+                "partial_fit does not work with kernel='precomputed', whose examples are columns of one matrix; "
+                "use fit, or pass the kernel as a function"
             )
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -64,22 +45,22 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def n_support_(self) -> int:
-        """How many examples the support has."""
-        count: int = self._begun("n_support_").learner.support.count
+        """The number of support examples."""
+        count: int = self._fitted("n_support_").learner.support.count
         return count
 
     @property
     def support_vectors_(self) -> Any:
-        """The examples in whose span the model lies."""
-        learner = self._begun("support_vectors_").learner
+        """The support examples."""
+        learner = self._fitted("support_vectors_").learner
         if learner.kernel.is_precomputed:
             raise AttributeError("support_vectors_ is not known with a precomputed kernel; support_ has their columns")
         return learner.support.examples
 
     @property
     def support_(self) -> NDArray[np.intp]:
-        """The columns of these examples in a precomputed kernel matrix."""
-        learner = self._begun("support_").learner
+        """The columns of the support examples in a precomputed kernel matrix."""
+        learner = self._fitted("support_").learner
         if not learner.kernel.is_precomputed:
             raise AttributeError("support_ is for a precomputed kernel; support_vectors_ has the examples")
         columns: NDArray[np.intp] = learner.support.examples
@@ -88,13 +69,13 @@ class KernelClassifier(OnlineClassifier):
     @property
     def dual_coef_(self) -> Array:
         """The mean as a combination of the support: (1, n_support) for two classes, else (n_classes, n_support)."""
-        learner = self._begun("dual_coef_")
-        return learner.now.by_label(learner.learner.dual_coefficients())
+        classifier = self._fitted("dual_coef_")
+        return classifier.snapshot.by_label(classifier.learner.dual_coefficients())
 
     @property
     def gamma_(self) -> float:
-        """What `gamma` became."""
-        parameters = self._begun("gamma_").learner.kernel.parameters
+        """The number that `gamma` resulted in."""
+        parameters = self._fitted("gamma_").learner.kernel.parameters
         if "gamma" not in parameters:
             raise AttributeError(f"kernel {self.kernel!r} takes no gamma")
         gamma: float = parameters["gamma"]
@@ -105,14 +86,11 @@ class KernelClassifier(OnlineClassifier):
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
 
-    def _recipe(self, rows: Rows) -> Recipe:
-        how = {name: getattr(self, name) for name in ("budget", "tolerance", "max_support")}
-        how["kernel"] = Kernel(self.kernel, self._kernel_parameters(rows))
-        how["intercept"] = check_bool("fit_intercept", self.fit_intercept)
-        if self._rule.order == 2:
-            how["initial_variance"] = self.initial_variance
-        several = {name: getattr(self, name) for name in SEVERAL if hasattr(self, name)}
-        return Recipe(KernelLearner, KernelMultiLearner, self._rule, self._own_parameters(), how, several)
+    def _new_classifier(self, rows: Rows) -> Classifier:
+        settings = self._settings() | {"kernel": Kernel(self.kernel, self._kernel_parameters(rows))}
+        given = {name: value for name, value in settings.items() if name not in _OF_KERNEL}
+        class_weight = given.pop("class_weight", None)
+        return Classifier(kernel_config(self._rule, given, defaults_of=self._face), class_weight, learner=KernelLearner)
 
     def _kernel_parameters(self, rows: Rows) -> dict[str, float]:
         known = PARAMETERS.get(self.kernel, {}) if isinstance(self.kernel, str) else {}
@@ -122,23 +100,22 @@ class KernelClassifier(OnlineClassifier):
 
 
 class SecondOrderKernelClassifier(KernelClassifier):
-    """A kernel classifier that knows how sure it is of each score."""
-
-    _fixed = (*KernelClassifier._fixed, "initial_variance")
+    """A kernel classifier that keeps the uncertainty of each score."""
 
     def margin_variance(self, X: Any) -> Array:
-        """x'Sigma x of each example in the space of the kernel, for more than two classes of each class.
-
-        It says how unsure a score is.
-        """
+        """Compute x'Sigma x, the uncertainty of the score, of each example, with several classes of each."""
         check_is_fitted(self)
-        return self._learner.margin_variances(self._rows(X, reset=False))
+        return self._classifier.margin_variances(self._rows(X, reset=False))
+
+
+# Part of the kernel, not of the learner.
+_OF_KERNEL = ("gamma", "degree", "coef0")
 
 
 def make_kernel_estimator(rule: Rule) -> type[OnlineClassifier]:
-    """The scikit-learn class of a rule with a kernel."""
+    """Return the kernel estimator class of a rule."""
     base = KernelClassifier if rule.order == 1 else SecondOrderKernelClassifier
-    return make_class(rule, rule.kernel_estimator, base, kernel_settings(rule), kernel_docstring(rule))
+    return make_class(rule, Face.KERNEL_ESTIMATOR, base)
 
 
 def _number(name: str, value: Any) -> float:

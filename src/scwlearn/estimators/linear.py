@@ -1,8 +1,8 @@
-"""The estimators with a weight for each feature, and those that know how sure they are of it."""
+"""The linear estimators: a weight for each feature and, for second-order rules, its variance."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,44 +10,51 @@ from sklearn.utils.validation import check_is_fitted
 
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
-from scwlearn.learning.classifier import Recipe
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.explain import Part, Weight, largest_weights, parts_of_scores
-from scwlearn.learning.recipe import linear_recipe
-from scwlearn.learning.settings import docstring, settings
+from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
 
 
 class LinearClassifier(OnlineClassifier):
-    """A classifier with a weight for each feature, and for more than two classes for each class."""
+    """A classifier with a weight for each feature, and with more than two classes for each class."""
 
-    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "rivals", "scale", *OnlineClassifier._fixed)
-
-    multi_class: str
-    scale: bool
+    _face = Face.ESTIMATOR
 
     @property
     def coef_(self) -> Array:
-        """The mean weights, of shape (1, n_features) for two classes, else (n_classes, n_features).
+        """The mean weights: (1, n_features) for two classes, otherwise (n_classes, n_features).
 
-        For features as they are given, also where they are scaled inside.
+        They apply to features as given, even if the model scales them.
         """
-        weights = self._begun("coef_").weights()[:, : self.n_features_in_]
-        return weights / self._learner.feature_scales(self.n_features_in_)
+        weights = self._fitted("coef_").weights()[:, : self.n_features_in_]
+        return weights / self._classifier.feature_scales(self.n_features_in_)
 
     @property
     def intercept_(self) -> Array:
-        """The mean constants, of shape (1,) for two classes, else (n_classes,)."""
-        weights = self._begun("intercept_").weights()
+        """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
+        weights = self._fitted("intercept_").weights()
         constants = weights[:, self.n_features_in_ :]
         return constants[:, 0] if constants.size else np.zeros(len(weights))
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
-        """The n largest weights by size, with names and standard deviations, for each class (of two, the second).
+        """Return the n largest weights in absolute value of each class (with two classes, of the second).
 
-        First-order algorithms know no deviations: they are NaN. Weights are for features as the model sees them, which
-        is after scaling.
+        Weights apply to features as the model sees them, after scaling.
+
+        Parameters
+        ----------
+        n : int
+            The number of weights.
+
+        Returns
+        -------
+        dict
+            A list of `Weight` (name, weight, standard deviation) by label. First-order rules have no standard
+            deviation: it is NaN.
 
         Examples
         --------
@@ -58,14 +65,23 @@ class LinearClassifier(OnlineClassifier):
         >>> {label: top[0].name for label, top in model.top_features(1).items()}
         {0: 'petal length (cm)', 1: 'petal width (cm)', 2: 'petal length (cm)'}
         """
-        learner = self._begun("top_features")
+        learner = self._fitted("top_features")
         return largest_weights(self._named(), learner.class_labels(), learner.weights(), self._variances(), n)
 
     def explain(self, x: Any) -> dict[Any, list[Part]]:
-        """What each feature of one example adds to the score of each class (of two, the second), the largest first.
+        """Return what each feature of one example adds to the score of each class (with two classes, of the second).
 
-        The constant, if there is one, comes last. All parts together are the score. Values and weights are as the model
-        sees them, which is after scaling.
+        Values and weights are as the model sees them, after scaling.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            The example.
+
+        Returns
+        -------
+        dict
+            A list of `Part` by label, the largest first, the intercept last. They add up to the score.
 
         Examples
         --------
@@ -73,7 +89,7 @@ class LinearClassifier(OnlineClassifier):
         >>> model = AROW().fit([[1.0, 0.0], [0.0, 1.0]], ["day", "night"])
         >>> parts = model.explain([0.5, 2.0])["night"]
         >>> [part.name for part in parts]
-        [1, 0, '(constant)']
+        [1, 0, '(intercept)']
         >>> bool(abs(sum(part.adds for part in parts) - model.decision_function([[0.5, 2.0]])[0]) < 1e-12)
         True
         """
@@ -83,7 +99,7 @@ class LinearClassifier(OnlineClassifier):
             raise ValueError(
                 f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
             )
-        learner = self._learner
+        learner = self._classifier
         seen = values / learner.feature_scales(self.n_features_in_)
         return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._variances(), seen)
 
@@ -94,24 +110,17 @@ class LinearClassifier(OnlineClassifier):
     def _variances(self) -> Array | None:
         return None
 
-    def _recipe(self, rows: Rows) -> Recipe:
-        # A subclass may have some of them as attributes only.
-        names = [setting.name for setting in settings(self._rule) if hasattr(self, setting.name)]
-        return linear_recipe(self._rule, {name: getattr(self, name) for name in names})
+    def _new_classifier(self, rows: Rows) -> Classifier:
+        settings = self._settings()
+        class_weight = settings.pop("class_weight", None)
+        return Classifier(LearnerConfig.create(self._rule, settings, defaults_of=self._face), class_weight)
 
 
 class SecondOrderClassifier(LinearClassifier):
-    """A linear classifier that knows how sure it is of each weight."""
-
-    _fixed = ("covariance", "initial_variance", "variance_floor", "shared_covariance", *LinearClassifier._fixed)
-
-    covariance: str
-    initial_variance: float
-    variance_floor: float
-    shared_covariance: bool
+    """A linear classifier that keeps the variance of each weight."""
 
     def margin_variance(self, X: Any) -> Array:
-        """x'Sigma x of each example, for more than two classes of each class: how unsure its score is.
+        """Compute x'Sigma x, the uncertainty of the score, of each example, with more than two classes of each class.
 
         Examples
         --------
@@ -122,18 +131,18 @@ class SecondOrderClassifier(LinearClassifier):
         True
         """
         check_is_fitted(self)
-        return self._learner.margin_variances(self._rows(X, reset=False))
+        return self._classifier.margin_variances(self._rows(X, reset=False))
 
     @property
     def variance_(self) -> Array:
-        """The variance of each weight, of the shape of `coef_`."""
-        variances = self._begun("variance_").variances()[:, : self.n_features_in_]
-        return variances / np.square(self._learner.feature_scales(self.n_features_in_))
+        """The variance of each weight, in the shape of `coef_`."""
+        variances = self._fitted("variance_").variances()[:, : self.n_features_in_]
+        return variances / np.square(self._classifier.feature_scales(self.n_features_in_))
 
     @property
     def covariance_(self) -> Array:
-        """Sigma of the weights, of shape (n_features, n_features), for more than two classes with one for each."""
-        learner = self._begun("covariance_")
+        """Sigma: (n_features, n_features), with more than two classes one for each."""
+        learner = self._fitted("covariance_")
         if learner.covariance_kind != "full":
             raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
         scales = learner.feature_scales(self.n_features_in_)
@@ -141,14 +150,13 @@ class SecondOrderClassifier(LinearClassifier):
 
     @property
     def covariance_kind_(self) -> str:
-        """What the parameter `covariance` became."""
-        return self._begun("covariance_kind_").covariance_kind
+        """The form of Sigma that `covariance` resulted in."""
+        return self._fitted("covariance_kind_").covariance_kind
 
     def _variances(self) -> Array | None:
-        return self._learner.variances()
+        return self._classifier.variances()
 
 
 def make_estimator(rule: Rule) -> type[OnlineClassifier]:
-    """The scikit-learn class of a rule: its parameters as keyword arguments, its formula in the docstring."""
-    base = LinearClassifier if rule.order == 1 else SecondOrderClassifier
-    return make_class(rule, rule.estimator, base, settings(rule), docstring(rule))
+    """Return the linear estimator class of a rule."""
+    return make_class(rule, Face.ESTIMATOR, LinearClassifier if rule.order == 1 else SecondOrderClassifier)

@@ -1,4 +1,4 @@
-"""Merging fitted estimators: those without a kernel, of one class and with the same parameters."""
+"""Merging fitted linear estimators of one class with the same parameters."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from sklearn.exceptions import NotFittedError
 from scwlearn.estimators.linear import LinearClassifier
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.gaussians import check_same
-from scwlearn.learning.merging.models import How, everyone
+from scwlearn.learning.merging.models import Method, titled
 
-# It says in which order `fit` goes through the examples, and is no part of the model.
+# The seed of `fit` is no part of the model.
 _NOT_COMPARED = "random_state"
 
 
 @merged.register
 def _(
-    first: LinearClassifier, models: Sequence[LinearClassifier], prior: LinearClassifier | None, how: How
+    first: LinearClassifier, models: Sequence[LinearClassifier], prior: LinearClassifier | None, method: Method
 ) -> LinearClassifier:
-    for title, model in everyone(models, prior).items():
+    for title, model in titled(models, prior).items():
         if not model.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"{title} is a {type(model).__name__} that is not fitted yet; fitted ones can be merged"
+                f"{title} is a {type(model).__name__} that is not fitted yet; only fitted ones can be merged"
             )
         _check_alike(first, model, title)
     together: LinearClassifier = object.__new__(type(first))
     together.__dict__.update(first.__dict__)
-    learners = [model._learner for model in models]
-    together._learner = merged(learners[0], learners, None if prior is None else prior._learner, how)
+    classifiers = [model._classifier for model in models]
+    before = None if prior is None else prior._classifier
+    together._classifier = merged(classifiers[0], classifiers, before, method)
     return together
 
 

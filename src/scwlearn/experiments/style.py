@@ -26,7 +26,7 @@ _STROKES = "+x12"
 
 
 @dataclass(frozen=True)
-class Look:
+class ProgressiveScores:
     """The looks of an algorithm: a line, its marker, and how strong the band around it is."""
 
     colour: str
@@ -61,12 +61,12 @@ class Look:
         }
 
 
-def _first(colour: str, dash: str, marker: str) -> Look:
-    return Look(colour, dash, marker, width=1.1, band=0.04, layer=3, hollow=marker in "<>")
+def _first(colour: str, dash: str, marker: str) -> ProgressiveScores:
+    return ProgressiveScores(colour, dash, marker, width=1.1, band=0.04, layer=3, hollow=marker in "<>")
 
 
-def _scw(colour: str, marker: str) -> Look:
-    return Look(colour, "solid", marker, width=2.8, band=0.12, layer=_TOP)
+def _scw(colour: str, marker: str) -> ProgressiveScores:
+    return ProgressiveScores(colour, "solid", marker, width=2.8, band=0.12, layer=_TOP)
 
 
 # The paper's algorithms have their looks by hand. The colours were searched for the largest smallest difference
@@ -78,12 +78,12 @@ _LOOKS = {
     "pa": _first("#598da9", "dotted", "x"),
     "pa1": _first("#83bc7e", "dotted", "1"),
     "pa2": _first("#ab7a78", "dotted", "2"),
-    "second_order_perceptron": Look("#30beee", "solid", "X"),
-    "cw": Look("#0b56ff", "solid", "^"),
-    "arow": Look("#d58e08", "solid", "D"),
-    "iellip": Look("#8052c1", "solid", "P"),
-    "narow": Look("#268e4e", "solid", "v"),
-    "nherd": Look("#e1439a", "solid", "*"),
+    "second_order_perceptron": ProgressiveScores("#30beee", "solid", "X"),
+    "cw": ProgressiveScores("#0b56ff", "solid", "^"),
+    "arow": ProgressiveScores("#d58e08", "solid", "D"),
+    "iellip": ProgressiveScores("#8052c1", "solid", "P"),
+    "narow": ProgressiveScores("#268e4e", "solid", "v"),
+    "nherd": ProgressiveScores("#e1439a", "solid", "*"),
     "scw1": _scw("#c1001f", "o"),
     "scw2": _scw("#000000", "s"),
 }
@@ -94,14 +94,14 @@ _GUEST_MARKERS = "hpd8"
 _guests: dict[str, int] = {}
 
 
-def look_of(rule: Rule) -> Look:
+def look_of(rule: Rule) -> ProgressiveScores:
     """The looks of an algorithm, whichever others are drawn beside it."""
     if rule.variant_of:
         return replace(look_of(find_rule(rule.variant_of)), dash="dash-dot", hollow=True, width=1.5, band=0.05, layer=5)
     return _LOOKS.get(rule.name) or _guest(rule)
 
 
-def _guest(rule: Rule) -> Look:
+def _guest(rule: Rule) -> ProgressiveScores:
     # All that are declared take their places at once, so that a place does not depend on who is drawn first, and
     # keep them when more are declared.
     for each in (*all_rules(), rule):
@@ -110,7 +110,7 @@ def _guest(rule: Rule) -> Look:
     place = _guests[rule.name]
     colour = _GUEST_COLOURS[place % len(_GUEST_COLOURS)]
     marker = _GUEST_MARKERS[place % len(_GUEST_MARKERS)]
-    return Look(colour, "dash-dot-dot", marker, width=1.8 if rule.order == 2 else 1.3, layer=5)
+    return ProgressiveScores(colour, "dash-dot-dot", marker, width=1.8 if rule.order == 2 else 1.3, layer=5)
 
 
 def house() -> AbstractContextManager[None]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scwlearn.export.weights import Array, Weights
-from scwlearn.learning.explain import CONSTANT
+from scwlearn.learning.explain import INTERCEPT
 
 _COLUMNS = ("class", "feature", "weight", "deviation")
 # With two classes, the label of the other class.
@@ -26,15 +26,15 @@ def encode(weights: Weights, first: int = 1) -> Iterator[bytes]:
     names = weights.features
     if names is None:
         names = [str(number) for number in range(first, first + weights.coef.shape[1])]
-    if CONSTANT in names:
-        raise ValueError(f"a feature is named {CONSTANT!r}, which CSV uses for the intercept; use json or safetensors")
+    if INTERCEPT in names:
+        raise ValueError(f"a feature is named {INTERCEPT!r}, which CSV uses for the intercept; use json or safetensors")
     yield _lines([(*_COLUMNS, _AGAINST) if binary else _COLUMNS])
     against = weights.classes[:1] if binary else []
     for row, label in enumerate(weights.classes[1:] if binary else weights.classes):
         lines = _class_lines(names, weights.coef[row], None if weights.variance is None else weights.variance[row])
         if weights.intercept is not None:
             at, variance = slice(row, row + 1), weights.intercept_variance
-            lines += _class_lines([CONSTANT], weights.intercept[at], None if variance is None else variance[at])
+            lines += _class_lines([INTERCEPT], weights.intercept[at], None if variance is None else variance[at])
         yield _lines([label, *line, *against] for line in lines)
 
 
@@ -113,12 +113,12 @@ def _weights(
             f"found weights of {len(labels)} classes; for two classes, give the weights of one and the label of the "
             f"other in a column {_AGAINST!r}"
         )
-    names = [*dict.fromkeys(name for features in found.values() for name in features if name != CONSTANT)]
+    names = [*dict.fromkeys(name for features in found.values() for name in features if name != INTERCEPT)]
     columns, feature_names = _columns(names, named=named, first=first)
-    has_intercept = any(CONSTANT in features for features in found.values())
+    has_intercept = any(INTERCEPT in features for features in found.values())
     # The intercept is the last column of both tables.
-    columns[CONSTANT] = max(columns.values(), default=-1) + 1
-    weights = np.zeros((len(found), columns[CONSTANT] + 1))
+    columns[INTERCEPT] = max(columns.values(), default=-1) + 1
+    weights = np.zeros((len(found), columns[INTERCEPT] + 1))
     variances = np.full_like(weights, np.nan)
     for row, features in enumerate(found.values()):
         for name, (weight, variance) in features.items():

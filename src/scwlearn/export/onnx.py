@@ -46,15 +46,16 @@ def to_onnx(model: TrainedModel) -> bytes:
     # Inside the graph, classes are in the learner's order, which decides ties.
     coef, intercept = _in_learner_order(weights, order)
     scores, variances = x @ coef.T + intercept, _variances(graph, x, model, columns)
+    agree = learner.argmax_consistent
     if learner.is_binary:
         score, variance = graph.op("Squeeze", scores, [1]), graph.op("Squeeze", variances, [1])
         index = graph.to_int(score >= 0.0)
-        probabilities = binary_probabilities(graph, score, variance, learner.calibration, agree=learner.agrees)
+        probabilities = binary_probabilities(graph, score, variance, learner.calibration, agree=agree)
         scores = score if order[0] == 0 else -score
     else:
         top = graph.op("ArgMax", scores, axis=1, keepdims=1)
         index, variance = graph.op("Squeeze", top, [1]), graph.op("GatherElements", variances, top, axis=1)
-        probabilities = class_probabilities(graph, scores, top, variance, learner.calibration, agree=learner.agrees)
+        probabilities = class_probabilities(graph, scores, top, variance, learner.calibration, agree=agree)
         scores = graph.op("Gather", scores, order, axis=1)
     labels, double = _labels(model), np.dtype(np.float64)
     graph.output(graph.op("Gather", labels, index), "label", labels.dtype, ["N"])
@@ -80,7 +81,7 @@ def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> 
     """Return x' Sigma x of each row and class, of shape (rows, classes), or (rows, 1) for two classes."""
     learner = model.learner
     place = np.zeros(1, dtype=np.intp) if learner.is_binary else np.argsort(learner.classes.order)
-    has_intercept = learner.learner.intercept
+    has_intercept = learner.config.intercept
     if learner.covariance_kind != "full":
         variances = learner.variances()[place]
         table = columns.scatter(variances, np.square(columns.scales))

@@ -7,7 +7,7 @@ import numpy as np
 from scwlearn.export.onnx_graph import Graph, Node
 from scwlearn.export.weights import Array
 from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
-from scwlearn.model.snapshot import BARELY, MORE
+from scwlearn.model.snapshot import JUST_OVER_HALF, MARGIN
 
 # As in native/calibrate.
 _MAX_DEVIATIONS = 8.0
@@ -26,7 +26,7 @@ def binary_probabilities(graph: Graph, score: Node, variance: Node, curve: Calib
     logit = _clip_logit(graph, noisy * a + sure * b + c)
     second = graph.op("Sigmoid", _corrected(graph, logit, curve.shifts))
     if agree:
-        at_least, at_most = graph.op("Max", second, BARELY), graph.op("Min", second, 1 - BARELY)
+        at_least, at_most = graph.op("Max", second, JUST_OVER_HALF), graph.op("Min", second, 1 - JUST_OVER_HALF)
         second = graph.op("Where", score >= 0.0, at_least, at_most)
     return graph.op("Concat", *(graph.op("Unsqueeze", p, [1]) for p in (1.0 - second, second)), axis=1)
 
@@ -76,6 +76,6 @@ def _with_top(graph: Graph, p: Node, top: Node, classes: int) -> Node:
     """Make the probability of the top class the only largest one, as `predict_proba` does."""
     as_likely = graph.to_int(p >= graph.op("GatherElements", p, top, axis=1))
     tied = graph.op("Greater", graph.op("ReduceSum", as_likely, [1], keepdims=1), 1)
-    largest = graph.op("ReduceMax", p, [1], keepdims=1) * MORE
+    largest = graph.op("ReduceMax", p, [1], keepdims=1) * MARGIN
     lifted = graph.op("Where", graph.op("Equal", np.arange(classes), top), largest, p)
     return graph.op("Where", tied, _normalized(graph, lifted), p)

@@ -11,10 +11,8 @@ import numpy as np
 from scwlearn._native import Vocabulary
 from scwlearn.data.labels import as_labels
 from scwlearn.export.weights import SEVERAL, Array, Weights
-from scwlearn.learning.classifier import ClassLearner
-from scwlearn.learning.learner import Learner
-from scwlearn.model import Gaussian
-from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS
+from scwlearn.learning.classifier import Classifier
+from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
@@ -40,7 +38,7 @@ def to_model(
     if initial_variance is not None:
         weights = replace(weights, initial_variance=initial_variance)
     learner = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).learner()
-    learner.name_classes(as_labels(weights.classes))
+    learner.add_classes(as_labels(weights.classes))
     _set_weights(learner, weights)
     if weights.calibration is not None:
         state = learner.calibration.state
@@ -59,27 +57,26 @@ def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
         del settings["covariance"]
     if not rule.has_rivals:
         settings.pop("rivals", None)
-    return settings | {"fit_intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
+    return settings | {"intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
 
 
-def _set_weights(learner: ClassLearner, weights: Weights) -> None:
+def _set_weights(learner: Classifier, weights: Weights) -> None:
     """Give the weights to a learner that has learned nothing."""
     inner, named = learner.learner, weights.features is not None
-    model = inner._prior(weights.coef.shape[1], named=named)
+    model = inner._prior(weights.coef.shape[1], inner._known_classes(), named=named)
     means = _with_intercept(weights.coef, weights.intercept)
-    variances = None if learner.recipe.rule.order == 1 else _variances(weights)
-    if isinstance(inner, Learner):
+    variances = None if model.covariance.name == "identity" else _variances(weights)
+    if model.is_binary:
         _fill(model, means[0], None if variances is None else variances[0])
         norms = [float(means[0] @ means[0])]
     else:
         for number, mean in enumerate(means):
             one = model.of_class(number)
             _fill(one, mean, None if variances is None else variances[number])
-            model.covariance.fill(model.memory, number, mean, one)
+            model.covariance.fill(model.memory, number, one.memory)
         norms = np.square(means).sum(axis=1).tolist()
         norms = [sum(norms)] if model.joint else norms
-    scalars = model.scalars.reshape(-1, model.scalars.shape[-1])
-    for line, norm2 in zip(scalars, norms, strict=False):
+    for line, norm2 in zip(model.scalars, norms, strict=False):
         line[[NORM2, NORM2_PEAK]] = norm2
         line[ROUNDS] = weights.counts[0]
     inner.model = model
@@ -102,8 +99,7 @@ def _variances(weights: Weights) -> Array | None:
 def _fill(gaussian: Gaussian, mean: Array, variances: Array | None) -> None:
     gaussian.mean[:] = mean
     if variances is not None:
-        spread = gaussian.spread[1] if gaussian.covariance.name == "full" else gaussian.spread
-        spread[: len(variances)] = variances
+        gaussian.covariance.diagonal_in_place(gaussian.memory)[:] = variances
 
 
 def _with_intercept(rows: Array, intercept: Array | None) -> Array:

@@ -56,22 +56,21 @@ class Weights:
     @classmethod
     def from_model(cls, model: TrainedModel) -> Self:
         """Return the weights of a model; raise a ValueError if it has none."""
-        columns, learner, recipe = Columns.of(model), model.learner, model.learner.recipe
+        columns, learner, config = Columns.of(model), model.learner, model.learner.config
         inner, means = learner.learner, learner.weights()
         variances = learner.variances() if model.rule.order == 2 else None
         prior = float(inner.model.initial_variance)
         return cls(
             classes=list(learner.classes.values_in_order),
             coef=columns.scatter(means, columns.scales),
-            intercept=means[:, -1] if inner.intercept else None,
+            intercept=means[:, -1] if config.intercept else None,
             features=columns.names,
             variance=None if variances is None else columns.scatter(variances, np.square(columns.scales), prior),
-            intercept_variance=variances[:, -1] if inner.intercept and variances is not None else None,
+            intercept_variance=variances[:, -1] if config.intercept and variances is not None else None,
             algorithm=model.rule.name,
-            parameters=model.rule.check(recipe.parameters),
+            parameters=dict(config.parameters),
             initial_variance=prior,
-            settings={"covariance": learner.covariance_kind}
-            | {name: value for name, value in recipe.how_several.items() if name in SEVERAL},
+            settings={"covariance": learner.covariance_kind} | {name: config.settings[name] for name in SEVERAL},
             counts=[*inner._tally.tolist()],
             calibration=_calibration_by_label(model),
             data=None if model.schema is None else model.schema.to_json(),

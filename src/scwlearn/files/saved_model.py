@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 
 from scwlearn import __version__
-from scwlearn.files.bare import BARE, bare_from_parts, bare_to_parts
-from scwlearn.files.classes import class_learner_from_parts, class_learner_to_parts
+from scwlearn.files.classifier import decode_classifier, encode_classifier
 from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
-from scwlearn.files.learners import made, rule_name
-from scwlearn.learning.classifier import ClassLearner
-from scwlearn.learning.learner import Learner
-from scwlearn.learning.multi_learner import MultiLearner
-from scwlearn.learning.settings import kernel_settings, settings, stream_settings
+from scwlearn.files.learner import check_names, construct, decode_learner, encode_learner, rule_name
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.settings import Face, arguments_for, settings_for
 from scwlearn.rules import Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
 KINDS = ("estimator", "stream", "river", "learner")
 
-# Settings of `fit` that are not part of the model.
-_FIT_SETTINGS = ("n_epochs", "shuffle", "random_state")
+_LEARNERS = ("Learner", "KernelLearner")
 
 
 @dataclass
@@ -55,7 +51,7 @@ class SavedModel:
     >>> from scwlearn import StreamClassifier
     >>> from scwlearn.files import SavedModel
     >>> saved = SavedModel.from_model(StreamClassifier("arow", r=2.0))
-    >>> saved.kind, saved.learner.recipe.parameters
+    >>> saved.kind, saved.learner.config.parameters
     ('stream', {'r': 2.0})
     """
 
@@ -91,22 +87,20 @@ class SavedModel:
         """
         own = type(model).__module__.startswith("scwlearn.")
         module, name, rule = type(model).__module__, type(model).__name__, getattr(type(model), "_rule", None)
-        if own and name in BARE:
+        if own and name in _LEARNERS:
             saved = cls("learner", name, model)
         elif own and name == "StreamClassifier":
-            saved = cls("stream", name, model._learner)
+            saved = cls("stream", name, model._classifier)
         elif isinstance(rule, Rule) and module == "scwlearn.river":
-            given = {setting.name: getattr(model, setting.name) for setting in stream_settings(rule)}
-            saved = cls("river", name, model._model._learner, given)
+            saved = cls("river", name, model._model._classifier, _given(model, Face.RIVER, rule))
         elif isinstance(rule, Rule) and module == "scwlearn.estimators":
-            given = {setting.name: getattr(model, setting.name) for setting in _estimator_settings(rule, name)}
-            saved = cls("estimator", name, None, given)
+            saved = cls("estimator", name, None, _given(model, model._face, rule))
             if model.__sklearn_is_fitted__():
-                saved.learner = model._learner
+                saved.learner = model._classifier
                 saved.attributes["n_features_in_"] = int(model.n_features_in_)
                 if hasattr(model, "feature_names_in_"):
                     saved.attributes["feature_names_in_"] = model.feature_names_in_.tolist()
-                saved.fixed_settings = {setting: model._began[setting] for setting in _fixed_settings(rule, name)}
+                saved.fixed_settings = dict(model._started_with)
         else:
             raise TypeError(
                 f"{module}.{name} cannot be saved; only scwlearn's own estimators, streams, learners and River classes "
@@ -119,24 +113,23 @@ class SavedModel:
 
     @classmethod
     def from_learner(
-        cls, learner: ClassLearner, notes: Mapping[str, Any] | None = None, **fit_settings: Any
+        cls, learner: Classifier, notes: Mapping[str, Any] | None = None, **fit_settings: Any
     ) -> SavedModel:
         """Return the contents of a file for what a linear learner has learned.
 
         The model is a `StreamClassifier` if features have names, else an estimator with these settings of `fit`.
         """
-        inner, recipe = learner.learner, learner.recipe
+        config, inner = learner.config, learner.learner
         if getattr(inner, "vocabulary", None) is not None:
             return cls("stream", "StreamClassifier", learner, notes=dict(notes or {}))
-        known = recipe.parameters | recipe.how | recipe.how_several | fit_settings
-        known["class_weight"] = learner.class_weights.given
-        if "intercept" in recipe.how:
-            known["fit_intercept"] = recipe.how["intercept"]
-        name = recipe.rule.estimator
-        given = {setting.name: known.get(setting.name, setting.default) for setting in settings(recipe.rule)}
-        fixed = {setting: given[setting] for setting in _fixed_settings(recipe.rule, name)}
+        assert isinstance(config.rule, Rule)
+        known = {**config.settings, **fit_settings, "class_weight": learner.class_weights.given}
+        declared = settings_for(Face.ESTIMATOR, config.rule)
+        given = {s.name_in(Face.ESTIMATOR): known.get(s.name, s.default) for s in declared}
+        fixed = {s.name_in(Face.ESTIMATOR): given[s.name_in(Face.ESTIMATOR)] for s in declared if not s.mutable}
         attributes = {"n_features_in_": inner.n_features or 0}
-        return cls("estimator", name, learner, given, attributes, fixed, dict(notes or {}))
+        name = config.rule.estimator
+        return cls("estimator", name, learner, {**config.parameters, **given}, attributes, fixed, dict(notes or {}))
 
     def to_model(self) -> Any:
         """Return the model. Estimators need scikit-learn, and classes of `scwlearn.river` need River."""
@@ -147,14 +140,14 @@ class SavedModel:
         if self.kind == "river":
             from scwlearn import river
 
-            model = made(getattr(river, self.class_name), **self.settings)
+            model = construct(getattr(river, self.class_name), **self.settings)
             model._model = _stream(self.learner)
             return model
         from scwlearn import estimators
 
-        model = made(getattr(estimators, self.class_name), **self.settings)
+        model = construct(getattr(estimators, self.class_name), **self.settings)
         if self.learner is not None:
-            model._learner, model._began = self.learner, dict(self.fixed_settings)
+            model._classifier, model._started_with = self.learner, dict(self.fixed_settings)
             model.n_features_in_ = self.attributes["n_features_in_"]
             if "feature_names_in_" in self.attributes:
                 model.feature_names_in_ = np.array(self.attributes["feature_names_in_"], dtype=object)
@@ -165,10 +158,10 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:
     """Return the JSON metadata and the arrays of a file."""
     arrays: Arrays = {}
     learned: dict[str, Any] | None = None
-    if isinstance(saved.learner, ClassLearner):
-        learned = class_learner_to_parts(saved.learner, arrays)
+    if isinstance(saved.learner, Classifier):
+        learned = encode_classifier(saved.learner, arrays)
     elif saved.learner is not None:
-        learned = bare_to_parts(saved.learner, arrays)
+        learned = encode_learner(saved.learner, arrays)
     metadata = {
         "kind": saved.kind,
         "class": saved.class_name,
@@ -193,9 +186,7 @@ def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__)
         raise InvalidModelFile("model.learner is missing")
     learner: Any = None
     if learned is not None:
-        learner = (
-            bare_from_parts(name, learned, reader) if kind == "learner" else class_learner_from_parts(learned, reader)
-        )
+        learner = decode_learner(learned, reader) if kind == "learner" else decode_classifier(learned, reader)
     reader.end()
     saved = SavedModel(kind, name, learner, given, {}, fixed, notes, library)
     if kind == "estimator" and learner is not None:
@@ -205,11 +196,10 @@ def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__)
     return saved
 
 
-def _decode_attributes(learner: ClassLearner, fields: JsonObject) -> dict[str, Any]:
+def _decode_attributes(learner: Classifier, fields: JsonObject) -> dict[str, Any]:
     width = fields.whole("n_features_in_")
     attributes: dict[str, Any] = {"n_features_in_": width}
-    inner: Any = learner.learner
-    known = inner.n_features if isinstance(inner, Learner | MultiLearner) else inner.model.n_features
+    known = learner.learner.n_features
     if known not in (None, width):
         fields.refuse("n_features_in_", width, f"{known}, the number of features of the learner")
     if fields.has("feature_names_in_"):
@@ -222,63 +212,50 @@ def _decode_attributes(learner: ClassLearner, fields: JsonObject) -> dict[str, A
 def _check_class(saved: SavedModel) -> None:
     """Check that the class exists, has learned by its own rule, and takes these settings."""
     name = saved.class_name
-    expected: dict[str, set[str]] = {"settings": set(), "fixed_settings": set()}
-    if saved.kind == "stream" and name != "StreamClassifier":
-        raise InvalidModelFile(f"model.class must be 'StreamClassifier', got {shorten(name)}")
+    settings: set[str] = set()
+    fixed: set[str] = set()
+    fixed_names = {"stream": "StreamClassifier", "learner": type(saved.learner).__name__}
+    if saved.kind in fixed_names and name != fixed_names[saved.kind]:
+        raise InvalidModelFile(f"model.class must be {fixed_names[saved.kind]!r}, got {shorten(name)}")
     if saved.kind in ("estimator", "river"):
-        rule = _rule_of(saved)
-        declared = stream_settings(rule) if saved.kind == "river" else _estimator_settings(rule, name)
-        expected["settings"] = {setting.name for setting in declared}
+        rule, face = _rule_of(saved)
+        settings = {argument.name for argument in arguments_for(face, rule)}
         if saved.kind == "estimator" and saved.learner is not None:
-            expected["fixed_settings"] = set(_fixed_settings(rule, name))
-    for part, names in expected.items():
-        check_names(getattr(saved, part), names, f"model.{part}")
+            fixed = {s.name_in(face) for s in settings_for(face, rule) if not s.mutable}
+    check_names(saved.settings, settings, "model.settings")
+    check_names(saved.fixed_settings, fixed, "model.fixed_settings")
 
 
-def check_names(given: Mapping[str, Any], expected: set[str], what: str) -> None:
-    """Refuse settings that are missing or unexpected."""
-    problems = []
-    if missing := sorted(expected - set(given)):
-        problems.append(f"missing settings: {', '.join(missing)}")
-    if unexpected := sorted(set(given) - expected):
-        problems.append(f"unexpected settings: {', '.join(map(shorten, unexpected))}")
-    if problems:
-        raise InvalidModelFile(f"{what}: {'; '.join(problems)}")
-
-
-def _rule_of(saved: SavedModel) -> Rule:
-    """Return the rule of an estimator or River class."""
+def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
+    """Return the rule of an estimator or River class, and its interface."""
     for rule in all_rules():
-        names = (rule.estimator,) if saved.kind == "river" else (rule.estimator, rule.kernel_estimator)
-        if saved.class_name in names:
+        faces = {rule.estimator: Face.RIVER if saved.kind == "river" else Face.ESTIMATOR}
+        if saved.kind == "estimator":
+            faces[rule.kernel_estimator] = Face.KERNEL_ESTIMATOR
+        if saved.class_name in faces:
             break
     else:
         raise InvalidModelFile(
             f"unknown class {shorten(saved.class_name)}; declare a rule of your own before loading its models"
         )
+    face = faces[saved.class_name]
     if saved.learner is not None:
-        recipe = saved.learner.recipe
-        with_kernel = saved.class_name == rule.kernel_estimator
-        if recipe.rule is not rule or (recipe.for_two is not Learner) != with_kernel:
+        config = saved.learner.config
+        with_kernel = face is Face.KERNEL_ESTIMATOR
+        if config.rule is not rule or (config.face is Face.KERNEL_LEARNER) != with_kernel:
             raise InvalidModelFile(
-                f"model.class is {saved.class_name!r}, but the learner's rule is {recipe.rule.name!r}"
+                f"model.class is {saved.class_name!r}, but the learner's rule is {config.rule.name!r}"
             )
-    return rule
+    return rule, face
 
 
-def _estimator_settings(rule: Rule, class_name: str) -> tuple[Any, ...]:
-    return kernel_settings(rule) if class_name == rule.kernel_estimator else settings(rule)
+def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
+    return {argument.name: getattr(model, argument.name) for argument in arguments_for(face, rule)}
 
 
-def _fixed_settings(rule: Rule, class_name: str) -> list[str]:
-    """Return the names of the settings of an estimator that cannot change after its first fit."""
-    free = {*_FIT_SETTINGS, *(parameter.name for parameter in rule.parameters)}
-    return [setting.name for setting in _estimator_settings(rule, class_name) if setting.name not in free]
-
-
-def _stream(learner: ClassLearner) -> Any:
+def _stream(classifier: Classifier) -> Any:
     from scwlearn.stream import StreamClassifier
 
     stream = object.__new__(StreamClassifier)
-    stream._learner = learner
+    stream._classifier = classifier
     return stream

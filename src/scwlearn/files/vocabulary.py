@@ -10,7 +10,6 @@ import numpy as np
 from scwlearn._native import Vocabulary
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, LARGEST, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, parse_json, shorten
-from scwlearn.model.vocabulary import OVERFLOWS, checked_bound
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
@@ -19,7 +18,7 @@ _MAX_VOTES = 2**31 - 1
 
 def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
-    max_features, hashed, key_type, features, owners = vocabulary.__getstate__()
+    _, hashed, key_type, features, owners = vocabulary.__getstate__()
     if key_type not in _KEY_TYPES.values():
         raise TypeError(f"feature names of type {key_type.__name__} cannot be saved; use strings or integers")
     names = [name for _, name, _, _ in owners] if hashed else [*features]
@@ -32,23 +31,17 @@ def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> dict[str, Any]:
         arrays["shared"] = np.array([shared for _, _, shared, _ in owners], dtype=np.uint8)
     return {
         "keys": None if key_type is None else key_type.__name__,
-        "max_features": max_features,
-        "overflow": OVERFLOWS[hashed],
         "names": len(names),
     }
 
 
-def decode_vocabulary(fields: JsonObject, arrays: ArrayReader, width: int) -> Vocabulary:
-    """Return the vocabulary of a model with `width` features."""
+def decode_vocabulary(
+    fields: JsonObject, arrays: ArrayReader, width: int, *, max_features: int | None, hashed: bool
+) -> Vocabulary:
+    """Return the vocabulary of a model with `width` features, bounded as its settings say."""
     key_type = _KEY_TYPES[fields.one_of("keys", tuple(_KEY_TYPES))]
-    max_features, overflow = fields.whole_or_none("max_features"), fields.one_of("overflow", OVERFLOWS)
     count = fields.whole("names")
     fields.end()
-    try:
-        checked_bound(max_features, overflow)
-    except (TypeError, ValueError) as error:
-        raise InvalidModelFile(f"{fields.what}: {error}") from None
-    hashed = overflow == "hash" and max_features is not None
     if hashed and max_features != width:
         raise InvalidModelFile(f"{fields.what}: {max_features} slots in a model of {width} features")
     names = _decode_names(arrays, key_type, count)

@@ -2,6 +2,5 @@
 
 from scwlearn.kernels.functions import Kernel as Kernel
 from scwlearn.kernels.learner import KernelLearner as KernelLearner
-from scwlearn.kernels.multi import KernelMultiLearner as KernelMultiLearner
 
-__all__ = ["Kernel", "KernelLearner", "KernelMultiLearner"]
+__all__ = ["Kernel", "KernelLearner"]

@@ -1,90 +1,88 @@
-"""A kernel learner: a rule run over rows that are compared by a kernel. Labels are -1 and +1 from here inward."""
+"""A kernel learner: a rule run over rows that are compared by a kernel. Labels are -1 and +1, or class numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy import sparse
 
-from scwlearn._native import learn_coordinates, work_entries
-from scwlearn._util.memory import ensure_memory
+from scwlearn._native import Coordinates, learn_coordinates, learn_coordinates_of_classes
+from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads, one_blas_thread
-from scwlearn.data.labels import check_signs
-from scwlearn.kernels.base import KernelBatch, KernelSpace, outside, padded, places_of
-from scwlearn.kernels.functions import Kernel, KernelFunction
-from scwlearn.kernels.support import Support
-from scwlearn.learning.counters import Counts, Trace, all_or_nothing
-from scwlearn.model import Gaussian
-from scwlearn.model.gaussian import GROWTH
+from scwlearn.data.examples import NamedRows
+from scwlearn.data.rows import Block, Rows, as_rows
+from scwlearn.data.weights import rows_that_weigh as nonzero_rows
+from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
+from scwlearn.kernels.model import KernelModel
+from scwlearn.kernels.support import Examples
+from scwlearn.learning.base import BaseLearner
+from scwlearn.learning.batch import Batch
+from scwlearn.learning.class_axis import Recorded
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
+from scwlearn.model.covariance import Covariance
+from scwlearn.model.full import AppendableFull
+from scwlearn.model.identity import Identity
 from scwlearn.rules import Rule
 from scwlearn.rules.native import OwnRule, native_rule
 
 Array = NDArray[np.float64]
 
+# Rows whose kernels are computed together: enough for products of matrices, few beside the support.
+_ROWS_AT_ONCE = 128
+# Each class has room for all rows of a batch in a span of its own: with many classes a batch has fewer.
+_ROWS_OF_CLASSES = 2**15
+# Rows that are only scored can be more: only memory grows with them.
+_ROWS_SCORED_AT_ONCE = 1024
+# The kernel of a row with itself is computed from all pairs of this many rows.
+_ROWS_WITH_THEMSELVES = 64
+
+# Relative rounding error of the squared norm of an example.
+_ROUNDING = 1e-15
+_EXACT, _WITH_BUDGET = 1e-12, 0.01
+
 
 @dataclass
-class KernelModel:
-    """All that a kernel learner has learned."""
+class _KernelBatch:
+    """Some rows to learn from, with the kernels of all pairs."""
 
-    support: Support
-    #: Over the coordinates in the span of the support, with room for some more.
-    gaussian: Gaussian
-    #: Rows, mistakes and updates.
-    tally: NDArray[np.int64]
-    #: How many features the rows have, or columns the kernel matrix; None before the first.
-    n_features: int | None = None
+    x: Any
+    #: The original index of each row.
+    numbers: NDArray[np.intp]
+    labels: NDArray[Any]
+    weights: Array | None
+    #: Positions of these rows in learning order.
+    part: slice
+    kernels: Array
 
-    def copy(self) -> KernelModel:
-        """The same model in memory of its own."""
-        return KernelModel(self.support.copy(), self.gaussian.copy(), self.tally.copy(), self.n_features)
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Make what is written to writable, and put everything back as it was when anything is raised."""
-        before = dict(self.__dict__)
-        self.gaussian, self.tally = self.gaussian.writable(), np.require(self.tally, requirements="W")
-        try:
-            with all_or_nothing(self.gaussian, self.tally):
-                yield
-        except BaseException:
-            self.__dict__.update(before)
-            raise
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
-class KernelLearner(KernelSpace):
-    """An algorithm at work in the space of a kernel, on labels -1 and +1.
+class KernelLearner(BaseLearner):
+    """An online learner in the feature space of a kernel, on labels -1 and +1 or on class numbers.
 
-    The Gaussian over the weights is kept exactly, in coordinates on the span of the support: the examples that moved it
-    and that were not combinations of others.
+    The Gaussian over the weights is kept exactly, in coordinates on the span of the support: the examples that moved
+    it and were not combinations of others. With several classes all share one support, so that a row is compared with
+    an example once; a second-order class lies in the span of the examples that moved it, with a budget in that of all.
 
     Parameters
     ----------
     rule : str, Rule or function
         As for `Learner`.
-    kernel : str, function or Kernel
-        "linear", "rbf", "poly", "sigmoid", "laplacian" or "cosine", computed by scikit-learn; "precomputed" for rows
-        of a kernel matrix; or a function of two matrices that returns the kernels of their rows.
+    n_classes : int, optional
+        As for `Learner`.
     kernel_parameters : dict, optional
         gamma, degree and coef0, as the kernel takes them.
-    intercept : bool
-        Whether to add 1 to the kernel, which makes it learn a constant.
-    initial_variance : float
-        The prior is N(0, initial_variance I).
-    variance_floor : float
-        The part of the prior's variance of an example below which a step by it does not take it (docs/drift.md).
-    budget : int, optional
-        How many examples the support may have. When it is full, all others are projected on their span.
-    tolerance : float, optional
-        An example is a combination of others if less than this part of its squared length is its own. If nothing is
-        said: 1e-12, which is rounding, or with a budget 0.01, which leaves room for examples that differ.
-    max_support : int
-        Without a budget: more examples than these are refused. Memory and time grow with their square.
+    {settings}
     **parameters : float
-        The rule's own.
+        The rule's parameters.
 
     Examples
     --------
@@ -104,139 +102,331 @@ class KernelLearner(KernelSpace):
         self,
         rule: str | Rule | OwnRule = "scw1",
         *,
+        n_classes: int | None = None,
         kernel: str | KernelFunction | Kernel = "rbf",
-        kernel_parameters: dict[str, float] | None = None,
-        intercept: bool = False,
-        initial_variance: float = 1.0,
-        variance_floor: float = 0.0,
-        budget: int | None = None,
-        tolerance: float | None = None,
-        max_support: int = 20_000,
-        **parameters: float,
+        kernel_parameters: Mapping[str, float] | None = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            rule,
-            parameters,
-            kernel=kernel,
-            kernel_parameters=kernel_parameters,
-            intercept=intercept,
-            initial_variance=initial_variance,
-            variance_floor=variance_floor,
-            budget=budget,
-            tolerance=tolerance,
-            max_support=max_support,
+        if not isinstance(kernel, Kernel):
+            kernel = Kernel(kernel, dict(kernel_parameters or {}))
+        elif kernel_parameters:
+            raise TypeError("a Kernel has its own parameters; kernel_parameters is for names")
+        self._configure(kernel_config(rule, {"kernel": kernel, **settings}), n_classes)
+
+    def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
+        super()._configure(config, n_classes)
+        self.model = KernelModel.prior(
+            self._covariance(), config.initial_variance, None if n_classes is None else self._classes, **self._form()
         )
-        gaussian = Gaussian.prior(self._covariance(), 0, self.initial_variance)
-        self.model = KernelModel(Support(), gaussian, np.zeros(len(fields(Counts)), dtype=np.int64))
+
+    def split(self) -> Self:
+        """Return a multi-class learner equivalent to this binary one; see `Learner.split`."""
+        other = self.from_config(self.config, 2)
+        other.model = self.model.split(**other._form())
+        return other
 
     @property
-    def support(self) -> Support:
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        kernel: Kernel = self.config.kernel
+        return kernel
+
+    @property
+    def support(self) -> Examples:
         """The examples in whose span the model lies."""
         return self.model.support
 
     @property
-    def gaussian(self) -> Gaussian:
-        """mu and Sigma over the coordinates in that span."""
-        return self.model.gaussian
+    def counts(self) -> Counts:
+        return Counts(*self.model.tally.tolist())
 
-    def learn(
-        self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
-    ) -> Counts:
-        """Learn from each row in turn, in their order or the one given; what happened on the way.
+    @property
+    def n_features(self) -> int | None:
+        """The number of features of a row, or of columns of the kernel matrix; None before the first."""
+        return self.model.n_features
 
-        What the weight of an example means its rule says (docs/weights.md); a row of weight 0 is left out.
-        All or nothing: after an error everything is as it was.
-        """
-        return self._learn(x, y, order, weights, None)
-
-    def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
-        """Learn as `learn` does; what each round looked like."""
-        lines: list[Array] = []
-        self._learn(x, y, order, weights, lines)
-        return Trace(*np.concatenate([np.zeros((0, len(Trace._fields))), *lines]).T)
+    def add_classes(self, count: int) -> None:
+        """Make more classes known; they start from the prior and take part at once."""
+        self.model.add_classes(check_int("count", count, minimum=0))
 
     def scores(self, x: Any) -> Array:
-        """mu.x for each row."""
-        weights = self.dual_coefficients()
-
-        def of_block(block: Any) -> Array:
-            scores: Array = self._with_support(block) @ weights
-            return scores
-
-        return np.concatenate([np.empty(0), *self._by_block(x, of_block)])
+        """Compute the score mu.x of each row: (rows,), or with several classes (rows, classes)."""
+        weights = self._score_weights()
+        return self._concatenated(self._map_blocks(x, lambda block: self._with_support(block) @ weights))
 
     def margin_variances(self, x: Any) -> Array:
-        """x'Sigma x for each row: how unsure its score is."""
-        parts = self._by_block(x, lambda block: self._variances(block, self._with_support(block)))
-        return np.concatenate([np.empty(0), *parts])
+        """Compute x'Sigma x, the uncertainty of the score, of each row, and with several classes of each class."""
+        return self._concatenated(self._map_blocks(x, lambda b: self._variances(b, self._with_support(b))))
 
-    def looks(self, x: Any) -> tuple[Array, Array]:
-        """What `scores` and `margin_variances` give, from kernels that are computed once."""
-        weights = self.dual_coefficients()
+    def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute what `scores` and `margin_variances` do, from kernels that are computed once."""
+        weights = self._score_weights()
 
-        def of_block(block: Any) -> Array:
+        def compute(block: Any) -> tuple[Array, Array]:
             kernels = self._with_support(block)
-            return np.stack([kernels @ weights, self._variances(block, kernels)])
+            return kernels @ weights, self._variances(block, kernels)
 
-        scores, variances = np.concatenate([np.empty((2, 0)), *self._by_block(x, of_block)], axis=1)
-        return scores, variances
-
-    def _variances(self, block: Any, kernels: Array) -> Array:
-        lengths = self._lengths(block)
-        inside = self.support.coordinates(kernels)
-        variances = self.gaussian.margin_variances(padded(inside, self.gaussian.size))
-        variances += self.initial_variance * self.gaussian.scalars[GROWTH] * outside(lengths, inside)
-        return variances
+        pairs = self._map_blocks(x, compute)
+        return self._concatenated([scores for scores, _ in pairs]), self._concatenated([v for _, v in pairs])
 
     def dual_coefficients(self) -> Array:
-        """c with mu = the sum of c_p (support example p)."""
-        return self.support.coefficients(self.gaussian.weights()[: self.support.count])
+        """Return C, (classes, examples), with mu of class c = sum of C[c, p] (support example p)."""
+        found = np.zeros((self.model.classes, self.support.count))
+        for c in range(self.model.classes):
+            span = self.model.span(c)
+            own = span.coefficients(self.model.gaussian(c).weights()[0, : span.count])
+            if self.is_binary:
+                found[c] = own
+            else:
+                # With a tolerance below rounding an example may occur twice.
+                np.add.at(found[c], span.examples, own)
+        return found
 
-    def _learn(
-        self, x: Any, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: list[Array] | None
-    ) -> Counts:
-        rows = self._rows_to_learn(x)
-        labels = check_signs(y, len(rows))
-        places, weighed = places_of(order, weights, len(rows))
+    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
+        """Return a learner on the same model with other values of the rule's parameters."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.config = self.config.with_parameters(parameters)
+        return other
+
+    def __copy__(self) -> Self:
+        # A copy that shared its memory would learn for both.
+        other = self.with_parameters(self.parameters)
+        other.model = self.model.copy()
+        return other
+
+    def new_batch(
+        self, rows: Rows | NamedRows, labels: NDArray[Any], places: NDArray[np.intp] | None, weights: Array | None
+    ) -> Batch:
+        if weights is not None and not weights.all():
+            # Skipped, not removed: rows are columns of a precomputed kernel.
+            places = nonzero_rows(np.arange(len(rows)) if places is None else places, weights)
+        return Batch(rows, labels, weights, places, None)
+
+    def _covariance(self) -> Covariance:
+        return Identity() if isinstance(self.rule, Rule) and self.rule.order == 1 else AppendableFull()
+
+    def _form(self) -> dict[str, bool]:
+        # Without a Sigma a class costs no more in a span of all examples; with a budget it may use all of them.
+        one_span = isinstance(self._covariance(), Identity) or self.config.budget is not None
+        return {"joint": self.config.multi_class == "joint", "one_span": one_span}
+
+    def _known_classes(self) -> int:
+        return self.model.classes
+
+    def _check_rows(self, rows: Rows | NamedRows) -> None:
+        if isinstance(rows, NamedRows):
+            raise TypeError("a kernel learner takes rows of numbered features, not of named ones")
+        rows.check()
+        self._check_width(rows)
+        if self.kernel.is_precomputed and rows.width != len(rows):
+            raise ValueError(f"a precomputed kernel is a square matrix, got {len(rows)} x {rows.width}")
+
+    def _check_width(self, rows: Rows) -> None:
+        known = self.model.n_features
+        if known is not None and rows.width != known:
+            raise ValueError(f"X has {rows.width} features, but this learner has learned from {known}")
+
+    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+        assert isinstance(batch.rows, Rows)
+        self._check_rows(batch.rows)
+        if batch.all_skipped:
+            return Counts()
         before, threads = self.counts, allowed_threads()
+        most = _ROWS_AT_ONCE if self.model.one_span else _ROWS_OF_CLASSES // max(1, classes)
+        at_once = max(16, min(_ROWS_AT_ONCE, most))
         with self.model.all_or_nothing(), one_blas_thread():
-            self._by_batch(rows, labels, places, weighed, lambda batch: self._learn_batch(batch, lines, threads))
+            for block in batch.rows.blocks(at_once, batch.places):
+                self._learn_some(self._kernel_batch(batch, batch.rows, block), record, threads)
+            self.model.n_features = batch.rows.width
         return self.counts - before
 
-    def _learn_batch(self, batch: KernelBatch, lines: list[Array] | None, threads: int) -> None:
-        model, known = self.model, self.support.count
-        inside = model.support.coordinates(self._with_support(batch.x))
-        # One more than allowed shows that there are too many.
-        room = self.budget or self.max_support + 1
-        self._make_room(min(known + len(batch), max(known, room)))
-        covariance, size = model.gaussian.covariance, model.gaussian.size
-        coordinates, native = self._coordinates(batch, inside, size, room)
-        at_once = min(covariance.block(size, size), len(batch))
-        trace = None
-        if lines is not None:
-            lines.append(trace := np.zeros((len(batch), len(Trace._fields))))
-        taken = learn_coordinates(
-            native_rule(self.rule, self.parameters),
-            model.gaussian.native(model.tally, self.variance_floor),
-            native,
-            batch.labels,
-            batch.weights,
-            np.empty(work_entries(covariance.name, size, at_once)),
-            trace,
-            at_once,
-            threads if covariance.shares_work(size) else 1,
-        )
-        if taken:
-            rows = self._examples(batch, taken)
-            model.support = model.support.extended(rows, coordinates[taken, : known + len(taken)])
-            self._check_support()
+    def _kernel_batch(self, batch: Batch, rows: Rows, block: Block) -> _KernelBatch:
+        part = slice(block.start, block.start + block.count)
+        chosen = np.arange(part.start, part.stop) if batch.places is None else batch.places[part]
+        x = _doubles(block)
+        if self.kernel.is_precomputed:
+            check_symmetric(_dense(x), _dense(rows.columns(chosen)).T)
+        x = self.support.like(x)
+        weights = None if batch.weights is None else batch.weights[chosen]
+        return _KernelBatch(x, chosen, batch.labels[chosen], weights, part, self._with_each_other(x, chosen))
 
-    def _make_room(self, wanted: int) -> None:
-        size = self.gaussian.size
-        if wanted <= size:
+    def _learn_some(self, batch: _KernelBatch, record: Recorded | None, threads: int) -> None:
+        model = self.model
+        known = np.array([model.classes], dtype=np.int64)
+        model.add_classes(self._axis.classes_after(batch.labels, model.classes) - model.classes)
+        inside = model.coordinates(self._with_support(batch.x))
+        rooms = self._rooms(len(batch))
+        wanted = [min(span.count + len(batch), room) for span, room in zip(model.spans, rooms, strict=True)]
+        model.make_room(wanted * model.classes if model.one_span else wanted)
+        sizes, form = model.sizes, model.covariance
+        spans = [
+            self._coordinates(batch, found, size, room)
+            for found, size, room in zip(inside, sizes[: len(inside)], rooms, strict=True)
+        ]
+        at_once = min(form.block(max(sizes), max(sizes), 1, model.joint), len(batch))
+        rule, natives = native_rule(self.rule, self.parameters), model.native(self.config.variance_floor)
+        scratch = np.empty(sum(form.scratch(size, 1, at_once) for size in sizes))
+        # Of all classes together; a thread takes one of them.
+        threads = threads if form.uses_threads(int(math.hypot(*sizes))) else 1
+        given = batch.labels, batch.weights
+        if self.is_binary:
+            lines = None if record is None or record.lines is None else record.lines[batch.part]
+            taken = [learn_coordinates(rule, natives[0], spans[0][1], *given, scratch, lines, at_once, threads)]
+        else:
+            scores = None if record is None else record.scores[batch.part]
+            variances = None if record is None else record.variances[batch.part]
+            taken = learn_coordinates_of_classes(
+                rule,
+                natives,
+                known,
+                model.joint,
+                [native for _, native in spans],
+                *given,
+                self.config.rivals,
+                scratch,
+                scores,
+                variances,
+                at_once,
+                threads,
+            )
+        self._extend(batch, [coordinates for coordinates, _ in spans], taken)
+
+    def _rooms(self, rows: int) -> list[int]:
+        """Return how many examples each span may have after so many rows."""
+        if not self.model.one_span:
+            return [span.count + rows for span in self.model.spans]
+        # One more than allowed shows that there are too many.
+        return [max(self.config.budget or self.config.max_support + 1, self.model.spans[0].count)]
+
+    def _extend(self, batch: _KernelBatch, coordinates: list[Array], taken: list[list[int]]) -> None:
+        """Add rows to the support of the spans that took them."""
+        model = self.model
+        rows = sorted(set().union(*taken))
+        if not rows:
             return
-        wider = max(2 * size, -(-wanted // 16) * 16)
-        needed = 2 * 8 * (self.gaussian.covariance.entries(wider) + wider * wider)
-        instead = "set a budget, or a larger tolerance"
-        with ensure_memory(needed, what=f"a support of up to {wider} examples", instead=instead):
-            self.model.gaussian = self.gaussian.widened(size, wider - size)
+        numbers: Any = batch.numbers if self.kernel.is_precomputed else batch.x
+        if not self.is_binary:
+            places = np.zeros(len(batch), dtype=np.intp)
+            model.shared, places[rows] = model.shared.including(numbers[rows])
+            numbers = places
+        model.spans = [
+            span.extended(numbers[some], own[some, : span.count + len(some)]) if some else span
+            for span, own, some in zip(model.spans, coordinates, taken, strict=True)
+        ]
+        if self.config.budget is None and self.support.count > self.config.max_support:
+            raise ValueError(
+                f"the support has reached max_support={self.config.max_support} examples, after "
+                f"{self.counts.seen} rows; allow more, or set a budget"
+            )
+
+    def _coordinates(self, batch: _KernelBatch, inside: Array, size: int, room: int) -> tuple[Array, Coordinates]:
+        """Return the coordinates of a batch in a span with room for more examples: padded, and for the loops."""
+        residuals = batch.kernels - inside @ inside.T
+        norms = np.maximum(batch.kernels.diagonal(), 0.0)
+        # A residual norm must not come out too small: divided by too short a vector, coordinates on it become too long,
+        # and nothing can take that back. If they are too short, what is missing is left for a later example.
+        left = residuals.diagonal() + _ROUNDING * norms
+        tolerance = self._tolerance()
+        rounding = min(tolerance, _EXACT) * norms
+        left[left <= rounding] = 0.0
+        known, coordinates = inside.shape[1], _padded(inside, size)
+        return coordinates, Coordinates(coordinates, residuals, left, rounding, tolerance * norms, known, room)
+
+    def _tolerance(self) -> float:
+        if self.config.tolerance is not None:
+            return float(self.config.tolerance)
+        return _EXACT if self.config.budget is None else _WITH_BUDGET
+
+    def _score_weights(self) -> Array:
+        dual = self.dual_coefficients()
+        weights: Array = dual[0] if self.is_binary else dual.T
+        return weights
+
+    def _variances(self, block: Any, kernels: Array) -> Array:
+        norms, inside = self._squared_norms(block), self.model.coordinates(kernels)
+        variances = np.empty((len(norms), self.model.classes))
+        for c, size in enumerate(self.model.sizes):
+            coordinates = inside[0 if self.model.one_span else c]
+            variances[:, c] = self.model.gaussian(c).margin_variances(_padded(coordinates, size))[:, 0]
+            variances[:, c] += self.model.unseen(c) * _residual_norms(norms, coordinates)
+        return self._axis.squeeze(variances)
+
+    def _concatenated(self, parts: list[Array]) -> Array:
+        return np.concatenate([self._axis.empty_scores(0, self.model.classes), *parts])
+
+    def _with_support(self, x: Any) -> Array:
+        """Compute the kernels of rows with the support."""
+        support = self.support
+        if not support.count:
+            return np.zeros((x.shape[0], 0))
+        if self.kernel.is_precomputed:
+            return self.kernel.checked(x[:, support.examples], (x.shape[0], support.count))
+        return self.kernel(support.like(x), support.examples)
+
+    def _with_each_other(self, x: Any, numbers: NDArray[np.intp]) -> Array:
+        """Compute the kernels of all pairs of rows."""
+        if self.kernel.is_precomputed:
+            kernels = self.kernel.checked(x[:, numbers], (len(numbers),) * 2)
+        else:
+            kernels = self.kernel(x, x)
+        check_symmetric(kernels, kernels.T)
+        return np.ascontiguousarray(kernels)
+
+    def _squared_norms(self, x: Any) -> Array:
+        """Compute the kernel of each row with itself."""
+        if self.kernel.is_precomputed:
+            raise ValueError("the variance of a score needs k(x, x), which a precomputed kernel does not have")
+        parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
+        return np.concatenate([self.kernel(part, part).diagonal() for part in parts])
+
+    def _map_blocks(self, x: Any, function: Callable[[Any], Any]) -> list[Any]:
+        if self.model.n_features is None:
+            raise ValueError("this learner has not learned from any row yet")
+        rows = as_rows(x)
+        self._check_width(rows)
+        return [function(_doubles(block)) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
+
+
+def kernel_config(rule: str | Rule | OwnRule, given: Mapping[str, Any], **faces: Face) -> LearnerConfig:
+    """Return the configuration of a kernel learner; `given["kernel"]` is a `Kernel`, which gets the intercept."""
+    config = LearnerConfig.create(rule, given, face=Face.KERNEL_LEARNER, **faces)
+    kernel = replace(config.kernel, constant=config.intercept)
+    return replace(config, settings=config.settings | {"kernel": kernel})
+
+
+_ARGUMENTS = (
+    Argument("n_classes", "int | None", None, "As for `Learner`."),
+    Argument("kernel_parameters", "dict | None", None, "gamma, degree and coef0, as the kernel takes them."),
+    *arguments_for(Face.KERNEL_LEARNER),
+)
+KernelLearner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
+KernelLearner.__doc__ = fill_settings(KernelLearner.__doc__, _ARGUMENTS[2:])
+
+
+def _padded(coordinates: Array, size: int) -> Array:
+    """Return coordinates with zeros for those that no example has yet."""
+    wider = np.zeros((len(coordinates), size))
+    wider[:, : coordinates.shape[1]] = coordinates
+    return wider
+
+
+def _residual_norms(norms: Array, inside: Array) -> Array:
+    """Return the squared norm of what rows have outside a span, from their own and their coordinates in it."""
+    left: Array = np.maximum(norms - np.einsum("ij,ij->i", inside, inside), 0.0)
+    return left
+
+
+def _doubles(block: Block) -> Any:
+    # Kernels in single precision would be rounded so much that every example looked new.
+    x = block.matrix().astype(np.float64, copy=False)
+    if not sparse.issparse(x):
+        # It may be the caller's memory, which the caller's kernel function must not write to.
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def _dense(x: Any) -> Array:
+    dense: Array = x.toarray() if sparse.issparse(x) else x
+    return dense

@@ -147,7 +147,7 @@ def loss_bound(
     learner = Learner("scw1", covariance="full", initial_variance=initial_variance, C=C, eta=eta)
     phi = find_rule("scw1").constants(learner.parameters)["phi"]
     trace = learner.trace(rows, y)
-    model = learner.gaussian
+    model = learner.model
     assert model is not None
 
     v, alpha, labels = trace.variance, trace.alpha, np.asarray(y, dtype=np.float64)

@@ -1,11 +1,10 @@
-"""A learner for labels of any kind: it numbers the classes as they come, and says what each of them weighs."""
+"""A classifier: a learner on labels of any kind, with class weights and calibrated probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,135 +13,129 @@ from scwlearn.data.class_weights import ClassWeights
 from scwlearn.data.examples import NamedRows
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
-from scwlearn.data.weights import check_weights, rows_that_weigh
+from scwlearn.data.weights import check_weights
+from scwlearn.data.weights import rows_that_weigh as nonzero_rows
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.teaching import Examples, Told, Watch, taught
+from scwlearn.learning.learner import Learner
 from scwlearn.model.calibration import Calibration
-from scwlearn.model.snapshot import Known
-from scwlearn.rules import Rule
+from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
 
-#: What only a learner for several classes takes.
-SEVERAL = ("multi_class", "shared_covariance", "rivals")
+#: Dicts of named features.
+Dicts = tuple[dict[Any, Any], ...]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How learners are made: one for two classes, one for more, and the second out of the first."""
+class ProgressiveScores(NamedTuple):
+    """Scores of examples just before they were learned from."""
 
-    #: `Learner` and `MultiLearner`, or `KernelLearner` and `KernelMultiLearner`.
-    for_two: type[Any]
-    for_more: type[Any]
-    rule: Rule
-    parameters: dict[str, float]
-    #: What both take.
-    how: dict[str, Any]
-    #: What the second takes besides (of SEVERAL).
-    how_several: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        # What is wrong with it is to be said before the class comes that needs it.
-        self.several(0)
-
-    def binary(self) -> Any:
-        """A learner from -1 and +1."""
-        return self.for_two(self.rule, **self.how, **self.parameters)
-
-    def several(self, n_classes: int) -> Any:
-        """A learner from class numbers."""
-        return self.for_more(self.rule, n_classes=n_classes, **self.how_several, **self.how, **self.parameters)
-
-    def from_binary(self, learner: Any) -> Any:
-        """A learner from class numbers that says of two of them what the other one says."""
-        return self.for_more.from_binary(learner, **self.how_several)
+    #: The classes and the calibration before them; its learner may have learned from them already.
+    snapshot: Snapshot
+    #: The class number of each example, its score (with several classes the scores of all), and its variance (that of
+    #: the class with the largest score).
+    numbers: NDArray[np.int32]
+    scores: Array
+    variances: Array
 
 
-class ClassLearner:
-    """An algorithm at work on labels of any one kind, in as many classes as come.
+#: Called with the scores of examples before they were learned from.
+Observer = Callable[[ProgressiveScores], None]
 
-    Up to two classes are the -1 and +1 of a binary learner. With the third it becomes a learner for several, which says
-    of the first two what the binary one said. Classes are numbered as they come; those named in advance take part from
-    the start.
+
+class Classifier:
+    """An online classifier on labels of any one kind, in any number of classes.
+
+    Up to two classes are the labels -1 and +1 of a binary learner. When the third comes, the learner is split into a
+    multi-class learner that is equivalent on the first two. Classes are numbered in the order of their appearance;
+    those named in advance take part from the start.
     """
 
-    def __init__(self, recipe: Recipe, class_weight: Any = None) -> None:
-        self.recipe = recipe
+    def __init__(self, config: LearnerConfig, class_weight: Any = None, *, learner: type[Any] = Learner) -> None:
+        self.config = config
         self.class_weights = ClassWeights(class_weight)
-        #: What is learned so far. Replaced as a whole wherever a class comes.
-        self.now = Known(recipe.binary(), Calibration(), Classes())
+        #: `Learner` or `KernelLearner`.
+        self.learner_type = learner
+        #: What is learned so far. Replaced as a whole when a class comes.
+        self.snapshot = Snapshot(learner.from_config(config), Calibration(), Classes())
 
     @property
     def learner(self) -> Any:
-        """From -1 and +1, or from class numbers."""
-        return self.now.learner
+        """The learner on labels -1 and +1, or on class numbers."""
+        return self.snapshot.learner
 
     @property
     def calibration(self) -> Any:
-        """From scores to probabilities."""
-        return self.now.calibration
+        """Maps scores to probabilities."""
+        return self.snapshot.calibration
 
     @property
     def classes(self) -> Classes:
-        """The classes known so far."""
-        return self.now.classes
+        """The known classes."""
+        return self.snapshot.classes
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes at most."""
-        return self.now.is_binary
+        """Whether there are at most two classes."""
+        return self.snapshot.is_binary
 
     @property
-    def has_begun(self) -> bool:
+    def is_fitted(self) -> bool:
         """Whether there is a model: it has learned from an example, or was given its weights."""
         return self.learner.n_features is not None
 
     @property
-    def agrees(self) -> bool:
-        """Whether what is predicted is the likeliest: unless classes have weights, which are there to predict some more
-        often than they come."""
+    def argmax_consistent(self) -> bool:
+        """Whether the predicted class is the most probable one.
+
+        Not with class weights: they make some classes predicted more often than they occur.
+        """
         return self.class_weights.given is None
 
     @property
     def counts(self) -> Counts:
-        """What this learner has gone through so far."""
+        """Examples seen, mistakes and updates so far."""
         counts: Counts = self.learner.counts
         return counts
 
-    def with_parameters(self, parameters: dict[str, float]) -> ClassLearner:
-        """The same model, in the same memory, with other values of the rule's parameters."""
-        other = self._twin()
-        other.recipe = replace(self.recipe, parameters=parameters)
-        other.now = self.now._replace(learner=self.learner.with_parameters(parameters))
+    def with_parameters(self, parameters: Mapping[str, float]) -> Classifier:
+        """Return a classifier on the same model, in the same memory, with other values of the rule's parameters."""
+        other = self._shallow_copy()
+        other.config = self.config.with_parameters(parameters)
+        other.snapshot = self.snapshot._replace(learner=self.learner.with_parameters(parameters))
         return other
 
-    def __copy__(self) -> ClassLearner:
+    def __copy__(self) -> Classifier:
         # A copy that shared its memory would learn for both.
-        other = self._twin()
-        other.now = self.now._replace(learner=copy(self.learner), calibration=copy(self.calibration))
+        other = self._shallow_copy()
+        other.snapshot = self.snapshot._replace(learner=copy(self.learner), calibration=copy(self.calibration))
         return other
 
-    def _twin(self) -> ClassLearner:
+    def _shallow_copy(self) -> Classifier:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.class_weights = copy(self.class_weights)
         return other
 
-    def name_classes(self, labels: NDArray[Any]) -> None:
-        """Make classes known that are to come; those known already stay as they are."""
+    def several(self, n_classes: int) -> Any:
+        """Return a new multi-class learner."""
+        return self.learner_type.from_config(self.config, n_classes)
+
+    def add_classes(self, labels: NDArray[Any]) -> None:
+        """Make classes known that are to come; known ones stay as they are."""
         classes = self.classes.add(self.classes.find(labels).new)
         learner, calibration = self.learner, self.calibration
         added = len(classes) - len(self.classes)
         if added and not self.is_binary:
-            # Another may be on the same model, and is to know nothing of them where the rows that follow are refused.
+            # Another classifier may share the model, and must not see them if the rows that follow are refused.
             learner, calibration = copy(learner), copy(calibration)
             learner.add_classes(added)
             calibration.add_classes(added)
         elif self.is_binary and len(classes) > 2:
-            learner = self.recipe.from_binary(learner) if self.has_begun else self.recipe.several(2)
+            learner = learner.split() if self.is_fitted else self.several(2)
             learner.add_classes(len(classes) - 2)
             calibration = calibration.expanded(len(classes))
-        self.now = Known(learner, calibration, classes)
+        self.snapshot = Snapshot(learner, calibration, classes)
 
     def learn(
         self,
@@ -151,117 +144,131 @@ class ClassLearner:
         *,
         order: ArrayLike | None = None,
         weights: ArrayLike | None = None,
-        watch: Watch | None = None,
+        observer: Observer | None = None,
     ) -> Counts:
-        """Learn from each row in turn, in their order or the one given; what happened on the way. All or nothing.
+        """Learn from each row in turn. All or nothing.
 
-        `watch` is told what the rows looked like before, once they have been learned from.
+        Parameters
+        ----------
+        x : array-like, sparse matrix, Rows or NamedRows
+            The examples.
+        y : array
+            Their labels.
+        order : array-like of int, optional
+            The order in which to learn from the rows.
+        weights : array-like, optional
+            The weight of each row.
+        observer : function, optional
+            Called with the scores before learning, once the rows have been learned from.
+
+        Returns
+        -------
+        Counts
+            Rows seen, mistakes and updates of this call.
         """
-        rows: Rows | NamedRows | Examples = x if isinstance(x, NamedRows) else as_rows(x, check=False)
-        weighed = check_weights(weights, len(y), name="sample_weight")
-        if isinstance(rows, NamedRows) and self.learner.max_features is not None and self.learner.overflow == "drop":
-            # Which features stay is decided example by example, in the order in which they stand.
-            if order is not None:
-                places = row_numbers(order, len(rows))
-                rows, y, order = rows.chosen(places), y[places], None
-                weighed = None if weighed is None else weighed[places]
+        rows: Rows | NamedRows | Dicts = x if isinstance(x, NamedRows) else as_rows(x, check=False)
+        checked = check_weights(weights, len(y), name="sample_weight")
+        places = None if order is None else row_numbers(order, len(rows))
+        if isinstance(rows, NamedRows) and self.config.max_features is not None and self.config.overflow == "drop":
+            # Which features stay is decided example by example, in the order in which they are learned from.
+            if places is not None:
+                rows, y = rows.chosen(places), y[places]
+                checked, places = None if checked is None else checked[places], None
             rows = tuple(rows.dicts())
-        return self._learn(rows, y, order, weighed, watch)
+        return self._learn(rows, y, places, checked, observer)
 
     def learn_many(
         self, examples: Iterable[dict[Any, Any]], y: NDArray[Any], weights: ArrayLike | None = None
     ) -> Counts:
-        """Learn from each of some dicts in turn; what happened on the way.
+        """Learn from dicts in turn; return what was seen, mistaken and updated.
 
-        All or nothing, but that Ctrl-C keeps what the examples before it taught, unless they bring a class.
+        All or nothing, except that Ctrl-C keeps what was learned before it, unless the examples bring a class.
         """
         rows = tuple(examples)
         if len(rows) != len(y):
             raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(y)}")
-        return self._learn(rows, y, None, check_weights(weights, len(y), name="w"))
+        return self._learn(rows, y, None, check_weights(weights, len(y), name="w"), None)
 
     def _learn(
         self,
-        rows: Rows | NamedRows | Examples,
+        rows: Rows | NamedRows | Dicts,
         y: NDArray[Any],
-        order: ArrayLike | None,
-        weighed: Array | None,
-        watch: Watch | None = None,
+        order: NDArray[np.intp] | None,
+        sample_weights: Array | None,
+        observer: Observer | None,
     ) -> Counts:
-        places = np.arange(len(rows)) if order is None else row_numbers(order, len(rows))
-        places = rows_that_weigh(places, weighed)
+        places = nonzero_rows(np.arange(len(rows)) if order is None else order, sample_weights)
         places = places[self.class_weights.leave(y[places])]
         found = self.classes.find(y[places])
         classes = self.classes.add(found.new)
-        numbers = _spread(found.numbers, places, len(rows))
         by_class, seen = self.class_weights.of(found.numbers, classes)
-        # What classes weigh is to change the scores, and not how often they come.
-        counted = weighed
+        numbers, weights = _spread(found.numbers, places, len(rows)), sample_weights
         if by_class is not None:
             by_class = _spread(by_class, places, len(rows))
-            weighed = by_class if weighed is None else by_class * weighed
+            weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
         before = self.counts
-        batch = Told(rows, numbers, weighed, order, places, counted, watch)
+        lesson = _Lesson(rows, numbers, order, weights, sample_weights, observer)
         if self.is_binary and len(classes) > 2:
-            self.now = self._with_third_class(batch, classes)
+            self.snapshot = self._learn_third_class(lesson, classes, places)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
-            # Ctrl-C may come after some dicts, and is not to leave what was learned of a class that is not known.
-            self.now = taught(Known(copy(self.learner), copy(self.calibration), classes), batch)
+            # Ctrl-C may come after some dicts, and must not leave what was learned of a class that is not known.
+            snapshot = Snapshot(copy(self.learner), copy(self.calibration), classes)
+            lesson.teach(snapshot)
+            self.snapshot = snapshot
         else:
-            known = Known(self.learner, copy(self.calibration), classes)
+            snapshot = Snapshot(self.learner, copy(self.calibration), classes)
             try:
-                self.now = taught(known, batch)
+                lesson.teach(snapshot)
+                self.snapshot = snapshot
             except BaseException:
                 if done := self.counts.seen - before.seen:
                     # What some dicts taught before Ctrl-C stays.
-                    self.now = known
+                    self.snapshot = snapshot
                     self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
                 raise
         self.class_weights.seen = seen
         return self.counts - before
 
-    def _with_third_class(self, batch: Told, classes: Classes) -> Known:
-        """The rows before the first of the third class are still those of two; it happens once."""
-        third = int(np.argmax(batch.numbers[batch.places] >= 2))
-        weights = np.ones(len(batch.rows)) if batch.weights is None else batch.weights
-        before, after = weights.copy(), weights.copy()
-        before[batch.places[third:]], after[batch.places[:third]] = 0.0, 0.0
-        two = Known(copy(self.learner), copy(self.calibration), classes.first(2))
-        taught(two, batch._replace(weights=before, places=batch.places[:third]))
-        several = Known(self.recipe.from_binary(two.learner), two.calibration.expanded(len(classes)), classes)
-        return taught(several, batch._replace(weights=after, places=batch.places[third:]))
+    def _learn_third_class(self, lesson: _Lesson, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
+        """Learn from the rows before the first of the third class as a binary classifier, then split it."""
+        third = int(np.argmax(lesson.numbers[places] >= 2))
+        two = Snapshot(copy(self.learner), copy(self.calibration), classes.first(2))
+        lesson.part(places[:third]).teach(two)
+        several = Snapshot(two.learner.split(), two.calibration.expanded(len(classes)), classes)
+        lesson.part(places[third:]).teach(several)
+        return several
 
     def scores(self, x: Any) -> Array:
-        """The scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
+        """Compute the scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
 
-        With two, the score is that of the second label against the first.
+        With two classes the score is that of the second label against the first.
         """
-        now = self.now
-        scores = now.by_label(now.learner.scores(x).T)
-        return scores[0] if now.is_binary else scores.T
+        snapshot = self.snapshot
+        scores = snapshot.by_label(snapshot.learner.scores(x).T)
+        return scores[0] if snapshot.is_binary else scores.T
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """The label of each row; of equal scores the class that was known first wins, of two the second."""
-        now = self.now
-        labels: NDArray[Any] = now.classes.labels[now.numbers(now.learner.scores(x))]
+        """Return the label of each row. Ties go to the earliest class; in the binary case, to the second."""
+        snapshot = self.snapshot
+        labels: NDArray[Any] = snapshot.classes.labels[snapshot.predict(snapshot.learner.scores(x))]
         return labels
 
     def probabilities(self, x: Any) -> Array:
-        """The probability of each class, in the order of their labels: (rows, classes)."""
-        now, rows = self.now, x if isinstance(x, NamedRows) else as_rows(x, check=False)
-        scores, variances = now.learner.looks(rows)
-        if not now.is_binary:
+        """Return the probability of each class, in the order of the labels: (rows, classes)."""
+        snapshot, rows = self.snapshot, x if isinstance(x, NamedRows) else as_rows(x, check=False)
+        scores, variances = snapshot.learner.scores_and_variances(rows)
+        if not snapshot.is_binary:
             variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-        return now.chances(scores, variances, agree=self.agrees)
+        return snapshot.probabilities(scores, variances, argmax_consistent=self.argmax_consistent)
 
     def margin_variances(self, x: Any) -> Array:
-        """x'Sigma x of each row, and for more than two classes of each class, in the order of their labels."""
-        now = self.now
-        variances: Array = now.learner.margin_variances(x)
-        return variances if now.is_binary else variances[:, now.classes.order]
+        """Compute x'Sigma x of each row, and with more than two classes of each class, in the order of the labels."""
+        snapshot = self.snapshot
+        variances: Array = snapshot.learner.margin_variances(x)
+        return variances if snapshot.is_binary else variances[:, snapshot.classes.order]
 
     def widen(self, n_features: int) -> int:
-        """Make room for so many numbered features, unless there is more; how many there are."""
+        """Make room for at least `n_features` numbered features, and return how many there are."""
         known: int | None = self.learner.n_features
         if known is None:
             return n_features
@@ -269,47 +276,96 @@ class ClassLearner:
             self.learner.widen(n_features)
         return max(known, n_features)
 
-    def nonzero(self) -> int:
-        """How many weights are not zero."""
-        return 0 if self.learner.model is None else self._models.nonzero()
+    def count_nonzero(self) -> int:
+        """Return the number of weights that are not zero."""
+        return 0 if self.learner.model is None else self._model.count_nonzero()
 
     def feature_scales(self, count: int) -> Array:
-        """What the first so many features are divided by before they meet their weights."""
+        """Return what the first `count` features are divided by before they meet their weights."""
         scale = getattr(self.learner, "running_scale", None)
         return np.ones(count) if scale is None else scale.scales[:count]
 
     def class_labels(self) -> list[Any]:
-        """The label of each row of `weights`: of two classes the second, whose scores are those of the model."""
-        return self.now.class_labels()
+        """Return the label of each row of `weights`: with two classes only the second."""
+        return self.snapshot.class_labels()
 
     def weights(self) -> Array:
-        """The mean weights, constants included: (1, size) for up to two classes, else (classes, size)."""
-        return self.now.by_label(self._models.weights())
+        """Return the mean weights, intercepts included: (1, size) for up to two classes, else (classes, size)."""
+        return self.snapshot.by_label(self._model.weights())
 
     def variances(self) -> Array:
-        """The variance of each weight, in the same shape."""
-        return self.now.variances_by_label(self._models.variances())
+        """Return the variance of each weight, in the same shape."""
+        return self.snapshot.variances_by_label(self._model.variances())
 
     def matrix(self) -> Array:
-        """Sigma, of all classes one after the other if there are more than two."""
+        """Return Sigma; with more than two classes that of each class, stacked."""
         if self.is_binary:
-            matrix: Array = self.learner.gaussian.matrix()
+            matrix: Array = self._model.matrix()
             return matrix
-        return np.stack([self.learner.gaussians.matrix(number) for number in self.classes.order])
+        return np.stack([self._model.matrix(number) for number in self.classes.order])
 
     @property
     def covariance_kind(self) -> str:
-        """How Sigma is kept."""
-        name: str = self._models.covariance.name
+        """The form of Sigma."""
+        name: str = self._model.covariance.name
         return name
 
     @property
-    def _models(self) -> Any:
-        return self.learner.gaussian if self.is_binary else self.learner.gaussians
+    def _model(self) -> Any:
+        return self.learner.model
+
+
+class _Lesson(NamedTuple):
+    """Rows with class numbers and weights, for a learner and its calibration."""
+
+    rows: Rows | NamedRows | Dicts
+    numbers: NDArray[np.int32]
+    order: NDArray[np.intp] | None
+    weights: Array | None
+    #: Without class weights, which must change the scores but not how often classes occur.
+    sample_weights: Array | None
+    observer: Observer | None
+
+    def part(self, places: NDArray[np.intp]) -> _Lesson:
+        """Return the lesson with all rows but these at weight 0."""
+        weights = np.zeros(len(self.rows))
+        weights[places] = 1.0 if self.weights is None else self.weights[places]
+        return self._replace(weights=weights)
+
+    def teach(self, snapshot: Snapshot) -> None:
+        """Let the learner learn from the rows, and the calibration from their scores before."""
+        learner = snapshot.learner
+        if not snapshot.is_binary:
+            snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
+        if not isinstance(self.rows, tuple):
+            batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights)
+            before = learner.learn_batch(batch)
+            self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
+            return
+        count, seen = len(self.rows), learner.counts.seen
+        places = nonzero_rows(np.arange(count), self.weights)
+        scores, variances = learner.empty_scores(count, len(snapshot.classes)), np.empty(count)
+        try:
+            learner.learn_dicts(self.rows, learner.labels(self.numbers), self.weights, scores, variances)
+        finally:
+            done = places[: learner.counts.seen - seen]
+            self._calibrate(snapshot, scores[done], variances[done], done)
+
+    def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: NDArray[np.intp]) -> None:
+        """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""
+        numbers = self.numbers[places]
+        if self.observer is not None:
+            self.observer(ProgressiveScores(snapshot, numbers, scores, variances))
+        weights = None if self.sample_weights is None else self.sample_weights[places]
+        # A class that is not known yet has a score of -infinity.
+        sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
+        if not sound.all():
+            weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
+        snapshot.calibration.learn(scores, variances, numbers, weights)
 
 
 def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:
-    """The values at their places; 0 for rows that have none."""
+    """Return the values at their places, and 0 elsewhere."""
     spread = np.zeros(count, dtype=values.dtype)
     spread[places] = values
     return spread

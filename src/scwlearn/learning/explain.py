@@ -1,4 +1,4 @@
-"""What a model has learned, in words that a person can read: features by name, their weights, and how sure they are."""
+"""What a model has learned, readable by people: features by name, with weights and standard deviations."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
-from scwlearn.model.snapshot import Known
+from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
 
-#: What the constant is called among the features of an example.
-CONSTANT = "(constant)"
+#: The name of the intercept among the features of an example.
+INTERCEPT = "(intercept)"
 
-# Few enough weights to stay in the cache while the largest are found: to sort all of a million takes longer than to
-# learn them.
-_LOOKED_AT_ONCE = 2**14
+# Few enough to stay in the cache while the largest are found: sorting a million takes longer than learning them.
+_WEIGHTS_AT_ONCE = 2**14
 
 
 class Weight(NamedTuple):
-    """A feature: its name, its mean weight and the standard deviation of that, NaN where none is known.
+    """A feature: its name, its mean weight, and the standard deviation of the weight (NaN if unknown).
 
     Examples
     --------
@@ -42,7 +41,7 @@ class Weight(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A feature of an example: what it adds to a score, which is its value times its mean weight.
+    """A feature of an example and what it adds to a score: its value times its mean weight.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class Part(NamedTuple):
     >>> model = StreamClassifier("arow")
     >>> model.learn_many([{"free": 1}, {"meeting": 1}], [True, False])
     >>> [(part.name, part.value, round(part.adds, 2)) for part in model.explain({"free": 2})[True]]
-    [('free', 2.0, 0.67), ('(constant)', 1.0, 0.07)]
+    [('free', 2.0, 0.67), ('(intercept)', 1.0, 0.07)]
     """
 
     name: Any
@@ -63,7 +62,7 @@ class Part(NamedTuple):
 def largest_weights(
     names: Sequence[Any], labels: Sequence[Any], weights: Array, variances: Array | None, count: int
 ) -> dict[Any, list[Weight]]:
-    """For each class its largest weights, by size; weights beyond the names (the constant) are left out."""
+    """Return the largest weights of each class in absolute value, without the intercept."""
     count = check_int("n", count, minimum=0)
     found: dict[Any, list[Weight]] = {}
     for number, label in enumerate(labels):
@@ -76,7 +75,7 @@ def largest_weights(
 def parts_of_scores(
     names: Sequence[Any], labels: Sequence[Any], weights: Array, variances: Array | None, values: Array
 ) -> dict[Any, list[Part]]:
-    """For each class what the features that an example has add to its score, the largest first, the constant last."""
+    """Return what the features of an example add to the score of each class, the largest first, the intercept last."""
     present = np.flatnonzero(values)
     found: dict[Any, list[Part]] = {}
     for number, label in enumerate(labels):
@@ -84,7 +83,7 @@ def parts_of_scores(
         by_size = present[np.argsort(-np.abs(own[present] * values[present]), kind="stable")]
         parts = [(names[i], float(values[i]), i) for i in by_size]
         if len(own) > len(names):
-            parts.append((CONSTANT, 1.0, len(names)))
+            parts.append((INTERCEPT, 1.0, len(names)))
         found[label] = [
             Part(name, value, float(own[i]), _deviation(variances, number, i), value * float(own[i]))
             for name, value, i in parts
@@ -93,9 +92,9 @@ def parts_of_scores(
 
 
 def _largest(weights: Array, count: int) -> NDArray[np.intp]:
-    """The places of the largest weights by size, in their order; of equal ones the first comes first."""
+    """Return the indices of the largest weights in absolute value, in descending order; ties by index."""
     best, least = np.empty(0, dtype=np.intp), -1.0
-    at_once = max(_LOOKED_AT_ONCE, count)
+    at_once = max(_WEIGHTS_AT_ONCE, count)
     for start in range(0, len(weights) if count else 0, at_once):
         sizes = np.abs(weights[start : start + at_once])
         places = np.append(best, start + np.flatnonzero(sizes > least))
@@ -109,35 +108,35 @@ def _deviation(variances: Array | None, number: int, feature: int) -> float:
     return math.nan if variances is None else math.sqrt(variances[number, feature])
 
 
-class Shown(NamedTuple):
-    """What there is to show of a model at one moment, whatever is learned meanwhile."""
+class NamedWeights(NamedTuple):
+    """Names, weights and scales of a model, consistent even while another thread learns."""
 
     vocabulary: Vocabulary
-    #: By number; of features that are hashed, some numbers have none.
+    #: By index; where names are hashed, some indices have none.
     names: dict[int, Any]
-    #: Of one class or of several, the constant last.
+    #: (classes, size), the intercept last.
     weights: Array
     variances: Array | None
     #: What each feature is divided by.
     scales: Array
 
     def signs(self, names: dict[int, Any]) -> Array:
-        """With which sign each of these names counts: hashed ones may be turned round."""
+        """Return the sign of each of these names; hashing may flip it."""
         if not self.vocabulary.hashed:
             return np.ones(len(names))
-        # Hashed is their text, which is a string also where the keys are numbers.
+        # Names are hashed by their text, even if the keys are numbers.
         texts = Vocabulary(self.vocabulary.max_features, True)
         return np.array([texts.read({str(name): 1.0})[1][0] for name in names.values()])
 
 
-def shown_of(known: Known, *, second_order: bool) -> Shown:
-    """What there is to show of a learner from dicts; only one of second order knows variances."""
-    learner = known.learner
+def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
+    """Return the weights of a learner from dicts by name; only second-order rules have variances."""
+    learner = snapshot.learner
     if learner.model is None:
         raise ValueError("this classifier has not learned from any example yet")
-    model, vocabulary, scale = learner.at_once()
-    width = model.size - learner.intercept
-    return Shown(
+    model, vocabulary, scale = learner.state()
+    width = model.size - learner.config.intercept
+    return NamedWeights(
         vocabulary,
         {feature: name for feature, (name, _) in sorted(vocabulary.features.items()) if feature < width},
         model.weights(),

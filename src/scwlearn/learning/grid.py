@@ -1,4 +1,4 @@
-"""Many learners over the same rows at once: the rows are checked and read for all of them, on all cores."""
+"""Many binary learners over the same rows at once: the rows are checked and read once, on all cores."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
-from scwlearn.learning.blocks import WORK_OF_A_BLOCK
+from scwlearn.learning.batch import WORK_OF_A_BLOCK
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.learner import Learner
-from scwlearn.model import COVARIANCES, Covariance, Gaussian
 from scwlearn.model.covariance import zeros
+from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, is_spelled, native_rule
+from scwlearn.rules.native import OwnRule, is_compiled, native_rule
 
-#: Told of rows done and rows in all, each counted once for each learner.
-Report = Callable[[int, int], None]
+#: Called with the rows done and the rows in total, each counted once per learner.
+Progress = Callable[[int, int], None]
 
 # As many models go through the rows at a time as fit in so many bytes, so that a grid over millions of features needs
-# not much more memory than its results.
-_AT_ONCE = 2**28
+# little more memory than its results.
+_BYTES_AT_ONCE = 2**28
 
-# Models go interleaved where at least so many fit at a time, and where the rows have so many values for each feature:
-# copying them there and back costs as much as learning from two or three values a feature.
+# Models are interleaved if at least this many fit at a time, and if the rows have this many values per feature: copying
+# them there and back costs as much as learning from two or three values per feature.
 _FEWEST_INTERLEAVED = 3
-_VALUES_A_FEATURE = 3
+_VALUES_PER_FEATURE = 3
 
 
 def learn_grid(
@@ -44,23 +44,28 @@ def learn_grid(
     y: ArrayLike,
     *,
     order: ArrayLike | None = None,
-    progress: Report | None = None,
-    **how: Any,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> list[Learner]:
-    """Learners with these values of the rule's parameters that have learned from the rows, as if each had by itself.
+    """Train a learner for each cell of a grid of parameters, as if each had learned by itself.
 
     Parameters
     ----------
     rule : str, Rule or function
-        As for Learner.
+        As for `Learner`.
     cells : list of dict
         The parameters of each learner.
     x, y, order
-        As for Learner.learn.
+        As for `Learner.learn`.
     progress : function, optional
-        Called now and then with the rows done and the rows in all, each counted once for each learner.
-    **how
-        What all have in common: covariance, intercept, initial_variance, variance_floor, scale, parameters.
+        Called now and then with the rows done and the rows in total, each counted once per learner.
+    **settings
+        Settings and parameters that all learners have in common.
+
+    Returns
+    -------
+    list of Learner
+        One for each cell.
 
     Examples
     --------
@@ -71,7 +76,7 @@ def learn_grid(
     >>> [learner.counts.seen for learner in learners]
     [1000, 1000, 1000]
     """
-    learners = [Learner(rule, **(how | dict(cell))) for cell in cells]
+    learners = [Learner(rule, **(settings | dict(cell))) for cell in cells]
     learn_together(learners, x, y, order=order, progress=progress)
     return learners
 
@@ -83,10 +88,20 @@ def count_grid(
     y: ArrayLike,
     *,
     order: ArrayLike | None = None,
-    progress: Report | None = None,
-    **how: Any,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> list[Counts]:
-    """What learners as in `learn_grid` go through; they are not kept, which saves their memory.
+    """Return the counts of the learners of `learn_grid`, without keeping the learners, which saves their memory.
+
+    Parameters
+    ----------
+    rule, cells, x, y, order, progress, **settings
+        As for `learn_grid`.
+
+    Returns
+    -------
+    list of Counts
+        One for each cell.
 
     Examples
     --------
@@ -97,7 +112,7 @@ def count_grid(
     >>> [count.seen for count in counts]
     [1000, 1000, 1000]
     """
-    learners = [Learner(rule, **(how | dict(cell))) for cell in cells]
+    learners = [Learner(rule, **(settings | dict(cell))) for cell in cells]
     return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False)]
 
 
@@ -107,12 +122,25 @@ def learn_together(
     y: ArrayLike,
     *,
     order: ArrayLike | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> list[Counts]:
-    """Let each learner learn from each row in turn, as by its own `learn`; what happened to each on the way.
+    """Let each learner learn from each row in turn, as by its own `learn`.
 
-    The learners may differ in all but the number of features, and may have learned before. All or nothing: after an
-    error or Ctrl-C every one of them is as it was.
+    All or nothing: after an error or Ctrl-C every learner is as it was.
+
+    Parameters
+    ----------
+    learners : sequence of Learner
+        Binary learners. They may differ in everything but the number of features, and may have learned before.
+    x, y, order
+        As for `Learner.learn`.
+    progress : function, optional
+        As for `learn_grid`.
+
+    Returns
+    -------
+    list of Counts
+        Rows seen, mistakes and updates of each learner.
 
     Examples
     --------
@@ -126,23 +154,23 @@ def learn_together(
     """
     runs = _run_all(learners, x, y, order, progress, keep=True)
     counts = [run.counts for run in runs]
-    before = [(run.learner.gaussian, run.learner._tally, run.learner.running_scale) for run in runs]
+    before = [(run.learner.model, run.learner._tally, run.learner.running_scale) for run in runs]
     try:
         for run in runs:
-            run.learner.gaussian, run.learner._tally, run.learner.running_scale = run.model, run.tally, run.scale
+            run.learner.model, run.learner._tally, run.learner.running_scale = run.model, run.tally, run.scale
     except BaseException:
-        for run, (gaussian, tally, scale) in zip(runs, before, strict=True):
-            run.learner.gaussian, run.learner._tally, run.learner.running_scale = gaussian, tally, scale
+        for run, (model, tally, scale) in zip(runs, before, strict=True):
+            run.learner.model, run.learner._tally, run.learner.running_scale = model, tally, scale
         raise
     return counts
 
 
 @dataclass
 class _Run:
-    """A learner on its way: nothing of its own is written to."""
+    """A learner on its way; its own state is not written to."""
 
     learner: Learner
-    #: Where it starts from; learners that are new share a prior.
+    #: Where it starts from; new learners share a prior.
     model: Gaussian
     tally: NDArray[np.int64]
     scale: RunningScale | None
@@ -151,18 +179,23 @@ class _Run:
     def counts(self) -> Counts:
         return Counts(*self.tally.tolist()) - self.learner.counts
 
-    def native(self) -> Model:
-        return self.model.native(self.tally, self.learner.variance_floor)
+    def native(self, model: Gaussian | None = None) -> Model:
+        floor = self.learner.config.variance_floor
+        return (self.model if model is None else model).native(self.tally, floor)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Checked rows and labels, and in which order to go through them."""
+    """Checked rows and labels, and the order in which to go through them."""
 
     rows: Rows
     labels: NDArray[np.int8]
     places: NDArray[np.intp] | None
     report: Callable[[int], None]
+
+    @property
+    def stored(self) -> float:
+        return self.rows.stored / max(1, len(self.rows))
 
     def blocks(self, rows: float) -> Iterator[tuple[Block, NDArray[np.int8]]]:
         for block in self.rows.blocks(max(1, int(rows)), self.places):
@@ -171,7 +204,7 @@ class _Batch:
 
 
 def _run_all(
-    learners: Sequence[Learner], x: Any, y: ArrayLike, order: ArrayLike | None, progress: Report | None, *, keep: bool
+    learners: Sequence[Learner], x: Any, y: ArrayLike, order: ArrayLike | None, progress: Progress | None, *, keep: bool
 ) -> list[_Run]:
     rows = as_rows(x)
     labels = check_signs(y, len(rows))
@@ -186,14 +219,14 @@ def _run_all(
             progress(done, total)
 
     batch = _Batch(rows, labels, places, report)
-    _called([run for run in runs if not is_spelled(run.learner.rule)], batch, keep)
-    for group, seen in _by_scale([run for run in runs if is_spelled(run.learner.rule)], batch):
-        _learn_alike(group, seen, keep)
+    _learn_in_python([run for run in runs if not is_compiled(run.learner.rule)], batch, keep)
+    for group, scaled in _by_scale([run for run in runs if is_compiled(run.learner.rule)], batch):
+        _learn_alike(group, scaled, keep)
     return runs
 
 
 def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Batch]]:
-    """Runs that see the rows alike, and the batch as they see it."""
+    """Group runs that scale the rows alike, and yield each group with the batch as it sees it."""
     groups: dict[bytes | None, list[_Run]] = {}
     for run in runs:
         state = None if run.scale is None else run.scale.state
@@ -211,16 +244,16 @@ def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Ba
 
 
 def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Let learners with rules that are spelled learn, those of one kind together."""
+    """Let learners with compiled rules learn, those of one kind together."""
     groups: dict[tuple[bool, str, bool], list[_Run]] = {}
     for run in runs:
         rule = run.learner.rule
         uses_norm = isinstance(rule, Rule) and rule.uses_norm
-        groups.setdefault((uses_norm, run.model.covariance.name, run.learner.intercept), []).append(run)
+        groups.setdefault((uses_norm, run.model.covariance.name, run.learner.config.intercept), []).append(run)
     for (uses_norm, covariance, _), group in groups.items():
-        size = group[0].model.size
-        at_once = max(1, _AT_ONCE // (8 * max(1, COVARIANCES[covariance].entries(size))))
-        pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_A_FEATURE * size
+        size, entries = group[0].model.size, group[0].model.memory.size
+        at_once = max(1, _BYTES_AT_ONCE // (8 * max(1, entries)))
+        pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_PER_FEATURE * size
         learn = _interleaved if covariance != "full" and not uses_norm and pays else _one_by_one
         if learn is _one_by_one:
             at_once = max(at_once, allowed_threads())
@@ -229,54 +262,56 @@ def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
 
 
 def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
-    models = [learner if learner.gaussian is None else learner.gaussian for learner in learners]
+    if not all(learner.is_binary for learner in learners):
+        raise TypeError("learners that learn together must be binary, with labels -1 and +1")
+    models = [learner if learner.model is None else learner.model for learner in learners]
     if len(set(map(id, models))) < len(models):
         raise ValueError("two of the learners are one, or share their memory; each must have its own")
-    priors: dict[tuple[Covariance, int, float], Gaussian] = {}
+    priors: dict[tuple[str, bool, float], Gaussian] = {}
     runs, needed = [], 0
     for learner in learners:
-        learner._rows(rows)
-        model = None if learner.gaussian is None else learner.gaussian.writable()
+        learner._check_rows(rows)
+        model = None if learner.model is None else learner.model.writable()
         if model is None:
-            covariance = COVARIANCES[learner._covariance_for(rows.width, named=False)]
-            key = (covariance, learner.intercept, learner.initial_variance)
-            model = priors[key] if key in priors else priors.setdefault(key, learner._prior_for(rows))
+            config = learner.config
+            key = (learner.covariance_for(rows.width), config.intercept, config.initial_variance)
+            model = priors[key] if key in priors else priors.setdefault(key, learner._first_model(rows, 1))
         runs.append(_Run(learner, model, learner._tally.copy(), copy(learner.running_scale)))
-        needed += 8 * model.covariance.entries(model.size)
+        needed += 8 * model.memory.size
     what, instead = f"{len(runs)} models with {rows.width} features", "let fewer learn at a time"
     with ensure_memory(needed if keep else 0, what=what, instead=instead):
         return runs
 
 
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Models that keep little, side by side in registers."""
-    threads = allowed_threads()
+    """Learn with models that keep little, side by side in registers."""
+    threads, start = allowed_threads(), runs[0].model
     rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
-    intercept, start = runs[0].learner.intercept, runs[0].model
     work = np.empty(Together.work_entries(start.covariance.name, start.size, len(runs)))
+    intercept = runs[0].learner.config.intercept
     together = Together(rules, [run.native() for run in runs], intercept, threads, work)
-    per_row = len(runs) * start.covariance.work(start.size, batch.rows.stored / max(1, len(batch.rows)))
+    per_row = len(runs) * start.covariance.work(start.size, batch.stored, 1, 1, True)
     for block, labels in batch.blocks(threads * WORK_OF_A_BLOCK / per_row):
         together.learn(block.values, block.indices, block.offsets, block.width, labels)
         batch.report(block.count * len(runs))
     if keep:
         for run in runs:
-            run.model = _unfilled(run.model)
+            memory = zeros(*run.model.memory.shape)
+            run.model = replace(run.model, memory=memory, scalars=np.empty_like(run.model.scalars))
         together.write([run.native() for run in runs])
 
 
 def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Each model by its own loop, as many at a time as there are threads."""
+    """Learn with each model in its own loop, as many at a time as there are threads."""
     threads = allowed_threads()
-    # Few models leave some threads over, which a large one can use.
-    inside = max(1, threads // len(runs)) if runs[0].model.covariance.shares_work(runs[0].model.size) else 1
     models = [run.model.copy() for run in runs]
     rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
-    natives = [model.native(run.tally, run.learner.variance_floor) for model, run in zip(models, runs, strict=True)]
-    covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.intercept
-    stored = batch.rows.stored / max(1, len(batch.rows))
-    per_row = covariance.work(size, stored)
-    at_once = min(covariance.block(size, stored), len(batch.rows) or 1)
+    natives = [run.native(model) for model, run in zip(models, runs, strict=True)]
+    covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.config.intercept
+    # Few models leave some threads over, which a large one can use.
+    inside = max(1, threads // len(runs)) if covariance.uses_threads(size) else 1
+    per_row = covariance.work(size, batch.stored, 1, 1, True)
+    at_once = min(covariance.block(size, batch.stored, 1, True), len(batch.rows) or 1)
     # The blocks of a learner that is alone: with a full covariance the last bits depend on them.
     for block, labels in batch.blocks(WORK_OF_A_BLOCK / per_row):
         share = max(threads, int(threads * WORK_OF_A_BLOCK / (per_row * max(1, block.count))))
@@ -290,17 +325,12 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
             run.model = model
 
 
-def _called(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Rules that stay in Python: the interpreter runs one at a time."""
+def _learn_in_python(runs: list[_Run], batch: _Batch, keep: bool) -> None:
+    """Learn with rules that are not compiled: the interpreter runs one at a time."""
     for run in runs:
         trial = copy(run.learner)
         trial.learn(batch.rows, batch.labels, order=batch.places)
         run.tally, run.scale = trial._tally, trial.running_scale
-        if keep and trial.gaussian is not None:
-            run.model = trial.gaussian
+        if keep and trial.model is not None:
+            run.model = trial.model
         batch.report(len(batch.rows))
-
-
-def _unfilled(model: Gaussian) -> Gaussian:
-    """Memory for a model of the same shape."""
-    return replace(model, memory=zeros(*model.memory.shape), scalars=np.empty_like(model.scalars))

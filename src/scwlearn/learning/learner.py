@@ -1,70 +1,64 @@
-"""A learner: a rule run with a covariance over rows. Labels are -1 and +1 from here inward."""
+"""A learner: a rule run with a model over rows. Labels are -1 and +1, or class numbers, from here inward."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import OneByOne, Vocabulary, learn_rows, score_rows, work_entries
-from scwlearn._util.memory import ensure_memory
+from scwlearn._native import Vocabulary
+from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.labels import check_signs
-from scwlearn.data.rows import Rows
-from scwlearn.learning.blocks import (
+from scwlearn.data.examples import NamedRows
+from scwlearn.data.rows import Rows, as_rows
+from scwlearn.learning.batch import (
     Batch,
     BatchBlock,
-    Costs,
-    auto_covariance,
-    go_through,
+    learn_blocks,
+    map_blocks,
     occurrences,
-    once_in_order,
+    retry_sorted,
+    with_constant,
 )
-from scwlearn.learning.counters import Counts, Trace
-from scwlearn.learning.linear import LinearLearner
-from scwlearn.model import COVARIANCES, Covariance, Gaussian
-from scwlearn.rules.native import is_spelled, native_rule
+from scwlearn.learning.class_axis import Recorded
+from scwlearn.learning.config import LearnerConfig, auto_covariance
+from scwlearn.learning.counters import Counts, new_tally
+from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
+from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
+from scwlearn.model.covariances import covariance
+from scwlearn.model.gaussian import Gaussian
+from scwlearn.model.scale import RunningScale
+from scwlearn.model.vocabulary import room_for
+from scwlearn.rules import Rule
+from scwlearn.rules.native import OwnRule, is_compiled, native_rule
 
 Array = NDArray[np.float64]
 
-# Few enough that Ctrl-C is answered at once.
-_ROWS_SCORED_AT_ONCE = 2**18
 
+class Learner(OneAtATime):
+    """An online learner on labels -1 and +1, or on class numbers.
 
-class Learner(LinearLearner[Gaussian, float]):
-    """An algorithm at work, on labels -1 and +1.
+    Learns from matrices with one example per row, from vectors, or from dicts of named features.
 
-    Learns from matrices with one example a row, from vectors, or from dicts of named features.
+    With `n_classes` it is a multi-class learner. A label that equals the number of known classes brings a new class,
+    which starts from the prior; its first row counts as a mistake. A joint step solves the rule's problem in the space
+    of all weights, with x in the block of its class and -x in that of the rival. With a shared Sigma the two rows of
+    weights are independent and share it, and the divergence of Sigma counts once for each of them.
 
     Parameters
     ----------
     rule : str, Rule or function
-        The name of an algorithm, its declaration, or a function (margin, variance) -> (alpha, beta) of
-        your own, which is called for each example.
-    covariance : {"auto", "full", "diagonal", "diagonal-drop", "identity"}
-        How Sigma is kept. "auto" is "identity" for first-order rules, "full" for second-order ones with up
-        to AUTO_FULL_LIMIT features, else the diagonal that suits the rule.
-    intercept : bool
-        Whether to append a constant feature 1.
-    initial_variance : float
-        The prior is N(0, initial_variance I).
-    variance_floor : float
-        The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams
-        that change (docs/drift.md).
-    scale : bool
-        Whether to divide each feature by a running scale (docs/scaling.md).
-    max_features : int or None
-        How many named features there may be, for learning from dicts; None for any number.
-    overflow : {"drop", "hash"}
-        What becomes of names for which that leaves no room. "drop" makes room: the features of the largest variance
-        (of equal ones the smallest weight, then the oldest) go back to the prior and are forgotten. "hash" keeps
-        exactly max_features weights and hashes all names into them, with a sign, as scikit-learn's FeatureHasher does;
-        names of the same weight share it.
+        Name of an algorithm, its declaration, or a function (margin, variance) -> (alpha, beta) of your own, which is
+        called for each example.
+    n_classes : int, optional
+        Number of classes that take part from the start; labels are then class numbers from 0. None for labels -1, +1.
+    {settings}
     **parameters : float
-        The rule's own.
+        The rule's parameters.
 
     Examples
     --------
@@ -72,40 +66,47 @@ class Learner(LinearLearner[Gaussian, float]):
     >>> learner = Learner("scw1", C=1.0, eta=0.9)
     >>> learner.learn([[1.0, 0.5], [-1.0, 0.3]], [1, -1])
     Counts(seen=2, mistakes=0, updates=2)
+
+    Three classes, which appear one after the other:
+
+    >>> learner = Learner("scw1", n_classes=0, covariance="diagonal")
+    >>> x = [[1.0, 0.0, 0.1], [0.0, 1.0, 0.1], [0.1, 0.0, 1.0]]
+    >>> learner.learn(x, [0, 1, 2])
+    Counts(seen=3, mistakes=3, updates=2)
+    >>> learner.learn(x, [0, 1, 2])
+    Counts(seen=3, mistakes=1, updates=3)
+    >>> learner.scores(x).argmax(axis=1)
+    array([0, 1, 2])
     """
 
-    @property
-    def gaussian(self) -> Gaussian | None:
-        """The weights and how sure they are; None before the first example."""
-        return self.model
+    def __init__(self, rule: str | Rule | OwnRule = "scw1", *, n_classes: int | None = None, **settings: Any) -> None:
+        self._configure(LearnerConfig.create(rule, settings), n_classes)
 
-    @gaussian.setter
-    def gaussian(self, gaussian: Gaussian | None) -> None:
-        self.model = gaussian
+    def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
+        super()._configure(config, n_classes)
+        self.running_scale = RunningScale() if config.scale else None
+        self.model = None
+        self.vocabulary = None
+        self._tally = new_tally()
 
-    def learn(
-        self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None
-    ) -> Counts:
-        """Learn from each row in turn, in their order or the one given; what happened on the way.
+    def split(self) -> Self:
+        """Return a multi-class learner equivalent to this binary one: class 0 is label -1, class 1 is label +1.
 
-        What the weight of an example means its rule says (docs/weights.md); a row of weight 0 is left out.
-        All or nothing: after an error everything is as it was. (Ctrl-C in a batch of a few rows may come after them.)
+        Trained jointly: weights -mu/2 and +mu/2, each with its Sigma; one versus rest: -mu and +mu. Counts are kept.
         """
-        with self._rows_to_learn(x, weights) as rows:
-            return self._learn(rows, y, order, weights, None)
-
-    def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
-        """Learn as `learn` does; what each round looked like."""
-        with self._rows_to_learn(x, weights) as rows:
-            lines = np.zeros((len(rows), len(Trace._fields)))
-            rounds = self._learn(rows, y, order, weights, lines).seen
-        return Trace(*lines[:rounds].T)
+        other = self.from_config(self.config, 2)
+        other._tally = self._tally.copy()
+        other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
+        if self.model is not None:
+            form = covariance(self.model.covariance.name, shared=self.config.shared_covariance)
+            with other._axis.reserve(form, self.model.size, 2):
+                other.model = self.model.split(form, joint=self.config.multi_class == "joint")
+        return other
 
     def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
-        """Learn from one batch of sparse rows after the other, as `read_libsvm` gives them; what happened on the way.
+        """Learn from batches of sparse rows with labels -1 (or 0) and +1, as `read_libsvm` yields them.
 
-        Labels are -1 (or 0) and +1. The model grows with the widest batch. An error keeps what the batches before it
-        taught.
+        The model grows with the widest batch. An error keeps what the batches before it taught.
 
         Examples
         --------
@@ -119,132 +120,257 @@ class Learner(LinearLearner[Gaussian, float]):
         before = self.counts
         for rows, labels in batches:
             signs = np.asarray(labels)
-            signs = np.where(signs == 0, -1, signs)
+            signs = self._axis.check_labels(np.where(signs == 0, -1, signs), len(rows))
             known = self.n_features
             if known is not None and rows.width > known:
-                check_signs(signs, len(rows))
                 self.widen(rows.width)
             self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
         return self.counts - before
 
-    def _learn(
-        self, rows: Rows, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None, lines: Array | None
-    ) -> Counts:
-        batch = Batch.of(rows, check_signs(y, len(rows)), order, weights)
-        if len(rows) and not len(batch.rows):
+    def add_classes(self, count: int) -> None:
+        """Make more classes known; they start from the prior and take part at once."""
+        count = check_int("count", count, minimum=0)
+        if self.model is None:
+            self._classes += count
+            return
+        model = self._with_room(self.model, self._known_classes() + count).writable()
+        model.add_classes(count)
+        self.model = model
+
+    def scores(self, x: Any) -> Array:
+        """Compute the score mu.x of each row: (rows,), or with several classes (rows, classes)."""
+        view = self._frozen_view(x)
+        return view._axis.scores(view._fitted(), view._scaled_rows(x), view.config.intercept)
+
+    def margin_variances(self, x: Any) -> Array:
+        """Compute x'Sigma x, the uncertainty of the score, of each row, and with several classes of each class."""
+        view = self._frozen_view(x)
+        return view._variances(view._scaled_rows(x))
+
+    def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute what `scores` and `margin_variances` do, scaling the rows once."""
+        view = self._frozen_view(x)
+        rows = view._scaled_rows(x)
+        return view._axis.scores(view._fitted(), rows, view.config.intercept), view._variances(rows)
+
+    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
+        """Return a learner on the same model, in the same memory, with other values of the rule's parameters.
+
+        With several classes they share the model until one of them meets a class for which it has no room.
+        """
+        if self.vocabulary is not None:
+            raise ValueError("a learner from dicts cannot share its memory, which grows with new names; copy it")
+        other = self._shallow_copy()
+        other.config = self.config.with_parameters(parameters)
+        return other
+
+    def widen(self, n_features: int) -> None:
+        """Make room for features never seen before, after the known ones."""
+        model = self._fitted()
+        known = model.size - self.config.intercept
+        if n_features < known:
+            raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
+        self.model = self._widened(model, n_features - known)
+        if self.running_scale is not None:
+            self.running_scale = self.running_scale.arranged(np.arange(known), n_features)
+
+    def __copy__(self) -> Self:
+        # A copy that shared its memory would learn for both.
+        other = self._shallow_copy()
+        other.model = None if self.model is None else self.model.copy()
+        other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
+        other._tally = self._tally.copy()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Handles point into the memory of this process.
+        return self.__dict__ | NO_HANDLES
+
+    def _shallow_copy(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        return other
+
+    def _frozen_view(self, x: Any) -> Self:
+        """Return a view that a concurrent `learn` cannot resize."""
+        if not isinstance(x, NamedRows):
+            return self
+        with STATE_LOCK:
+            return self._shallow_copy()
+
+    @contextmanager
+    def _rows_to_learn(self, x: Rows | NamedRows) -> Iterator[Rows]:
+        """Yield rows in the columns of the model.
+
+        New names are known once these rows have been learned from. A name that is zero in every row stays unknown, as
+        it does in dicts.
+        """
+        if not isinstance(x, NamedRows):
+            yield self._rows(x)
+            return
+        if self.config.max_features is not None and self.config.overflow == "drop":
+            raise ValueError("features that are dropped for others are learned from dicts: learn_many takes them")
+        self._check_kind(named=True)
+        seen = self.counts.seen
+        with self._rollback():
+            one = self._start_named(len(x.names)) if self.model is None else self._handle(named=True)
+            vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
+            counts = x.occurrences()
+            present = np.flatnonzero(counts)
+            names = [x.names[i] for i in present.tolist()]
+            features = np.full(len(x.names), -1)
+            features[present] = vocabulary.find(names, True)
+            room = room_for(int(features.max(initial=0)) + 1, width)
+            if room > width:
+                scale = self.running_scale
+                wider = None if scale is None else scale.arranged(np.arange(width), room)
+                self._replace_model(self._widened(self._fitted(), room - width), vocabulary, wider)
+            try:
+                yield x.in_columns(features, _signs(vocabulary, x.names), room)
+            finally:
+                if self.counts.seen > seen:
+                    vocabulary.add(names, counts[present])
+
+    def _rows(self, x: Any) -> Rows:
+        if isinstance(x, NamedRows):
+            model, vocabulary, _ = self.state()
+            if vocabulary is None:
+                raise ValueError("this learner has learned from features without names; go on with such examples")
+            features = vocabulary.find(x.names, False)
+            return x.in_columns(features, _signs(vocabulary, x.names), model.size - self.config.intercept)
+        rows = as_rows(x, check=False)
+        self._check_rows(rows)
+        return rows
+
+    def _check_rows(self, rows: Rows | NamedRows) -> None:
+        if isinstance(rows, NamedRows):
+            return
+        self._check_kind(named=False)
+        if self.model is not None and rows.width != self.n_features:
+            raise ValueError(f"X has {rows.width} features, but this learner has learned from {self.n_features}")
+
+    def _scaled_rows(self, x: Any) -> Rows:
+        """Return rows as the model sees them."""
+        self._fitted()
+        rows = self._rows(x)
+        return rows if self.running_scale is None else self.running_scale.apply(rows)
+
+    def _variances(self, rows: Rows) -> Array:
+        model, intercept = self._fitted(), self.config.intercept
+        per_row = rows.width if model.covariance.name == "full" else rows.stored // max(1, len(rows))
+        parts = map_blocks(rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept)))
+        return self._axis.squeeze(np.concatenate([np.empty((0, model.classes)), *parts]))
+
+    @contextmanager
+    def _scaled(self, batch: Batch, rows: Rows, *, grows: bool) -> Iterator[tuple[Batch, Rows]]:
+        """Yield the batch and its rows as the model sees them; restore the scale if they cannot be learned from.
+
+        `grows` says whether the model needs more memory for the batch.
+        """
+        scale = self.running_scale
+        if scale is None:
+            yield batch, rows
+            return
+        rows.check()
+        # A compiled rule cannot fail on a few rows that are checked, once the model has its memory: no copy is worth
+        # its time for them.
+        started = self.model is not None and not grows
+        safe = is_compiled(self.rule) and started and 8 * rows.stored < rows.width
+        before = scale if safe else scale.copy()
+        scaled = scale.learn(rows, order=batch.places)
+        try:
+            yield batch.sorted(), scaled
+        except BaseException:
+            scale.restore(before)
+            raise
+
+    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+        if batch.all_skipped:
             return Counts()
         before = self.counts
-        with self._scaled(batch) as seen:
-            once_in_order(seen.rows, self.rule, lambda: self._learn_batch(seen, lines))
+        grows = classes > self._known_classes()
+        with self._rows_to_learn(batch.rows) as rows, self._scaled(batch, rows, grows=grows) as (ordered, scaled):
+            retry_sorted(scaled, is_compiled(self.rule), lambda: self._learn_rows(ordered, scaled, classes, record))
         return self.counts - before
 
-    def _learn_batch(self, batch: Batch, lines: Array | None) -> None:
-        gaussian = self._prior_for(batch.rows) if self.gaussian is None else self.gaussian.writable()
+    def _learn_rows(self, batch: Batch, rows: Rows, classes: int, record: Recorded | None) -> None:
+        model = self._first_model(rows, classes) if self.model is None else self.model.writable()
+        model = self._with_room(model, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
-        covariance, size = gaussian.covariance, gaussian.size
-        at_once = min(covariance.block(size, batch.stored), len(batch.rows) or 1)
-        rule, model = native_rule(self.rule, self.parameters), gaussian.native(tally, self.variance_floor)
-        threads = allowed_threads() if covariance.shares_work(size) else 1
-        work = np.empty(work_entries(covariance.name, size, at_once))
+        form, size, lanes = model.covariance, model.size, model.lanes
+        at_once = min(form.block(size, rows.stored / max(1, len(rows)), lanes, model.joint), len(rows) or 1)
+        rule, native = native_rule(self.rule, self.parameters), model.native(tally, self.config.variance_floor)
+        threads = allowed_threads() if form.uses_threads(size) else 1
+        scratch = np.empty(form.scratch(size, lanes, at_once))
 
-        def take() -> None:
-            self.gaussian, self._tally = gaussian, tally
+        def commit() -> None:
+            self.model, self._tally = model, tally
 
         def learn(some: BatchBlock) -> None:
-            learn_rows(
-                rule,
-                model,
-                some.block.values,
-                some.block.indices,
-                some.block.offsets,
-                some.block.width,
-                self.intercept,
-                some.labels,
-                some.weights,
-                work,
-                None if lines is None else lines[some.part],
-                at_once,
-                threads,
-            )
+            self._axis.learn(rule, native, some, self.config, scratch, record, at_once=at_once, threads=threads)
 
-        go_through(
+        learn_blocks(
             batch,
-            gaussian,
+            rows,
+            model,
             tally,
-            Costs(covariance.work(size, batch.stored), at_once, covariance.entries(size)),
-            spelled=is_spelled(self.rule),
-            begun=self.gaussian is not None,
-            own=gaussian is self.gaussian,
-            take=take,
+            classes=classes,
+            at_once=at_once,
+            compiled=is_compiled(self.rule),
+            current=self.model,
+            commit=commit,
             learn=learn,
         )
 
-    def _scores(self, rows: Rows) -> Array:
-        gaussian = self._fitted()
-        covariance, memory = gaussian.covariance.name, gaussian.memory
-        if rows.stored > gaussian.size:
-            # Without the variances between them the weights fill half as much of the cache.
-            covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
-        model = covariance, memory, gaussian.scalars
-        scores = np.empty(len(rows))
-        # Nothing is looked at before: a value that is not finite and an index that is none show in the score, and in
-        # which order a row has its features does not matter.
-        for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
-            part = scores[block.start : block.start + block.count]
-            finite = score_rows(*model, block.values, block.indices, block.offsets, block.width, self.intercept, part)
-            if not finite:
-                rows.check()
-        return scores
-
-    def _joined(self, parts: list[Array]) -> Array:
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def _prior(self, width: int, *, named: bool = False) -> Gaussian:
-        covariance = COVARIANCES[self._covariance_for(width, named)]
-        size = width + self.intercept
-        with _memory_for(covariance, size):
-            return Gaussian.prior(covariance, size, self.initial_variance)
-
-    def _widened(self, gaussian: Gaussian, count: int) -> Gaussian:
-        with _memory_for(gaussian.covariance, gaussian.size + count):
-            return gaussian.widened(gaussian.size - self.intercept, count)
-
-    def _learn_first(self, vector: Array, y: float, w: float) -> float:
-        # Checked as a batch is.
-        self.learn(vector[np.newaxis], [y], weights=[w])
-        return 0.0
-
-    def _with_class(self, model: Gaussian, y: float) -> Gaussian:
+    def _first_model(self, rows: Rows, classes: int) -> Gaussian:
+        model = self._prior(rows.width, classes)
+        if model.covariance.name == "full":
+            model.covariance.arrange(model.memory, occurrences(rows, self.config.intercept))
         return model
 
-    def _single(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> OneByOne:
-        rule = native_rule(self.rule, self.parameters)
-        return OneByOne(rule, model.native(self._tally, self.variance_floor), self.intercept, vocabulary, scales)
+    def _prior(self, width: int, classes: int, *, named: bool = False) -> Gaussian:
+        form = covariance(
+            self.covariance_for(width, named=named), shared=self.config.shared_covariance and not self.is_binary
+        )
+        size = width + self.config.intercept
+        with self._axis.reserve(form, size, classes):
+            model = self._axis.prior(form, size, classes, self.config)
+        model.known[0] = self._classes
+        return model
 
-    def _empty_scores(self, count: int, scores: int) -> Array:
-        return np.empty(count)
+    def covariance_for(self, width: int, *, named: bool = False) -> str:
+        """Return the name of the covariance for so many features, which "auto" leaves open until the first row."""
+        name: str = self.config.covariance
+        if name != "auto":
+            return name
+        # Not the classes that a batch brings: a batch is learned as its rows are one by one.
+        sigmas = 1 if self.config.shared_covariance else max(1, self._classes)
+        return auto_covariance(self.rule, width, named=named, sigmas=sigmas)
 
-    def _checked_labels(self, y: ArrayLike, count: int, weights: Array | None) -> tuple[NDArray[Any], Array]:
-        return check_signs(y, count), np.empty(count)
+    def _widened(self, model: Gaussian, count: int) -> Gaussian:
+        if not count:
+            return model
+        with self._axis.reserve(model.covariance, model.size + count, model.lanes):
+            return model.widened(model.size - self.config.intercept, count)
 
-    def _prior_for(self, rows: Rows) -> Gaussian:
-        gaussian = self._prior(rows.width)
-        if gaussian.covariance.name == "full":
-            gaussian.covariance.arrange(gaussian.memory, occurrences(rows, self.intercept))
-        return gaussian
+    def _with_room(self, model: Gaussian, classes: int) -> Gaussian:
+        if classes <= model.lanes:
+            return model
+        with self._axis.reserve(model.covariance, model.size, classes):
+            return model.with_room(classes)
 
-    def _covariance_for(self, width: int, named: bool) -> str:
-        return auto_covariance(self.rule, width, named=named) if self.covariance == "auto" else self.covariance
+    def _with_room_for(self, model: Gaussian, y: float) -> Gaussian:
+        return model if self.is_binary else self._with_room(model, int(y) + 1)
 
 
-def _memory_for(covariance: Covariance, size: int) -> AbstractContextManager[None]:
-    return ensure_memory(
-        # While it learns there may be a copy, to go back to.
-        2 * 8 * covariance.entries(size),
-        what=f"covariance={covariance.name!r} with {size} weights",
-        instead=(
-            'covariance="diagonal" needs only two numbers a feature'
-            if covariance.name == "full"
-            else 'features with names can be hashed into fewer weights: overflow="hash"'
-        ),
-    )
+_ARGUMENTS = (
+    Argument("n_classes", "int | None", None, "Number of classes that take part from the start; see above."),
+    *arguments_for(Face.LEARNER),
+)
+Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
+Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
+
+
+def _signs(vocabulary: Vocabulary, names: list[Any]) -> list[float] | None:
+    """Return the sign of each name where names are hashed; None if all count as they are."""
+    return vocabulary.signs(names) if vocabulary.hashed else None

@@ -1,124 +1,129 @@
-"""One example at a time: vectors, and dicts whose named features come as they like and are bounded on demand."""
+"""One example at a time: vectors, and dicts of named features that appear over time and may be bounded."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn.data.weights import check_weights
-from scwlearn.learning.blocks import as_vector
+from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.counters import Counts
+from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
-from scwlearn.model.vocabulary import Named, One, certain_features, room_for
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, is_spelled
+from scwlearn.model.vocabulary import certain_features, room_for
+from scwlearn.rules.native import is_compiled, native_rule
 
 Array = NDArray[np.float64]
 
-# A learner from dicts starts with room for so many names.
-_ROOM_FOR_NAMES = 16
+# The number of names that a learner from dicts has room for at first.
+_FIRST_NAMES = 16
 
-# What a learner holds ready for single examples, and what that is made from.
-NOTHING_HELD: dict[str, None] = {"_named": None, "_plain": None}
-_HELD_FROM = frozenset(
-    {"rule", "parameters", "intercept", "variance_floor", "rivals", "model", "vocabulary", "running_scale", "_tally"}
-)
-_MODEL = ("model", "vocabulary", "running_scale", *NOTHING_HELD)
+# The native handles for single examples, with names and without, and what they are made from.
+NO_HANDLES: dict[str, None] = {"_named": None, "_plain": None}
+_HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "_tally"})
+_STATE = ("model", "vocabulary", "running_scale", *NO_HANDLES)
 
-#: Taken where a learner is made ready, which several threads may ask for at once, and where it becomes another: what is
-#: held is of the model that there is.
-HOLDING = RLock()
+#: Held while a handle is made, which several threads may ask for at once, and while the model is replaced: a handle
+#: always belongs to the current model.
+STATE_LOCK = RLock()
 
 
-Model = TypeVar("Model", bound=Named)
-Answer = TypeVar("Answer")
+class OneAtATime(BaseLearner):
+    """Learning and scoring of single examples. Scoring is safe in several threads while one learns.
 
-
-class SingleExamples(ABC, Generic[Model, Answer]):
-    """What a learner does with single examples. Scoring is safe in several threads while one learns.
-
-    The answer to an example is its score, or those of all classes.
+    The score of an example is a float, or with several classes an array of the scores of all.
     """
 
-    rule: Rule | OwnRule
-    parameters: Mapping[str, float]
-    intercept: bool
-    variance_floor: float
-    #: What is learned; None before the first example.
-    model: Model | None
+    #: The Gaussian over the weights; None before the first example.
+    model: Gaussian | None
     #: The names of the features; None for a learner that does not learn from dicts.
     vocabulary: Vocabulary | None
-    #: What each feature is divided by; None where features are taken as they are.
+    #: What each feature is divided by; None if features are not scaled.
     running_scale: RunningScale | None
-    max_features: int | None
-    overflow: str
+    # Rows, mistakes and updates, which the native loops increment.
     _tally: NDArray[np.int64]
 
-    # The model held ready for single examples, with names or without: a call has nothing to look up or to compare.
-    _named: One | None = None
-    _plain: One | None = None
+    # Native handles, so that a call has nothing to look up or to compare.
+    _named: Any = None
+    _plain: Any = None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _HELD_FROM or self.__dict__.get(name) is value:
+        if name not in _HANDLES_POINT_TO or self.__dict__.get(name) is value:
             super().__setattr__(name, value)
             return
-        with HOLDING:
-            # What is held was made for what the learner was until now.
-            self.__dict__.update(NOTHING_HELD)
+        with STATE_LOCK:
+            self.__dict__.update(NO_HANDLES)
             super().__setattr__(name, value)
 
     @property
     def names(self) -> dict[Any, int] | None:
-        """The features by name, to be read only; None for a learner that does not learn from dicts.
+        """The index of each feature by name, read-only; None for a learner that does not learn from dicts.
 
-        Of names that are hashed, those that hold a feature: what was met most there.
+        Where names are hashed, the most frequent name of each index.
         """
         return None if self.vocabulary is None else self.vocabulary.names
 
     @property
     def n_features(self) -> int | None:
-        """How many features there are; None before the first example."""
-        return None if self.model is None else self.model.size - self.intercept
+        """The number of features; None before the first example."""
+        return None if self.model is None else self.model.size - self.config.intercept
 
     @property
     def counts(self) -> Counts:
-        """What this learner has gone through so far."""
+        """Examples seen, mistakes and updates so far."""
         return Counts(*self._tally.tolist())
 
-    def score_one(self, x: ArrayLike | dict[Any, Any]) -> Answer:
-        """The score of a single example, or those of all classes.
+    def score_one(self, x: ArrayLike | dict[Any, Any]) -> Any:
+        """Compute the score of a single example.
 
-        It is a vector, or a dict of named features, of which those never seen count nothing.
+        Parameters
+        ----------
+        x : array-like or dict
+            A vector, or a dict of named features; names never seen count nothing.
+
+        Returns
+        -------
+        float or array
+            mu.x, or with several classes the scores of all.
         """
-        answer: Answer
         if isinstance(x, dict):
-            answer = (self._named or self._hold(named=True)).score_named(x)
-        else:
-            answer = (self._plain or self._hold(named=False)).score(as_vector(x))
+            return (self._named or self._handle(named=True)).score_named(x)
+        return (self._plain or self._handle(named=False)).score(as_vector(x))
+
+    def score_and_variance_one(self, x: dict[Any, Any]) -> tuple[Any, float]:
+        """Compute the score of a dict and x'Sigma x; with several classes, of the class with the largest score.
+
+        With a full covariance the scores may differ from those of `score_one` in their last bits.
+        """
+        answer: tuple[Any, float] = (self._named or self._handle(named=True)).look_named(x)
         return answer
 
-    def look_one(self, x: dict[Any, Any]) -> tuple[Answer, float]:
-        """What `score_one` gives for a dict, and x'Sigma x; of several classes, of the one with the largest score.
+    def learn_one(self, x: ArrayLike | dict[Any, Any], y: float, w: float = 1.0) -> Any:
+        """Learn from a single example. All or nothing: after an error the learner is as it was.
 
-        With a full covariance the scores may differ in their last bits.
-        """
-        return (self._named or self._hold(named=True)).look_named(x)
+        Parameters
+        ----------
+        x : array-like or dict
+            A vector, or a dict of named features. Keys are strings, integers, or anything hashable, all of one type.
+            A value is a number; a string, which counts as 1 for the feature "key=string"; or a list, tuple or set of
+            strings, each of which adds 1 to its feature. New names make the model larger.
+        y : int
+            -1 or +1; with several classes the class number.
+        w : float
+            The weight of the example.
 
-    def learn_one(self, x: ArrayLike | dict[Any, Any], y: float, w: float = 1.0) -> Answer:
-        """Learn from a single example of weight w, a vector or a dict of named features; its score before.
-
-        With several classes the score of a class that it brings is -infinity. A key of a dict is a string or a whole
-        number, or anything hashable; all are of one type. A value is a number; a string, which counts as 1 for the
-        feature "key=string"; or a list, tuple or set of strings, each of which adds 1 to its feature. New names make
-        the model larger. All or nothing, as `learn`.
+        Returns
+        -------
+        float or array
+            The score before learning; -infinity for a class that the example brings.
 
         Examples
         --------
@@ -133,31 +138,33 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         >>> learner.score_one({"words": ["free"]}) > 0 > learner.score_one({"words": ["meeting"]})
         True
         """
-        answer: Answer | None
         if isinstance(x, dict):
             answer = one.learn_named(x, y, w) if (one := self._named) else None
-            return self._learn_what_is_new(x, y, w) if answer is None else answer
+            return self._learn_new_dict(x, y, w) if answer is None else answer
         vector = as_vector(x)
         if self.model is None:
-            return self._learn_first(vector, y, w)
-        answer = (self._plain or self._hold(named=False)).learn(vector, y, w)
+            # Checked as a batch is.
+            first = self._axis.score_before_first(y, w, self._classes)
+            self.learn(vector[np.newaxis], [y], weights=[w])
+            return first
+        answer = (self._plain or self._handle(named=False)).learn(vector, y, w)
         if answer is None:
-            self.model = self._with_class(self.model, y)
-            answer = self._hold(named=False).learn(vector, y, w)
-        assert answer is not None
+            self.model = self._with_room_for(self.model, y)
+            answer = self._handle(named=False).learn(vector, y, w)
         return answer
 
     @property
     def last_variance(self) -> float:
-        """x'Sigma x of the dict learned from last, before that; of several classes as `look_one` says."""
-        return (self._named or self._hold(named=True)).variance
+        """x'Sigma x of the last dict, before it was learned from; see `score_and_variance_one`."""
+        variance: float = (self._named or self._handle(named=True)).variance
+        return variance
 
     def score_many(self, examples: Iterable[dict[Any, Any]]) -> Array:
-        """The scores of each of some dicts: what `score_one` gives, bit for bit."""
+        """Compute the scores of some dicts, bit for bit as `score_one` does."""
         return self._score_many(tuple(examples), None)
 
-    def look_many(self, examples: Iterable[dict[Any, Any]]) -> tuple[Array, Array]:
-        """What `look_one` gives for each of some dicts, bit for bit: all scores, and all variances."""
+    def scores_and_variances_many(self, examples: Iterable[dict[Any, Any]]) -> tuple[Array, Array]:
+        """Compute scores and variances of some dicts, bit for bit as `score_and_variance_one` does."""
         rows = tuple(examples)
         variances = np.empty(len(rows))
         return self._score_many(rows, variances), variances
@@ -170,11 +177,26 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         *,
         variances_out: Array | None = None,
     ) -> Array:
-        """Learn from each of some dicts in turn, as `learn_one` does, bit for bit; their scores before.
+        """Learn from dicts in turn, bit for bit as `learn_one` does.
 
-        `variances_out` gets x'Sigma x before, of several classes that of the one with the largest score. All or
-        nothing: after an error everything is as it was. Ctrl-C keeps what the examples before it taught, and so does an
-        error raised by a key or a number of a class of your own that did not raise it when it was checked.
+        All or nothing, except that Ctrl-C keeps what was learned before it, and so does an error that a key or number
+        of a user-defined class raises though it did not when it was checked.
+
+        Parameters
+        ----------
+        examples : iterable of dict
+            The examples, as for `learn_one`.
+        y : array-like
+            Their labels.
+        weights : array-like, optional
+            Their weights.
+        variances_out : array of shape (examples,), optional
+            Receives x'Sigma x before learning; with several classes that of the class with the largest score.
+
+        Returns
+        -------
+        array
+            The scores before learning.
 
         Examples
         --------
@@ -184,12 +206,14 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         array([0., 0.])
         """
         rows = tuple(examples)
-        weighed = check_weights(weights, len(rows))
-        labels, scores = self._checked_labels(y, len(rows), weighed)
-        self.learn_into(rows, labels, weighed, scores, variances_out)
+        checked = check_weights(weights, len(rows))
+        labels = self._axis.check_labels(y, len(rows))
+        counted = labels if checked is None else labels[checked > 0]
+        scores = self._axis.empty_scores(len(rows), self._axis.classes_after(counted, self._known_classes()))
+        self.learn_dicts(rows, labels, checked, scores, variances_out)
         return scores
 
-    def learn_into(
+    def learn_dicts(
         self,
         rows: tuple[dict[Any, Any], ...],
         labels: NDArray[Any],
@@ -197,16 +221,16 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         scores: Array,
         variances: Array | None,
     ) -> None:
-        """What `learn_many` does, once all but the dicts is checked; `scores` has a line for each.
+        """Learn from dicts as `learn_many` does, with labels and weights that are checked.
 
-        Ctrl-C leaves there what those had that were learned from.
+        `scores` and `variances` receive what the examples had before learning, up to Ctrl-C.
         """
-        # Nothing can stop a spelled rule, so that the look at the examples is enough.
-        before = None if is_spelled(self.rule) else copy(self)
+        # Nothing can stop a compiled rule once the examples are checked.
+        before = None if is_compiled(self.rule) else copy(self)
         done = 0
         try:
-            with self._way_back():
-                one = self._begin_named()
+            with self._rollback():
+                one = self._named_handle()
                 one.vocabulary.check(rows)
                 while done < len(rows):
                     reached = one.learn_list(rows, labels, weights, done, scores, variances)
@@ -218,43 +242,18 @@ class SingleExamples(ABC, Generic[Model, Answer]):
                 self.__dict__.update(vars(before))
             raise
 
-    def at_once(self) -> tuple[Model, Vocabulary | None, RunningScale | None]:
-        """The model, its names and its scale, of one moment, for whoever reads them while another thread learns."""
-        with HOLDING:
+    def state(self) -> tuple[Gaussian, Vocabulary | None, RunningScale | None]:
+        """Return the model, its names and its scale, consistent even while another thread learns."""
+        with STATE_LOCK:
             return self._fitted(), self.vocabulary, self.running_scale
 
-    @abstractmethod
-    def _learn_first(self, vector: Array, y: float, w: float) -> Answer:
-        """Learn from the vector that decides how many features there are."""
-
-    @abstractmethod
-    def _prior(self, width: int, *, named: bool = False) -> Model:
-        """The model that has seen nothing, with room for so many features."""
-
-    @abstractmethod
-    def _widened(self, model: Model, count: int) -> Model:
-        """A model with so many features more behind those that there are."""
-
-    @abstractmethod
-    def _with_class(self, model: Model, y: float) -> Model:
-        """A model with room for the class of that label."""
-
-    @abstractmethod
-    def _single(self, model: Model, vocabulary: Vocabulary | None, scales: Array | None) -> One:
-        """What holds a model ready for single examples."""
-
-    @abstractmethod
-    def _empty_scores(self, count: int, scores: int) -> Array:
-        """Room for so many scores of so many examples."""
-
-    @abstractmethod
-    def _checked_labels(self, y: ArrayLike, count: int, weights: Array | None) -> tuple[NDArray[Any], Array]:
-        """The labels of so many examples, and room for their scores before."""
-
-    def _fitted(self) -> Model:
+    def _fitted(self) -> Gaussian:
         if self.model is None:
             raise ValueError("this learner has not learned from any row yet")
         return self.model
+
+    def _known_classes(self) -> int:
+        return self._classes if self.model is None else self.model.classes
 
     def _check_kind(self, *, named: bool) -> None:
         if self.model is not None and named != (self.vocabulary is not None):
@@ -262,55 +261,55 @@ class SingleExamples(ABC, Generic[Model, Answer]):
             raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
 
     def _score_many(self, rows: tuple[dict[Any, Any], ...], variances: Array | None) -> Array:
-        one = self._named or self._hold(named=True)
-        # Of the classes that this model knows: meanwhile another may take its place.
-        scores = self._empty_scores(len(rows), one.scores)
+        one = self._named or self._handle(named=True)
+        # For the classes of this handle: another thread may replace the model.
+        scores = self._axis.empty_scores(len(rows), one.scores)
         one.score_list(rows, scores, variances)
         return scores
 
-    def _learn_what_is_new(self, x: dict[Any, Any], y: float, w: float) -> Answer:
-        """Learn from a dict for whose names or class there is no room yet."""
-        with self._way_back():
-            one = self._begin_named()
-            answer: Answer | None = one.learn_named(x, y, w)
+    def _learn_new_dict(self, x: dict[Any, Any], y: float, w: float) -> Any:
+        """Learn from a dict with names or a class for which there is no room yet."""
+        with self._rollback():
+            one = self._named_handle()
+            answer = one.learn_named(x, y, w)
             while answer is None:
                 one = self._make_room(one, x, y)
                 answer = one.learn_named(x, y, w)
         return answer
 
     @contextmanager
-    def _way_back(self) -> Iterator[None]:
-        """Put everything back as it was unless something is learned: not from a bad example, nor from a weight of 0."""
-        before, seen = {name: getattr(self, name) for name in _MODEL}, self.counts.seen
+    def _rollback(self) -> Iterator[None]:
+        """Put the state back unless something was learned: not from a bad example, nor from one of weight 0."""
+        before, seen = {name: getattr(self, name) for name in _STATE}, self.counts.seen
         try:
             yield
         finally:
             # Ctrl-C may come after the example, whose names are known by then.
             if self.counts.seen == seen:
-                with HOLDING:
+                with STATE_LOCK:
                     self.__dict__.update(before)
 
-    def _begin_named(self) -> One:
-        """What learns from dicts, made from the prior if there is nothing yet."""
+    def _named_handle(self) -> Any:
+        """Return the handle for dicts, of a new model if there is none yet."""
         if self.model is not None:
-            return self._named or self._hold(named=True)
-        return self._begin_with(_ROOM_FOR_NAMES)
+            return self._named or self._handle(named=True)
+        return self._start_named(_FIRST_NAMES)
 
-    def _begin_with(self, names: int) -> One:
-        """What learns from dicts, from the prior, with room for so many names."""
-        most, hashed = self.max_features, self.overflow == "hash"
+    def _start_named(self, names: int) -> Any:
+        """Start a model with room for `names` names and return its handle."""
+        most, hashed = self.config.max_features, self.config.overflow == "hash"
         room = names if most is None else most if hashed else min(names, most)
         scale = None if self.running_scale is None else self.running_scale.arranged(np.empty(0, np.int64), room)
-        return self._go_on_with(self._prior(room, named=True), Vocabulary(most, hashed), scale)
+        return self._replace_model(self._prior(room, self._classes, named=True), Vocabulary(most, hashed), scale)
 
-    def _make_room(self, one: One, x: dict[Any, Any], y: float) -> One:
-        """What learns from dicts, with room for the new names of this one and for its class."""
+    def _make_room(self, one: Any, x: dict[Any, Any], y: float) -> Any:
+        """Return a handle with room for the new names of this example and for its class."""
         features, _, new_names = one.vocabulary.read(x)
         if self._named is not one and self._named is not None:
-            # A key of the user's own has made room meanwhile, for what it let the learner learn.
+            # A key of a user-defined class has let the learner learn, which made room.
             return self._named
         model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
-        most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.intercept
+        most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept
         wanted = known + len(new_names)
         room = room_for(wanted, width)
         kept = np.arange(width, dtype=np.int64)
@@ -322,25 +321,49 @@ class SingleExamples(ABC, Generic[Model, Answer]):
         room = room if most is None else min(room, most)
         if scale is not None:
             scale = scale.arranged(kept, room)
-        return self._go_on_with(self._with_class(self._widened(model, room - len(kept)), y), vocabulary, scale)
+        wider = self._widened(model, room - len(kept))
+        return self._replace_model(self._with_room_for(wider, y), vocabulary, scale)
 
-    def _go_on_with(self, model: Model, vocabulary: Vocabulary, scale: RunningScale | None) -> One:
-        """Take on a model. At once: whoever scores in another thread meets either this one or the one before."""
+    def _replace_model(self, model: Gaussian, vocabulary: Vocabulary, scale: RunningScale | None) -> Any:
+        """Replace the state at once, so that another thread sees either model whole, and return the new handle."""
         model = model.writable()
-        one = self._single(model, vocabulary, None if scale is None else scale.state)
-        with HOLDING:
+        one = self._new_handle(model, vocabulary, None if scale is None else scale.state)
+        with STATE_LOCK:
             self.__dict__.update(model=model, vocabulary=vocabulary, running_scale=scale, _named=one, _plain=None)
         return one
 
-    def _hold(self, *, named: bool) -> One:
-        """The model as it is now, held ready for single examples, with names or without."""
+    def _handle(self, *, named: bool) -> Any:
+        """Return the native handle of the current model, with names or without."""
         self._check_kind(named=named)
         held = "_named" if named else "_plain"
-        with HOLDING:
-            one: One | None = getattr(self, held)
+        with STATE_LOCK:
+            one = getattr(self, held)
             if one is None:
                 self.model = self._fitted().writable()
                 self._tally = np.require(self._tally, requirements="W")
                 scales = None if self.running_scale is None else self.running_scale.writable_state()
-                one = self.__dict__[held] = self._single(self.model, self.vocabulary, scales)
+                one = self.__dict__[held] = self._new_handle(self.model, self.vocabulary, scales)
             return one
+
+    def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> Any:
+        rule, native = native_rule(self.rule, self.parameters), model.native(self._tally, self.config.variance_floor)
+        return self._axis.one_by_one(rule, native, self.config, vocabulary, scales)
+
+    @abstractmethod
+    def _prior(self, width: int, classes: int, *, named: bool = False) -> Gaussian:
+        """Return a model that has learned nothing, with room for features and classes."""
+
+    @abstractmethod
+    def _widened(self, model: Gaussian, count: int) -> Gaussian:
+        """Return a model with `count` more features after the known ones."""
+
+    @abstractmethod
+    def _with_room_for(self, model: Gaussian, y: float) -> Gaussian:
+        """Return a model with room for the class of that label."""
+
+
+def as_vector(x: ArrayLike) -> Array:
+    """Return a single example as the native loops read it, in place if they can."""
+    if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.c_contiguous and x.flags.aligned:
+        return x
+    return np.require(x, np.float64, ["C", "A"])

@@ -1,323 +1,407 @@
-"""What a scikit-learn class of each rule takes: the rule's own parameters, then those that all share.
+"""Every setting of a model, declared once: name, type, bounds, default, help, and the interfaces that show it.
 
-Only the standard library is imported here, because the build writes the type stub of the classes from this.
+Constructors, scikit-learn signatures, command-line options, model files, merging, documentation and the type stub are
+derived from these declarations. Only the standard library is imported here, because the build writes the type stub.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from textwrap import indent
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from numbers import Integral, Real
 from typing import Any
 
-from scwlearn.rules import WEIGHT_MEANINGS, Rule, all_rules, estimator_names
+from scwlearn.model.covariances import COVARIANCE_NAMES
+from scwlearn.rules import Rule
+
+
+class Face(Flag):
+    """An interface that takes settings."""
+
+    #: `Learner`.
+    LEARNER = auto()
+    #: `StreamClassifier`.
+    STREAM = auto()
+    #: River's classes, one per rule.
+    RIVER = auto()
+    #: The linear scikit-learn estimators, one per rule.
+    ESTIMATOR = auto()
+    #: `KernelLearner`.
+    KERNEL_LEARNER = auto()
+    #: The kernel estimators, one per rule.
+    KERNEL_ESTIMATOR = auto()
+    #: The command line.
+    COMMAND = auto()
+
+
+LINEAR = Face.LEARNER | Face.STREAM | Face.RIVER | Face.ESTIMATOR | Face.COMMAND
+ESTIMATORS = Face.ESTIMATOR | Face.KERNEL_ESTIMATOR
+# One class per rule: these show only the settings that apply to their rule.
+_PER_RULE = ESTIMATORS | Face.RIVER
+
+
+@dataclass(frozen=True)
+class Bool:
+    """True or False."""
+
+    annotation = "bool"
+
+    def check(self, name: str, value: Any) -> bool:
+        """Return `value` as a bool, or raise a TypeError."""
+        # NumPy's bool is no bool.
+        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+        return bool(value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A float between two bounds; `low` itself is allowed where `closed` says so."""
+
+    low: float
+    high: float
+    closed: bool = False
+    optional: bool = False
+
+    @property
+    def annotation(self) -> str:
+        return "float | None" if self.optional else "float"
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        if self.closed:
+            return f"a number of at least {self.low:g} and below {self.high:g}"
+        return f"a number strictly between {self.low:g} and {self.high:g}"
+
+    def check(self, name: str, value: Any) -> float | None:
+        """Return `value` as a float, or raise a TypeError or ValueError."""
+        if value is None and self.optional:
+            return None
+        if type(value).__name__ in ("bool", "bool_") or not isinstance(value, Real):
+            raise TypeError(f"{name} must be {self.allowed}, got {value!r}")
+        number = float(value)
+        if not (self.low <= number if self.closed else self.low < number) or not number < self.high:
+            raise ValueError(f"{name} must be {self.allowed}, got {value!r}")
+        return number
+
+
+@dataclass(frozen=True)
+class WholeNumber:
+    """An integer of at least `low`."""
+
+    low: int = 1
+    optional: bool = False
+
+    @property
+    def annotation(self) -> str:
+        return "int | None" if self.optional else "int"
+
+    def check(self, name: str, value: Any) -> int | None:
+        """Return `value` as an int, or raise a TypeError or ValueError."""
+        if value is None and self.optional:
+            return None
+        allowed = f"a whole number of at least {self.low}"
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(f"{name} must be {allowed}, got {value!r}")
+        if value < self.low:
+            raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some strings."""
+
+    options: tuple[str, ...]
+    annotation = "str"
+
+    def check(self, name: str, value: Any) -> str:
+        """Return `value`, or raise a ValueError that lists the options."""
+        if not isinstance(value, str) or value not in self.options:
+            raise ValueError(f"{name} must be one of {', '.join(self.options)}, got {value!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A value that is checked where it is used."""
+
+    annotation: str
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return `value`."""
+        return value
+
+
+Kind = Bool | Number | WholeNumber | Choice | Checked
+
+
+def _second_order(rule: Rule) -> bool:
+    return rule.order == 2
+
+
+def _has_rivals(rule: Rule) -> bool:
+    return rule.has_rivals
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of an estimator: its name, type, default and meaning."""
+    """A setting of a model: what it may be, what it means, and which interfaces show it."""
 
     name: str
-    kind: str
-    default: object
-    meaning: str
+    kind: Kind
+    default: Any
+    help: str
+    faces: Face
+    #: The rules that it applies to; None for all.
+    applies_to: Callable[[Rule], bool] | None = None
+    #: Its name and default in interfaces where they differ.
+    names: Mapping[Face, str] = field(default_factory=dict)
+    defaults: Mapping[Face, Any] = field(default_factory=dict)
+    #: Help for interfaces where it differs.
+    helps: Mapping[Face, str] = field(default_factory=dict)
+    #: Whether it may change between two calls of `partial_fit`.
+    mutable: bool = False
+
+    def name_in(self, face: Face) -> str:
+        """Return its name in an interface."""
+        return next((name for faces, name in self.names.items() if face in faces), self.name)
+
+    def default_in(self, face: Face) -> Any:
+        """Return its default in an interface."""
+        return next((default for faces, default in self.defaults.items() if face in faces), self.default)
+
+    def help_in(self, face: Face) -> str:
+        """Return its help text in an interface."""
+        return next((text for faces, text in self.helps.items() if face in faces), self.help)
+
+    def check(self, value: Any, face: Face = Face.LEARNER) -> Any:
+        """Return `value`, or raise an error that names the setting and says what is allowed."""
+        return self.kind.check(self.name_in(face), value)
 
 
-_PRIOR = Setting("initial_variance", "float", 1.0, "The prior is N(0, initial_variance I).")
-_SECOND_ORDER = (
-    Setting(
-        "covariance",
-        "str",
-        "auto",
-        'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (it '
-        'never moves), or "auto": full while there are few features and not too many classes, else the diagonal that '
-        "suits the rule. `covariance_kind_` says which it became.",
-    ),
-    _PRIOR,
-    Setting(
-        "variance_floor",
-        "float",
-        0.0,
-        "The part of initial_variance below which no variance falls, from 0 on and below 1: more than 0 for streams "
-        "that change.",
-    ),
-)
-_MULTI_CLASS = Setting(
-    "multi_class",
-    "str",
-    "joint",
-    'With more than two classes: "joint" moves the class of an example against its best rival, "ovr" learns each class '
-    "against all others.",
-)
-_SHARED_COVARIANCE = Setting(
-    "shared_covariance", "bool", False, "Whether all classes share one Sigma, with more than two and joint steps."
-)
-_RIVALS = Setting(
-    "rivals",
-    "str",
-    "max",
-    'Which classes a joint step moves away from a mistaken example: the best rival ("max"), or all that scored no less '
-    'than its own, alike ("uniform") or by how much more they scored ("proportional").',
-)
-_CLASS_WEIGHT = Setting(
-    "class_weight",
-    "dict | str | None",
-    None,
-    'What the examples of each class weigh: a dict by label, or "balanced" for n/(k n_y), counted as they come, with n '
-    "examples of k classes so far and n_y of its own.",
-)
-_KERNEL = (
+_ALL_KERNEL = Face.KERNEL_LEARNER | Face.KERNEL_ESTIMATOR
+
+#: Every setting, in the order in which interfaces show them. The parameters of the rule come before.
+SETTINGS = (
     Setting(
         "kernel",
-        "str | Callable",
+        Checked("str | Callable"),
         "rbf",
         '"linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed" (X is a kernel matrix), or a '
-        "function of two matrices that returns the kernels of their rows.",
+        "function of two matrices that returns the kernel matrix of their rows.",
+        _ALL_KERNEL,
     ),
     Setting(
         "gamma",
-        "float | str",
+        Checked("float | str"),
         "scale",
         'For rbf, poly, sigmoid and laplacian: a number, "scale" for 1/(n_features X.var()) of the first batch, or '
-        '"auto" for 1/n_features. `gamma_` says what it became.',
+        '"auto" for 1/n_features. `gamma_` holds the resulting number.',
+        Face.KERNEL_ESTIMATOR,
     ),
-    Setting("degree", "float", 3, "For poly."),
-    Setting("coef0", "float", 1.0, "For poly and sigmoid."),
+    Setting("degree", Checked("float"), 3, "Degree of the poly kernel.", Face.KERNEL_ESTIMATOR),
+    Setting("coef0", Checked("float"), 1.0, "Constant term of the poly and sigmoid kernels.", Face.KERNEL_ESTIMATOR),
     Setting(
         "budget",
-        "int | None",
+        WholeNumber(optional=True),
         None,
-        "How many examples the support may have; when it is full, all others are projected on their span. None: as "
-        "many as it takes.",
+        "Maximum number of support examples; once it is reached, further examples are projected onto their span. "
+        "None for no limit.",
+        _ALL_KERNEL,
     ),
     Setting(
         "tolerance",
-        "float | None",
+        Number(0.0, 1.0, optional=True),
         None,
-        "An example is a combination of others if less than this part of its squared length is its own. None: 1e-12, "
-        "or 0.01 with a budget.",
+        "An example counts as a combination of the support if less than this fraction of its squared norm lies "
+        "outside their span. None for 1e-12, or 0.01 with a budget.",
+        _ALL_KERNEL,
     ),
     Setting(
-        "max_support", "int", 20_000, "Without a budget, a larger support is refused: memory grows with its square."
+        "max_support",
+        WholeNumber(),
+        20_000,
+        "Without a budget, raise an error beyond this many support examples: memory grows with the square.",
+        _ALL_KERNEL,
     ),
-)
-_SCALE = Setting(
-    "scale",
-    "bool",
-    False,
-    "Whether to divide each feature by the root of the mean square of its values so far, zeros left out.",
-)
-_INTERCEPT = Setting(
-    "fit_intercept", "bool", True, "Whether to learn a constant too, as the weight of a feature that is 1."
-)
-_KERNEL_INTERCEPT = Setting("fit_intercept", "bool", True, "Whether to learn a constant too: it adds 1 to the kernel.")
-_SHARED = (
-    Setting("n_epochs", "int", 1, "How often `fit` goes over the data."),
-    Setting("shuffle", "bool", False, "Whether `fit` goes over the data in a new random order in each epoch."),
-    Setting("random_state", "int | RandomState | None", None, "The seed for shuffling."),
-)
-_COVARIANCE_OF_STREAMS = (
-    'How Sigma is kept: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (it never moves), '
-    'or "auto": the diagonal that suits the rule.'
-)
-_STREAM = (
-    Setting("max_features", "int | None", None, "How many features there may be; None for any number."),
+    Setting(
+        "covariance",
+        Choice(("auto", *COVARIANCE_NAMES)),
+        "auto",
+        'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
+        'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule. '
+        "`covariance_kind_` holds the resulting form.",
+        LINEAR,
+        _second_order,
+        helps={
+            Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
+            'slowly), "identity" (never updated), or "auto": the diagonal that suits the rule.',
+            Face.COMMAND: "Form of Sigma; auto: full for few numbered features, otherwise the diagonal that suits the "
+            "algorithm.",
+        },
+    ),
+    Setting(
+        "initial_variance",
+        # Products with any value that a row may hold stay finite.
+        Number(1e-100, 1e100),
+        1.0,
+        "Variance of each weight in the prior N(0, initial_variance I).",
+        LINEAR | _ALL_KERNEL,
+        _second_order,
+        helps={Face.COMMAND: "Variance of each weight in the prior."},
+    ),
+    Setting(
+        "variance_floor",
+        Number(0.0, 1.0, closed=True),
+        0.0,
+        "Lower bound on each variance, as a fraction of the initial variance; keeps the model adaptive under drift.",
+        LINEAR | Face.KERNEL_LEARNER,
+        _second_order,
+    ),
+    Setting(
+        "multi_class",
+        Choice(("joint", "ovr")),
+        "joint",
+        'With more than two classes: "joint" moves the class of an example against its best rival; "ovr" trains each '
+        "class against the rest.",
+        LINEAR | _ALL_KERNEL,
+        helps={Face.COMMAND: "How more than two classes are trained: jointly, or each against the rest."},
+    ),
+    Setting(
+        "shared_covariance",
+        Bool(),
+        False,
+        "With more than two classes: whether all classes share one Sigma (joint only).",
+        LINEAR,
+        _second_order,
+        helps={Face.COMMAND: "Share one Sigma among all classes."},
+    ),
+    Setting(
+        "rivals",
+        Choice(("max", "uniform", "proportional")),
+        "max",
+        'Classes that a joint step moves away from a misclassified example: the best rival ("max"), or all classes '
+        'that scored no less than its own, equally ("uniform") or in proportion to the excess ("proportional").',
+        (LINEAR | _ALL_KERNEL) & ~Face.COMMAND,
+        _has_rivals,
+    ),
+    Setting(
+        "class_weight",
+        Checked("dict | str | None"),
+        None,
+        'Weight of the examples of each class: a dict by label, or "balanced" for n/(k n_y), where n examples of k '
+        "classes, n_y of them of the same class, have been seen so far.",
+        (LINEAR | Face.KERNEL_ESTIMATOR) & ~Face.LEARNER,
+        helps={Face.COMMAND: "Weight of the examples of each class."},
+    ),
+    Setting(
+        "scale",
+        Bool(),
+        False,
+        "Whether to divide each feature by the root mean square of its non-zero values so far.",
+        LINEAR,
+        helps={Face.COMMAND: "Divide each feature by a running scale."},
+    ),
+    Setting(
+        "intercept",
+        Bool(),
+        True,
+        "Whether to learn an intercept, as the weight of a constant feature 1.",
+        LINEAR | _ALL_KERNEL,
+        names={_PER_RULE: "fit_intercept"},
+        defaults={Face.LEARNER | Face.KERNEL_LEARNER: False},
+        helps={
+            _ALL_KERNEL: "Whether to learn an intercept, by adding 1 to the kernel.",
+            Face.COMMAND: "Learn an intercept.",
+        },
+    ),
+    Setting(
+        "max_features",
+        WholeNumber(optional=True),
+        None,
+        "Maximum number of named features; None for no limit.",
+        Face.LEARNER | Face.STREAM | Face.RIVER | Face.COMMAND,
+        helps={Face.COMMAND: "Keep at most N features; the least certain ones are dropped."},
+    ),
     Setting(
         "overflow",
-        "str",
+        Choice(("drop", "hash")),
         "drop",
-        'What becomes of more: "drop" forgets the features that are known least, "hash" lets several share a weight.',
+        'What to do beyond max_features: "drop" forgets the features of largest variance (ties: smallest weight, then '
+        'oldest); "hash" keeps exactly max_features weights and hashes all names into them.',
+        Face.LEARNER | Face.STREAM | Face.RIVER,
+    ),
+    Setting("n_epochs", WholeNumber(), 1, "Number of passes of `fit` over the data.", ESTIMATORS, mutable=True),
+    Setting("shuffle", Bool(), False, "Whether `fit` shuffles the data before each pass.", ESTIMATORS, mutable=True),
+    Setting(
+        "random_state",
+        Checked("int | RandomState | None"),
+        None,
+        "Random seed for shuffling.",
+        ESTIMATORS,
+        mutable=True,
     ),
 )
 
+BY_NAME = {setting.name: setting for setting in SETTINGS}
 
-def settings(rule: Rule) -> tuple[Setting, ...]:
-    """The parameters of the linear estimator of a rule, in order."""
-    second_order = (*_SECOND_ORDER, _MULTI_CLASS, _SHARED_COVARIANCE)
-    first_order = (_MULTI_CLASS, _RIVALS) if rule.has_rivals else (_MULTI_CLASS,)
-    return (
-        _own(rule) + (second_order if rule.order == 2 else first_order) + (_CLASS_WEIGHT, _SCALE, _INTERCEPT, *_SHARED)
+
+def settings_for(face: Face, rule: Rule | None = None) -> tuple[Setting, ...]:
+    """Return the settings that an interface shows; where it has a class per rule, those that apply to `rule`."""
+    shown = (setting for setting in SETTINGS if face in setting.faces)
+    if rule is None or face not in _PER_RULE:
+        return tuple(shown)
+    return tuple(setting for setting in shown if setting.applies_to is None or setting.applies_to(rule))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A keyword argument of a constructor, derived from a setting or a parameter of a rule."""
+
+    name: str
+    annotation: str
+    default: Any
+    help: str
+
+
+def arguments_for(face: Face, rule: Rule | None = None) -> tuple[Argument, ...]:
+    """Return the keyword arguments of a constructor: the rule's parameters, then the settings."""
+    own = tuple(
+        Argument(p.name, "float", p.default, f"{p.meaning} Strictly between {p.low:g} and {p.high:g}.")
+        for p in (rule.parameters if rule is not None else ())
+    )
+    return own + tuple(
+        Argument(s.name_in(face), s.kind.annotation, s.default_in(face), s.help_in(face))
+        for s in settings_for(face, rule)
     )
 
 
-def stream_settings(rule: Rule) -> tuple[Setting, ...]:
-    """Those of its classifier of streams."""
-    shared = {setting.name for setting in _SHARED}
-    taken = (setting for setting in settings(rule) if setting.name not in shared)
-    # How many features will come is not known: "auto" is never full.
-    own = (replace(s, meaning=_COVARIANCE_OF_STREAMS) if s.name == "covariance" else s for s in taken)
-    return (*own, *_STREAM)
+def signature(arguments: Iterable[Argument], **leading: Any) -> inspect.Signature:
+    """Return the signature of a constructor that takes `arguments` by keyword, after `self` and `leading`.
+
+    A rule among the leading arguments brings parameters of its own.
+    """
+    position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("self", position)]
+    parameters += [inspect.Parameter(name, position, default=default) for name, default in leading.items()]
+    parameters += [
+        inspect.Parameter(a.name, inspect.Parameter.KEYWORD_ONLY, default=a.default, annotation=a.annotation)
+        for a in arguments
+    ]
+    if "rule" in leading:
+        parameters.append(inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature(parameters)
 
 
-def kernel_settings(rule: Rule) -> tuple[Setting, ...]:
-    """Those of its kernel estimator."""
-    prior = (_PRIOR,) if rule.order == 2 else ()
-    several = (_MULTI_CLASS, _RIVALS) if rule.has_rivals else (_MULTI_CLASS,)
-    return _own(rule) + _KERNEL + prior + several + (_CLASS_WEIGHT, _KERNEL_INTERCEPT, *_SHARED)
+def fill_settings(docstring: str | None, arguments: Iterable[Argument]) -> str:
+    """Return the docstring of a class with the settings in place of "{settings}"."""
+    return (docstring or "").replace("{settings}", parameter_section(arguments).replace("\n", "\n    "))
 
 
-def _own(rule: Rule) -> tuple[Setting, ...]:
-    return tuple(Setting(p.name, "float", p.default, _bounded(p.meaning, p.low, p.high)) for p in rule.parameters)
-
-
-def _bounded(meaning: str, low: float, high: float) -> str:
-    return f"{meaning} Strictly between {low:g} and {high:g}."
-
-
-def initializer(
-    name: str, taken: tuple[Setting, ...], then: Callable[[Any], None] | None = None
-) -> Callable[..., None]:
-    """An __init__ that sets an attribute for each setting, and then does what else there is to do."""
-    defaults = {setting.name: setting.default for setting in taken}
-
-    def __init__(self: Any, **given: Any) -> None:
-        for argument in given:
-            if argument not in defaults:
-                raise TypeError(f"{name} has no parameter {argument!r}; it has {', '.join(defaults)}")
-        for parameter, default in defaults.items():
-            setattr(self, parameter, given.get(parameter, default))
-        if then is not None:
-            then(self)
-
-    __init__.__qualname__ = name
-    # scikit-learn and River read the parameters of a model from here.
-    __init__.__signature__ = signature(taken)  # type: ignore[attr-defined]
-    return __init__
-
-
-def signature(taken: tuple[Setting, ...]) -> inspect.Signature:
-    """The signature of an estimator's __init__."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter(s.name, keyword, default=s.default, annotation=s.kind) for s in taken]
-    return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own])
-
-
-_CLASSES = """classes_ : ndarray of shape (n_classes,)
-    The labels known so far, in order; `partial_fit` adds those that it has not seen.
-"""
-_WEIGHTS = """coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    The mean weights; of two classes those of the second.
-intercept_ : ndarray of shape (1,) or (n_classes,)
-    The mean constants; 0 without `fit_intercept`.
-"""
-_UNCERTAINTY = """variance_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    The variance of each weight: small where it is sure.
-covariance_ : ndarray of shape (n_features, n_features) or (n_classes, n_features, n_features)
-    Sigma; only with a full covariance.
-covariance_kind_ : str
-    What `covariance` became.
-"""
-_SUPPORT = """n_support_ : int
-    How many examples the support has.
-support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-    The examples in whose span the model lies; not with a precomputed kernel.
-support_ : ndarray of shape (n_support,)
-    Their columns, with a precomputed kernel.
-dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
-    The mean as a combination of them; of two classes that of the second.
-gamma_ : float
-    What `gamma` became, if the kernel takes it.
-"""
-_COUNTS = """n_features_in_ : int
-    How many features an example has.
-feature_names_in_ : ndarray of shape (n_features,)
-    Their names, where X was a data frame with names that are strings.
-n_seen_ : int
-    Examples learned from, each epoch counted.
-n_mistakes_ : int
-    Examples that were classified wrongly just before they were learned from.
-n_updates_ : int
-    Examples that changed the model.
-"""
-_LINEAR_EXAMPLE = """>>> from sklearn.datasets import load_breast_cancer
->>> from sklearn.pipeline import make_pipeline
->>> from sklearn.preprocessing import StandardScaler
->>> from scwlearn import {name}
->>> X, y = load_breast_cancer(return_X_y=True)
->>> model = make_pipeline(StandardScaler(), {name}())
->>> model.fit(X, y)[-1].n_seen_
-569
-"""
-_KERNEL_EXAMPLE = """>>> from sklearn.datasets import make_moons
->>> from scwlearn import {name}
->>> X, y = make_moons(300, noise=0.1, random_state=0)
->>> model = {name}(gamma=2.0).fit(X, y)
->>> model.score(X, y) > 0.9
-True
-"""
-_RIVER_EXAMPLE = """>>> from river import datasets, evaluate, metrics
->>> from scwlearn.river import {name}
->>> evaluate.progressive_val_score(datasets.Phishing(), {name}(), metrics.Accuracy()).get() > 0.7
-True
-"""
-_ATTRIBUTES = """
-Attributes
-----------
-"""
-
-
-def docstring(rule: Rule) -> str:
-    """The documentation of the linear estimator."""
-    attributes = _CLASSES + _WEIGHTS + (_UNCERTAINTY if rule.order == 2 else "") + _COUNTS
-    return _documented(rule, "linear", settings(rule), attributes, _LINEAR_EXAMPLE.format(name=rule.estimator))
-
-
-def kernel_docstring(rule: Rule) -> str:
-    """The documentation of the kernel estimator."""
-    example = _KERNEL_EXAMPLE.format(name=rule.kernel_estimator)
-    return _documented(rule, "kernel", kernel_settings(rule), _CLASSES + _SUPPORT + _COUNTS, example)
-
-
-def stream_docstring(rule: Rule) -> str:
-    """The documentation of the classifier of streams that River takes."""
-    example = _RIVER_EXAMPLE.format(name=rule.estimator)
-    return _documented(rule, "linear", stream_settings(rule), "", example)
-
-
-def _documented(rule: Rule, kind: str, taken: tuple[Setting, ...], attributes: str, example: str) -> str:
-    parameters = "\n".join(f"{s.name} : {s.kind}, default={s.default!r}\n    {s.meaning}" for s in taken)
-    formula = indent(inspect.getdoc(rule.function) or rule.title, "    ")
-    return f"""{rule.title}: an online {kind} classifier.
-
-The step::
-
-{formula}
-
-The weight of an example: {WEIGHT_MEANINGS[rule.weight]}.
-
-Parameters
-----------
-{parameters}
-{attributes and _ATTRIBUTES + attributes}
-References
-----------
-{rule.cite}.
-
-Examples
---------
-{example}"""
-
-
-def stub() -> str:
-    """The type stub of scwlearn.estimators: every class with its signature."""
-    lines = ["from collections.abc import Callable", "from typing import Any", ""]
-    lines += ["from numpy.random import RandomState", ""]
-    lines += ["from scwlearn.estimators.linear import LinearClassifier, SecondOrderClassifier"]
-    lines += ["from scwlearn.estimators.kernel import KernelClassifier, SecondOrderKernelClassifier", ""]
-    for rule in all_rules():
-        linear, kernel = ("LinearClassifier", "KernelClassifier")
-        if rule.order == 2:
-            linear, kernel = ("SecondOrderClassifier", "SecondOrderKernelClassifier")
-        for name, base, taken in (
-            (rule.estimator, linear, settings(rule)),
-            (rule.kernel_estimator, kernel, kernel_settings(rule)),
-        ):
-            arguments = ", ".join(f"{s.name}: {_annotation(s)} = {s.default!r}" for s in taken)
-            lines += [f"class {name}({base}):", f"    def __init__(self, *, {arguments}) -> None: ...", ""]
-    lines += [f"__all__ = {estimator_names()!r}"]
-    return "\n".join(lines) + "\n"
-
-
-def _annotation(setting: Setting) -> str:
-    return setting.kind.replace("Callable", "Callable[..., object]").replace("dict", "dict[Any, float]")
+def parameter_section(arguments: Iterable[Argument]) -> str:
+    """Return the lines of a NumPy docstring's Parameters section."""
+    return "\n".join(f"{a.name} : {a.annotation}, default={a.default!r}\n    {a.help}" for a in arguments)

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from scwlearn.learning.grid import Report, count_grid
+from scwlearn.learning.grid import Progress, count_grid
 from scwlearn.rules import Rule, find_rule
 
 
@@ -35,7 +35,7 @@ def tune(
     y: ArrayLike,
     *,
     order: ArrayLike | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
     **how: Any,
 ) -> dict[str, float]:
     """The cell of the grid with the fewest mistakes in one pass over the rows, in their order or the one given.

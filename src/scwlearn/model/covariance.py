@@ -1,4 +1,4 @@
-"""What every way of keeping Sigma offers."""
+"""The protocol of a covariance: how the weights and Sigma of all classes lie in memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-#: A block of rows: a dense matrix or a SciPy CSR matrix, constant feature included.
+#: Rows as a dense matrix or a SciPy CSR matrix, constant feature included.
 Matrix = Any
 
 # Bytes of a cache line.
@@ -17,80 +17,115 @@ _LINE = 64
 
 
 class Covariance(Protocol):
-    """How a model lies in memory and what Sigma = scale x (something made of `spread`) is, apart from the loops.
+    """Memory layout of a model and the form of its Sigma.
 
-    `memory` is one plain NumPy array that the native loops move in place (native/core/interface.hpp knows its layout);
-    `mean` and `spread` are views of it. `prior` is the initial variance.
+    `memory` is one NumPy array that the native loops update in place (native/core documents the layout). It has room
+    for `lanes` classes: 1 for a binary model, otherwise a multiple of LANE_MULTIPLE, of which some may be unused and
+    hold the prior. A shared Sigma is stored once. All variances are relative to the scale kept in the scalars of the
+    model; `prior` is the initial variance.
     """
 
-    #: The name that users and the native module know it by.
-    name: str
+    @property
+    def name(self) -> str:
+        """Name for users and for the native module."""
 
-    def entries(self, size: int) -> int:
-        """How many numbers a model of this size keeps, the mean included."""
+    @property
+    def shared(self) -> bool:
+        """Whether all classes share one Sigma."""
 
-    def work(self, size: int, stored: float) -> float:
-        """About how many multiplications a row with so many stored values takes, update included."""
+    def lanes(self, memory: Array) -> int:
+        """Return the number of classes that the memory has room for."""
 
-    def block(self, size: int, stored: float) -> int:
-        """How many rows with so many stored values the native loop takes at a time."""
+    def shape(self, size: int, lanes: int) -> tuple[int, ...]:
+        """Return the shape of the memory."""
 
-    def shares_work(self, size: int) -> bool:
-        """Whether a model of this size has enough to do for several threads."""
+    def work(self, size: int, stored: float, lanes: int, classes: int, joint: bool) -> float:
+        """Estimate the multiplications for a row with `stored` values and `classes` known classes, update included."""
 
-    def start(self, size: int, prior: float) -> Array:
-        """The memory of the prior: mean 0, variance `prior` in every direction."""
+    def block(self, size: int, stored: float, lanes: int, joint: bool) -> int:
+        """Return how many rows the native loop should process together."""
+
+    def uses_threads(self, size: int) -> bool:
+        """Whether a model of this size is large enough for several threads."""
+
+    def scratch(self, size: int, lanes: int, block: int) -> int:
+        """Return how many floats of scratch memory the native loops need."""
+
+    def start(self, size: int, lanes: int, prior: float) -> Array:
+        """Allocate the memory of the prior: weights 0, variance `prior` in every direction."""
 
     def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
-        """Lay out the memory of a prior for rows in which each feature comes up so many times."""
+        """Order the memory of a prior for rows in which feature i occurs `counts[i]` times."""
 
-    def mean(self, memory: Array) -> Array:
-        """The mean, a view."""
+    def means(self, memory: Array) -> Array:
+        """Return a view of the weights, (lanes, size)."""
 
-    def spread(self, memory: Array) -> Array:
-        """What Sigma is made of, a view."""
+    def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
+        """Return memory with `count` more features at index `at`, independent, with one variance per lane."""
 
-    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
-        """The memory with `count` features more, put in at index `at`, of that variance and independent."""
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        """Return the memory of the model of `features` alone; lanes from `classes` on hold the prior."""
 
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
-        """The memory with the features in that order."""
+        """Return the memory with feature `order[i]` at index i."""
 
-    def marginal(self, memory: Array, features: NDArray[np.int64]) -> Array:
-        """The memory of a model of these features alone, in this order."""
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
+        """Return memory with `lanes` lanes; lane i moves to `places[i]`, the other lanes hold the prior."""
+
+    def begin(self, memory: Array, lane: int, variance: float) -> None:
+        """Set the variances of an unused lane (Sigma may have grown since the prior)."""
+
+    def row(self, memory: Array, lane: int) -> Array:
+        """Return a copy of the memory of one class, as a model with one lane."""
+
+    def fill(self, memory: Array, lane: int, row: Array) -> None:
+        """Copy the memory of a model with one lane into a lane."""
+
+    def diagonal_in_place(self, memory: Array) -> Array:
+        """Return a view of what is scaled with Sigma in a model with one lane: variances, or the D of U D U'."""
 
     def variances(self, memory: Array, prior: float) -> Array:
-        """The diagonal of Sigma/scale."""
+        """Return the diagonals of Sigma: (lanes, size), or (1, size) if shared."""
 
-    def root(self, memory: Array, prior: float) -> Array:
-        """A matrix R with R R' = Sigma/scale."""
+    def root(self, memory: Array, lane: int, prior: float) -> Array:
+        """Return R with R R' = Sigma of a class."""
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
-        """x'Sigma x/scale for each row."""
+        """Compute x'Sigma x of each row and lane: (rows, lanes), or (rows, 1) if shared."""
+
+    def check(self, memory: Array, size: int) -> None:
+        """Raise a ValueError for memory that no sequence of updates leads to (it may come from a hostile file)."""
 
 
 def zeros(*shape: int) -> Array:
-    """Zeros that begin with a cache line: the native loops are faster so, above all in threads."""
+    """Allocate zeros aligned to a cache line, which makes the native loops faster, above all with threads."""
     entries = math.prod(shape)
     room = np.zeros(entries + _LINE // 8)
     first = -room.ctypes.data % _LINE // 8
     return room[first : first + entries].reshape(shape)
 
 
-def with_gap(array: Array, at: int, count: int) -> Array:
-    """The same rows in new memory like that of `zeros`, with so many rows of zeros before row `at`."""
-    wider = zeros(len(array) + count, *array.shape[1:])
-    wider[:at], wider[at + count :] = array[:at], array[at:]
-    return wider
+def aligned_copy(array: Array) -> Array:
+    """Return a copy aligned to a cache line."""
+    copy = zeros(*array.shape)
+    np.copyto(copy, array)
+    return copy
 
 
-def is_aligned(array: Array) -> bool:
-    """Whether an array begins with a cache line."""
-    return array.ctypes.data % _LINE == 0
+def is_sound(array: Array) -> bool:
+    """Whether an array is writable and aligned to a cache line (joblib maps large arrays read-only)."""
+    return array.flags.writeable and array.ctypes.data % _LINE == 0
 
 
 def squares(x: Matrix) -> Matrix:
-    """The rows with every value squared, dense or sparse."""
+    """Return the rows with every value squared, dense or sparse."""
     if hasattr(x, "multiply"):
         return x.astype(np.float64).power(2)
     return np.square(x, dtype=np.float64)
+
+
+def check_variances(variances: Array) -> None:
+    """Raise a ValueError unless all variances are positive and finite."""
+    # Without a copy; NaN compares false.
+    if variances.size and not (variances.min() > 0 and variances.max() < np.inf):
+        raise ValueError("variances must be positive and finite")

@@ -1,120 +1,244 @@
-"""Sigma full, kept in factors: Sigma = U D U'."""
+"""Sigma in full, kept in factors: Sigma = U D U'."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import SMALLEST_VARIANCE, full_stride
-from scwlearn.model.covariance import Array, Matrix, zeros
+from scwlearn._native import SMALLEST_VARIANCE, full_stride, multi_block_work_entries, work_entries
+from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
-# Up to here the half of U that is not zero fits into the cache of a core.
+# Up to this size the non-zero half of U fits into the cache of a core.
 _SIZE_IN_CACHE = 400
-# A sparse row with fewer than one in so many features looks at little of U.
-_FEATURES_A_VALUE = 16
-# From here on threads save more time than waiting for each other costs.
+# A sparse row with fewer than one value per this many features reads little of U.
+_FEATURES_PER_VALUE = 16
+# From this size on, threads save more time than they spend waiting for each other.
 _SIZE_FOR_THREADS = 320
+# From this size on it pays to process several rows of a class together; this many rows give most classes some.
+_SIZE_FOR_CLASS_BLOCKS = 200
+_ROWS_OF_CLASS_BLOCK = 64
+# Larger sizes do not fit a native integer.
+_LARGEST_SIZE = 2**62
+# Entries of U to check at a time.
+_CHECKED_AT_ONCE = 2**20
 
 
+@dataclass(frozen=True)
 class Full:
-    """Keeps the mean, the place of each feature in U and D, a positive diagonal D, and a unit upper triangular U.
+    """Keeps per class the mean, the place of each feature, a positive diagonal D and a unit upper triangle U.
 
-    They are the rows of a matrix, U by columns, each with some zeros at its end. U D U' is symmetric and positive
-    whatever rounding does to U and D. The textbook form Sigma -= beta (Sigma x)(Sigma x)' loses positivity on collinear
-    or badly scaled streams; docs/numerics.md has the measurements.
+    These are the rows of a matrix, U by columns, padded with zeros to `full_stride`. The memory is (lanes, size + 3,
+    stride). With a shared Sigma it is (lanes + size + 2, stride): the weights of all classes before one such Sigma.
+
+    U D U' is symmetric and positive whatever rounding does to U and D. The textbook form Sigma -= beta (Sigma x)(Sigma
+    x)' loses positivity on collinear or badly scaled streams; docs/numerics.md has the measurements.
     """
 
+    shared: bool = False
     name = "full"
 
-    def entries(self, size: int) -> int:
-        # A size that no memory has room for may be beyond what native numbers hold.
-        return (size + 3) * full_stride(min(size, 2**62))
+    def lanes(self, memory: Array) -> int:
+        return len(memory) - 2 - self._size(memory) if self.shared else len(memory)
 
-    def work(self, size: int, stored: float) -> float:
-        return 1 + size * stored / 2 + size * size
+    def shape(self, size: int, lanes: int) -> tuple[int, ...]:
+        stride = full_stride(min(size, _LARGEST_SIZE))
+        return (lanes + size + 2, stride) if self.shared else (lanes, size + 3, stride)
 
-    def block(self, size: int, stored: float) -> int:
-        # Sparse rows that look at little of U, while it fits into the cache, gain nothing from company.
-        if size <= _SIZE_IN_CACHE and stored * _FEATURES_A_VALUE < size:
+    def work(self, size: int, stored: float, lanes: int, classes: int, joint: bool) -> float:
+        one = 1 + size * stored / 2 + size * size
+        if lanes == 1:
+            return one
+        return classes * stored + (1 if self.shared else 2 if joint else classes) * one
+
+    def block(self, size: int, stored: float, lanes: int, joint: bool) -> int:
+        # Sparse rows that read little of U, while it fits into the cache, gain nothing from company.
+        if size <= _SIZE_IN_CACHE and stored * _FEATURES_PER_VALUE < size:
             return 1
-        # More rows at a time cost more for working each update into those behind it than they save.
+        if joint and lanes > 1 and not self.shared:
+            # Each class processes its own part of the rows, and smaller models gain nothing.
+            return _ROWS_OF_CLASS_BLOCK if size >= _SIZE_FOR_CLASS_BLOCKS else 1
+        # More rows at a time cost more for applying each update to the rows behind it than they save.
         return 16 if size < 1500 else 32
 
-    def shares_work(self, size: int) -> bool:
+    def uses_threads(self, size: int) -> bool:
         return size >= _SIZE_FOR_THREADS
 
-    def start(self, size: int, prior: float) -> Array:
-        memory = zeros(size + 3, full_stride(size))
-        memory[1, :size] = np.arange(size)
-        memory[2, :size] = prior
-        np.fill_diagonal(memory[3:], 1.0)
+    def scratch(self, size: int, lanes: int, block: int) -> int:
+        if lanes == 1:
+            return work_entries(self.name, size, block)
+        return multi_block_work_entries(self.shared, size, lanes, block)
+
+    def start(self, size: int, lanes: int, prior: float) -> Array:
+        memory = zeros(*self.shape(size, lanes))
+        for sigma in self._sigmas(memory, size):
+            sigma[1, :size] = self._first_places(size)
+            sigma[2, :size] = prior
+            np.fill_diagonal(sigma[3:], 1.0)
         return memory
 
     def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
-        memory[1, np.argsort(counts, kind="stable")] = np.arange(len(counts))
+        # Rare features first: a row reads U only up to the place of its last feature.
+        for sigma in self._sigmas(memory):
+            sigma[1, np.argsort(counts, kind="stable")] = np.arange(len(counts))
 
-    def mean(self, memory: Array) -> Array:
-        return memory[0, : _size(memory)]
+    def means(self, memory: Array) -> Array:
+        size = self._size(memory)
+        return memory[: self.lanes(memory), :size] if self.shared else memory[:, 0, :size]
 
-    def spread(self, memory: Array) -> Array:
-        return memory[1:, : _size(memory)]
-
-    def widen(self, memory: Array, at: int, count: int, variance: float) -> Array:
-        size = _size(memory)
-        wider = self.start(size + count, variance)
-        wider[:2, : size + count] = np.insert(memory[:2, :size], [at] * count, 0.0, axis=1)
-        wider[1, at : at + count] = size + np.arange(count)
-        wider[2, :size] = memory[2, :size]
-        wider[3 : 3 + size, :size] = memory[3:, :size]
+    def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
+        lanes, size = self.lanes(memory), self._size(memory)
+        wider = self.start(size + count, lanes, 1.0)
+        for old, new, variance in zip(self._sigmas(memory), self._sigmas(wider, size + count), variances, strict=False):
+            new[1, : size + count] = np.insert(old[1, :size], [at] * count, size + np.arange(count))
+            new[2, : size + count] = np.append(old[2, :size], np.full(count, variance))
+            new[3 : 3 + size, :size] = old[3:, :size]
+        self.means(wider)[:] = np.insert(self.means(memory), [at] * count, 0.0, axis=1)
         return wider
+
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        size = len(features)
+        smaller = self.start(size, self.lanes(memory), prior)
+        known = 1 if self.shared else classes
+        for old, new in zip(self._sigmas(memory)[:known], self._sigmas(smaller, size), strict=False):
+            # Sigma of these features is R R' for the rows R of a root, and R = T Q for an upper triangle T: U D^(1/2).
+            triangle = np.asarray(np.linalg.qr(_root(old)[features[::-1]].T, mode="r")).T[::-1, ::-1]
+            diagonal = triangle.diagonal()
+            diagonal = np.where(diagonal**2 > SMALLEST_VARIANCE, diagonal, np.sqrt(SMALLEST_VARIANCE))
+            new[1, :size] = np.arange(size)
+            new[2, :size] = diagonal**2
+            new[3:, :size] = np.tril((triangle / diagonal).T, -1) + np.eye(size)
+        self.means(smaller)[:] = self.means(memory)[:, features]
+        return smaller
 
     def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
         # U and D stay: each feature takes its place along.
         other = memory.copy()
-        other[:2, : _size(memory)] = memory[:2, order]
+        for new, old in zip(self._sigmas(other), self._sigmas(memory), strict=True):
+            new[1, : len(order)] = old[1, order]
+        self.means(other)[:] = self.means(memory)[:, order]
         return other
 
-    def marginal(self, memory: Array, features: NDArray[np.int64]) -> Array:
-        # Sigma of these features is R R' for the rows R of a root, and R = T Q for an upper triangle T: U D^(1/2).
-        reversed_rows = self.root(memory, 1.0)[features[::-1]]
-        triangle = np.asarray(np.linalg.qr(reversed_rows.T, mode="r")).T[::-1, ::-1]
-        diagonal = triangle.diagonal()
-        diagonal = np.where(diagonal**2 > SMALLEST_VARIANCE, diagonal, np.sqrt(SMALLEST_VARIANCE))
-        size = len(features)
-        smaller = self.start(size, 1.0)
-        smaller[0, :size] = self.mean(memory)[features]
-        smaller[2, :size] = diagonal**2
-        smaller[3:, :size] = np.tril((triangle / diagonal).T, -1) + np.eye(size)
-        return smaller
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
+        larger = self.start(self._size(memory), lanes, prior)
+        if self.shared:
+            larger[lanes:] = memory[self.lanes(memory) :]
+        else:
+            # Features have the same places in all classes.
+            larger[:, 1] = memory[0, 1]
+        larger[places] = memory[: len(places)]
+        return larger
+
+    def begin(self, memory: Array, lane: int, variance: float) -> None:
+        if not self.shared:
+            memory[lane, 2, : self._size(memory)] = variance
+
+    def row(self, memory: Array, lane: int) -> Array:
+        one = self._sigmas(memory)[0 if self.shared else lane].copy()
+        one[0, : self._size(memory)] = self.means(memory)[lane]
+        return one[np.newaxis]
+
+    def fill(self, memory: Array, lane: int, row: Array) -> None:
+        self._sigmas(memory)[0 if self.shared else lane][1:] = row[0, 1:]
+        self.means(memory)[lane] = row[0, 0, : self._size(memory)]
+
+    def diagonal_in_place(self, memory: Array) -> Array:
+        return memory[0, 2, : self._size(memory)]
 
     def variances(self, memory: Array, prior: float) -> Array:
-        # In slices, so that nothing of the size of Sigma is made.
-        size = _size(memory)
-        slices = np.array_split(np.arange(size), max(1, size // 256))
-        by_place = [_squared_lengths(memory[3:, rows].T * np.sqrt(memory[2, :size])) for rows in slices]
-        return np.concatenate(by_place)[_places(memory)]
+        return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
 
-    def root(self, memory: Array, prior: float) -> Array:
-        size = _size(memory)
-        root: Array = (memory[3:, :size].T * np.sqrt(memory[2, :size]))[_places(memory)]
-        return root
+    def root(self, memory: Array, lane: int, prior: float) -> Array:
+        return _root(self._sigmas(memory)[0 if self.shared else lane])
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
-        size, places = _size(memory), _places(memory)
-        in_place = np.array_equal(places, np.arange(size))
-        columns = memory[3:, :size] if in_place else memory[3:, places]
-        return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(memory[2, :size]))
+        return np.stack([_of_rows(x, sigma) for sigma in self._sigmas(memory)], axis=1)
+
+    def check(self, memory: Array, size: int) -> None:
+        for sigma in self._sigmas(memory, size):
+            if not np.array_equal(np.sort(sigma[1, :size]), np.arange(size)):
+                raise ValueError(f"each of the {size} features must have a place of its own in Sigma")
+            check_variances(sigma[2, :size])
+            rows = max(1, _CHECKED_AT_ONCE // sigma.shape[1])
+            for start in range(0, size, rows):
+                part = sigma[3 + start : 3 + min(start + rows, size)]
+                below = np.triu(part, start + 1)
+                if not np.isfinite(part).all() or below.any() or (part.diagonal(start) != 1.0).any():
+                    raise ValueError("U must be a finite unit triangle")
+            if not size and sigma[2].any():
+                raise ValueError("a model without features must have no variances")
+
+    def _first_places(self, size: int) -> NDArray[np.intp]:
+        """Return the place of each feature in the prior."""
+        return np.arange(size)
+
+    def _size(self, memory: Array) -> int:
+        if not self.shared:
+            return int(memory.shape[1]) - 3
+        # The last column of U ends with its one. Without features the last row is D, which is empty.
+        return int(np.append(-1, np.flatnonzero(memory[-1]))[-1]) + 1
+
+    def _sigmas(self, memory: Array, size: int | None = None) -> list[Array]:
+        """Return views of the mean, places, D and U of each Sigma; of a shared one, with the last mean."""
+        if not self.shared:
+            return list(memory)
+        return [memory[-((self._size(memory) if size is None else size) + 3) :]]
 
 
-def _size(memory: Array) -> int:
-    return len(memory) - 3
+class AppendableFull(Full):
+    """A full Sigma for features that are appended: the first feature has the last place in U.
+
+    Features still to come lie before all others, where they cost nothing.
+    """
+
+    def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
+        size = self._size(memory)
+        if at != size:
+            raise ValueError(f"features can only be appended after the {size} known ones, not inserted at {at}")
+        wider = self.start(size + count, 1, float(variances[0]))
+        old, new = memory[0], wider[0]
+        new[0, :size] = old[0, :size]
+        new[2, count : count + size] = old[2, :size]
+        new[3 + count :, count : count + size] = old[3:, :size]
+        return wider
+
+    def _first_places(self, size: int) -> NDArray[np.intp]:
+        return np.arange(size)[::-1]
 
 
-def _places(memory: Array) -> NDArray[np.intp]:
-    places: NDArray[np.intp] = memory[1, : _size(memory)].astype(np.intp)
+def _places(sigma: Array) -> NDArray[np.intp]:
+    places: NDArray[np.intp] = sigma[1, : len(sigma) - 3].astype(np.intp)
     return places
+
+
+def _variances(sigma: Array) -> Array:
+    # In slices, so that nothing of the size of Sigma is allocated.
+    size = len(sigma) - 3
+    slices = np.array_split(np.arange(size), max(1, size // 256))
+    by_place = [_squared_lengths(sigma[3:, rows].T * np.sqrt(sigma[2, :size])) for rows in slices]
+    return np.concatenate(by_place)[_places(sigma)]
+
+
+def _root(sigma: Array) -> Array:
+    size = len(sigma) - 3
+    root: Array = (sigma[3:, :size].T * np.sqrt(sigma[2, :size]))[_places(sigma)]
+    return root
+
+
+def _of_rows(x: Matrix, sigma: Array) -> Array:
+    size, places = len(sigma) - 3, _places(sigma)
+    in_place = np.array_equal(places, np.arange(size))
+    columns = sigma[3:, :size] if in_place else sigma[3:, places]
+    return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(sigma[2, :size]))
 
 
 def _squared_lengths(rows: Array) -> Array:
     lengths: Array = np.einsum("ij,ij->i", rows, rows)
     return lengths
+
+
+def factors(memory: Array) -> tuple[Array, Array, Array]:
+    """Return views of the places, D and the columns of U of a model with one lane."""
+    size = memory.shape[1] - 3
+    return memory[0, 1, :size], memory[0, 2, :size], memory[0, 3:, :size]

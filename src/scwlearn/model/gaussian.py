@@ -1,126 +1,241 @@
-"""The model: a Gaussian N(mu, Sigma) over the weights, in NumPy arrays that the native loops move in place."""
+"""The model: a Gaussian over the weights of each class, in NumPy arrays that the native loops update in place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import SCALARS, Model
-from scwlearn.model.covariance import Array, Covariance, Matrix, is_aligned, zeros
+from scwlearn._native import LANE_MULTIPLE, SCALARS, Classes, Model
+from scwlearn.model.covariance import Array, Covariance, Matrix, aligned_copy, is_sound
 
-# The places in `scalars`, as in native/core/interface.hpp.
+# The entries of `scalars`, as in native/core.
 MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
 
 
 @dataclass
 class Gaussian:
-    """mu and Sigma, the prior they started from, and the round they are at.
+    """N(mu, Sigma) over the weights of each class, the prior it started from, and its round.
 
-    mu = scalars[MEAN_SCALE] mean and Sigma = scalars[SPREAD_SCALE] (what the covariance makes of spread).
+    A binary model has one row of weights (`lanes == 1`). Classes that are trained jointly have one set of scalars,
+    because they are one model in the space of all weights; one versus rest has a set for each lane. mu is
+    scalars[MEAN_SCALE] times the stored weights, Sigma is scalars[SPREAD_SCALE] times what the covariance stores.
     """
 
     covariance: Covariance
-    #: The prior is N(0, initial_variance I); it stays with the model so that models can be merged.
+    #: Each class starts from N(0, initial_variance I). The prior stays with the model so that models can be merged.
     initial_variance: float
-    #: The mean and what Sigma is made of, as the covariance lays them out.
+    #: Weights and Sigma, laid out by the covariance, with room for more classes than are known.
     memory: Array
+    #: (1, SCALARS) or (lanes, SCALARS).
     scalars: Array
+    #: The number of known classes, which the loops increment when a row brings a new one; 1 for a binary model.
+    known: NDArray[np.int64]
 
     @classmethod
-    def prior(cls, covariance: Covariance, size: int, initial_variance: float) -> Gaussian:
-        """The model that has seen nothing."""
-        scalars = np.zeros(SCALARS)
-        scalars[[MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
-        return cls(covariance, initial_variance, covariance.start(size, initial_variance), scalars)
+    def prior(
+        cls,
+        covariance: Covariance,
+        size: int,
+        initial_variance: float,
+        *,
+        classes: int | None = None,
+        joint: bool = True,
+    ) -> Gaussian:
+        """Return a model that has learned nothing: binary, or with room for `classes` classes, all known."""
+        lanes = 1 if classes is None else lanes_for(classes)
+        memory = covariance.start(size, lanes, initial_variance)
+        known = np.array([1 if classes is None else classes], dtype=np.int64)
+        return cls(covariance, initial_variance, memory, prior_scalars(1 if joint else lanes), known)
+
+    def split(self, covariance: Covariance, *, joint: bool) -> Gaussian:
+        """Return two classes that are equivalent to this binary model: class 1 scores mu.x, class 0 minus that.
+
+        Trained jointly, each class gets half the weights, so that the difference of their scores is the binary score.
+        """
+        two = Gaussian.prior(covariance, self.size, self.initial_variance, classes=2, joint=joint)
+        two.scalars[: 1 if joint else 2] = self.scalars
+        for lane, share in enumerate((-0.5, 0.5) if joint else (-1.0, 1.0)):
+            covariance.fill(two.memory, lane, self.memory)
+            covariance.means(two.memory)[lane] = share * self.mean
+        if joint:
+            # |W|^2 of two halves.
+            two.scalars[0, [NORM2, NORM2_PEAK]] /= 2
+        return two
 
     @property
-    def mean(self) -> Array:
-        """mu but for its scale, in place."""
-        return self.covariance.mean(self.memory)
+    def classes(self) -> int:
+        """The number of known classes; 1 for a binary model."""
+        return int(self.known[0])
 
     @property
-    def spread(self) -> Array:
-        """What Sigma is made of but for its scale, in place."""
-        return self.covariance.spread(self.memory)
+    def lanes(self) -> int:
+        """The number of classes that there is room for; 1 for a binary model."""
+        return self.covariance.lanes(self.memory)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether one row of weights separates two classes."""
+        return self.lanes == 1
+
+    @property
+    def joint(self) -> bool:
+        """Whether the classes are one model, with one set of scalars."""
+        return len(self.scalars) == 1
 
     @property
     def size(self) -> int:
-        """How many weights there are, the intercept's included."""
-        return len(self.mean)
+        """The number of weights of a class, the intercept included."""
+        return int(self.covariance.means(self.memory).shape[1])
+
+    @property
+    def mean(self) -> Array:
+        """A view of the weights of a binary model, unscaled."""
+        view: Array = self.covariance.means(self.memory)[0]
+        return view
 
     def copy(self) -> Gaussian:
-        """The same model in memory of its own."""
-        memory = zeros(*self.memory.shape)
-        np.copyto(memory, self.memory)
-        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
+        """Return the same model in memory of its own."""
+        return self._with(aligned_copy(self.memory))
 
     def writable(self) -> Gaussian:
-        """This model, or a copy where its memory cannot be written to (joblib maps large arrays so) or lies askew."""
-        sound = is_aligned(self.memory) and self.memory.flags.writeable and self.scalars.flags.writeable
+        """Return this model, or a copy if its memory is read-only or misaligned."""
+        sound = is_sound(self.memory) and self.scalars.flags.writeable and self.known.flags.writeable
         return self if sound else self.copy()
 
-    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model:
-        """The model for the native loops, in the same memory, with the counts that they add to.
+    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model | Classes:
+        """Return a handle for the native loops on the same memory; they add to `tally`.
 
-        No variance falls below `variance_floor` times that of the prior.
+        No variance falls below `variance_floor` times the initial variance.
         """
-        arrays = self.memory, self.scalars, tally
-        return Model(self.covariance.name, self.size, *arrays, self.initial_variance, variance_floor)
+        bounds = self.initial_variance, variance_floor
+        if self.is_binary:
+            return Model(self.covariance.name, self.size, self.memory, self.scalars, tally, *bounds)
+        form = self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes
+        return Classes(*form, self.memory, self.scalars, self.known, tally, *bounds)
 
-    def become(self, other: Gaussian) -> None:
-        """Take on the state of another model of the same size, in this one's memory."""
+    def restore(self, other: Gaussian) -> None:
+        """Copy the state of a model of the same shape into the memory of this one."""
         np.copyto(self.memory, other.memory)
         np.copyto(self.scalars, other.scalars)
+        np.copyto(self.known, other.known)
 
     def widened(self, at: int, count: int) -> Gaussian:
-        """The model with `count` features more at index `at`: as if they had always been there, and zero."""
-        unseen = self.initial_variance * self.scalars[GROWTH] / self.scalars[SPREAD_SCALE]
-        memory = self.covariance.widen(self.memory, at, count, unseen)
-        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
-
-    def reordered(self, order: NDArray[np.intp]) -> Gaussian:
-        """The model with feature `order[i]` at index i."""
-        memory = self.covariance.reorder(self.memory, order)
-        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy())
+        """Return the model with `count` more features at index `at`, as if they had always been there, and zero."""
+        unseen = np.full(self.lanes, self.initial_variance)
+        unseen[: self.classes] = self._unseen()[: self.classes]
+        return self._with(self.covariance.widen(self.memory, at, count, unseen))
 
     def marginal(self, features: NDArray[np.int64]) -> Gaussian:
-        """The model of these features alone, in this order."""
-        scalars = self.scalars.copy()
-        memory = self.covariance.marginal(self.memory, features)
-        other = Gaussian(self.covariance, self.initial_variance, memory, scalars)
-        if scalars[NORM2] > 0:
-            scalars[[NORM2, NORM2_PEAK]] = other.mean @ other.mean
+        """Return the model of these features alone, in this order."""
+        other = self._with(self.covariance.marginal(self.memory, features, self.classes, self.initial_variance))
+        other._measure()
         return other
 
+    def reordered(self, order: NDArray[np.intp]) -> Gaussian:
+        """Return the model with feature `order[i]` at index i."""
+        return self._with(self.covariance.reorder(self.memory, order))
+
+    def with_classes(self, places: ArrayLike, classes: int) -> Gaussian:
+        """Return a model of `classes` classes: class i moves to `places[i]`, the others start from the prior."""
+        at, lanes = np.asarray(places, dtype=np.intp), lanes_for(classes)
+        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, at)
+        scalars = self.scalars.copy() if self.joint else prior_scalars(lanes)
+        if not self.joint:
+            scalars[at] = self.scalars[: len(at)]
+        other = replace(self, memory=memory, scalars=scalars, known=np.array([classes], dtype=np.int64))
+        unseen = other._unseen()
+        for lane in np.setdiff1d(np.arange(classes), at):
+            self.covariance.begin(memory, lane, float(unseen[lane]))
+        other._measure()
+        return other
+
+    def with_room(self, classes: int) -> Gaussian:
+        """Return this model, or a copy with room for `classes` classes and half as many again."""
+        if classes <= self.lanes:
+            return self
+        lanes = lanes_for(max(classes, self.lanes + self.lanes // 2))
+        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, np.arange(self.lanes))
+        scalars = prior_scalars(1 if self.joint else lanes)
+        scalars[: len(self.scalars)] = self.scalars
+        return replace(self, memory=memory, scalars=scalars, known=self.known.copy())
+
+    def add_classes(self, count: int) -> None:
+        """Make more classes known, which start from the prior; there must be room for them."""
+        unseen = self._unseen()
+        for lane in range(self.classes, self.classes + count):
+            self.covariance.begin(self.memory, lane, float(unseen[lane]))
+        self.known[0] += count
+
+    def of_class(self, number: int) -> Gaussian:
+        """Return the model of one class, as a binary model; a copy unless it is one already."""
+        if self.is_binary:
+            return self
+        scalars = self.scalars[[0 if self.joint else number]]
+        one = type(self.covariance)()
+        return Gaussian(one, self.initial_variance, self.covariance.row(self.memory, number), scalars, np.ones(1, int))
+
     def weights(self) -> Array:
-        """mu."""
-        weights: Array = self.mean * self.scalars[MEAN_SCALE]
+        """Return mu: (classes, size)."""
+        means = self.covariance.means(self.memory)[: self.classes]
+        weights: Array = means * self.scalars[: self.classes, MEAN_SCALE, np.newaxis]
         return weights
 
-    def nonzero(self) -> int:
-        """How many weights are not zero."""
-        return int(np.count_nonzero(self.mean))
+    def count_nonzero(self) -> int:
+        """Return the number of weights that are not zero."""
+        return int(np.count_nonzero(self.covariance.means(self.memory)[: self.classes]))
 
     def variances(self) -> Array:
-        """The diagonal of Sigma."""
-        scale: float = self.scalars[SPREAD_SCALE]
-        return scale * self.covariance.variances(self.memory, self.initial_variance)
+        """Return the diagonal of each Sigma: (classes, size), the same row for all classes if shared."""
+        variances = self.covariance.variances(self.memory, self.initial_variance)
+        return np.ascontiguousarray(self._of_classes(variances.T).T)
 
-    def root(self) -> Array:
-        """R with Sigma = R R'."""
-        scale: float = np.sqrt(self.scalars[SPREAD_SCALE])
-        return scale * self.covariance.root(self.memory, self.initial_variance)
+    def root(self, number: int = 0) -> Array:
+        """Return R with Sigma = R R' of a class."""
+        scale: float = np.sqrt(self.scalars[0 if self.joint else number, SPREAD_SCALE])
+        return scale * self.covariance.root(self.memory, number, self.initial_variance)
 
-    def matrix(self) -> Array:
-        """Sigma, exactly symmetric."""
-        root = self.root()
+    def matrix(self, number: int = 0) -> Array:
+        """Return Sigma of a class, exactly symmetric."""
+        root = self.root(number)
         half = root @ root.T
         matrix: Array = (half + half.T) / 2
         return matrix
 
     def margin_variances(self, x: Matrix) -> Array:
-        """x'Sigma x for each row: how unsure the score mu.x is."""
-        scale: float = self.scalars[SPREAD_SCALE]
-        return scale * self.covariance.of_rows(x, self.memory, self.initial_variance)
+        """Compute x'Sigma x of each row and class, (rows, classes): the uncertainty of its score."""
+        return self._of_classes(self.covariance.of_rows(x, self.memory, self.initial_variance))
+
+    def _with(self, memory: Array) -> Gaussian:
+        return replace(self, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+
+    def _of_classes(self, columns: Array) -> Array:
+        """Scale something proportional to Sigma, one column per lane or one for all, and keep the known classes."""
+        lines = columns[:, : self.classes] * self.scalars[: self.classes, SPREAD_SCALE]
+        return np.array(np.broadcast_to(lines, (len(columns), self.classes)))
+
+    def _measure(self) -> None:
+        """Recompute the squared norm of the weights where it is kept."""
+        means = self.covariance.means(self.memory)
+        norms = np.array([means[0] @ means[0]]) if self.is_binary else np.square(means).sum(axis=1)
+        norms = norms.sum(keepdims=True) if self.joint else norms
+        kept = self.scalars[:, NORM2] > 0
+        self.scalars[kept, NORM2] = self.scalars[kept, NORM2_PEAK] = norms[kept]
+
+    def _unseen(self) -> Array:
+        """Return the stored variance of a feature that was never seen, of each lane."""
+        unseen = self.initial_variance * self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE]
+        return np.broadcast_to(unseen, (self.lanes,))
+
+
+def lanes_for(classes: int) -> int:
+    """Return the number of lanes for `classes` classes."""
+    return max(1, -(-classes // LANE_MULTIPLE)) * LANE_MULTIPLE
+
+
+def prior_scalars(count: int) -> Array:
+    """Return the scalars of `count` models that have learned nothing."""
+    scalars = np.zeros((count, SCALARS))
+    scalars[:, [MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
+    return scalars

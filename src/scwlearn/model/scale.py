@@ -103,7 +103,7 @@ class RunningScale:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
         self.state = self.arranged(np.arange(known), n_features).state
 
-    def become(self, other: RunningScale) -> None:
+    def restore(self, other: RunningScale) -> None:
         """Take on the state of another, in the memory of this one, which others may look at."""
         if self.state is None or other.state is None or self.state.shape != other.state.shape:
             self.state = other.state

@@ -1,4 +1,4 @@
-"""What a classifier knows at one moment, and what it says of scores: labels and probabilities."""
+"""A snapshot of a classifier, and the labels and probabilities that follow from its scores."""
 
 from __future__ import annotations
 
@@ -11,77 +11,88 @@ from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]
 
-#: What is predicted is likelier than all else at least by this factor, so that rounding does not make it a tie.
-MORE = 1 + 1e-12
-BARELY = 0.5 * MORE
+#: A predicted class is more probable than any other by at least this factor, so that rounding does not make it a tie.
+MARGIN = 1 + 1e-12
+JUST_OVER_HALF = 0.5 * MARGIN
 
 
-class Known(NamedTuple):
-    """What is learned, at one moment: who reads it meets all of it, whatever is learned meanwhile."""
+class Snapshot(NamedTuple):
+    """Immutable snapshot of a classifier: a concurrent reader never sees a half-applied update."""
 
-    #: From -1 and +1, or from class numbers.
+    #: A learner on labels -1 and +1, or on class numbers.
     learner: Any
-    #: From scores to probabilities; another one for more than two classes.
+    #: Maps scores to probabilities.
     calibration: Any
     classes: Classes
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes at most, which are the -1 and +1 of a binary learner."""
+        """Whether there are at most two classes, which are the labels -1 and +1 of a binary learner."""
         return len(self.classes.values) <= 2
 
-    def numbers(self, scores: Array) -> NDArray[np.intp]:
-        """The class of each example by its scores; of equal ones the class that was known first, of two the second."""
+    def predict(self, scores: Array) -> NDArray[np.intp]:
+        """Return the class number of each example. Ties go to the earliest class; in the binary case, to the second."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), dtype=np.intp)
-        return (scores >= 0).astype(np.intp) if self.is_binary else self._of_known(scores).argmax(axis=1)
+        return (scores >= 0).astype(np.intp) if self.is_binary else self._known(scores).argmax(axis=1)
 
-    def chances(self, scores: Array, variances: Array, *, agree: bool) -> Array:
-        """The probability of each class, in the order of their labels.
+    def probabilities(self, scores: Array, variances: Array, *, argmax_consistent: bool) -> Array:
+        """Return the probability of each class, in the order of the labels.
 
-        `variances` are those of the class with the largest score. Where they are to agree with what is predicted, that
-        is the likeliest, also where scores are close and classes are not as frequent as they say.
+        Parameters
+        ----------
+        scores : array
+            The scores of the examples.
+        variances : array of shape (examples,)
+            x'Sigma x, with several classes that of the class with the largest score.
+        argmax_consistent : bool
+            Whether the predicted class must be the most probable one, even where scores are close and classes are not
+            as frequent as the scores suggest.
         """
         if not self.is_binary:
-            scores = self._of_known(scores)
+            scores = self._known(scores)
             several = self.calibration.probabilities(scores, variances)
-            if agree:
-                several = _with_likeliest(several, scores.argmax(axis=1, keepdims=True))
+            if argmax_consistent:
+                several = _with_most_probable(several, scores.argmax(axis=1, keepdims=True))
             ordered: Array = several[:, self.classes.order]
             return ordered
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
         second = self.calibration.probabilities(scores, variances)
-        if agree:
-            second = np.where(scores >= 0, np.maximum(second, BARELY), np.minimum(second, 1 - BARELY))
+        if argmax_consistent:
+            second = np.where(scores >= 0, np.maximum(second, JUST_OVER_HALF), np.minimum(second, 1 - JUST_OVER_HALF))
         return np.stack([1 - second, second], axis=1)[:, self.classes.order]
 
     def class_labels(self) -> list[Any]:
-        """The label of each line of `by_label`: of two classes the second, whose scores are those of the model."""
+        """Return the label of each row of `by_label`: with two classes only the second."""
         return self.classes.values_in_order[-1:] if self.is_binary else self.classes.values_in_order
 
     def by_label(self, weights: Array) -> Array:
-        """Weights or scores that a learner has for each class, in the order of the labels; of two, of the second."""
+        """Return weights or scores of a learner, one row per class, in the order of the labels.
+
+        With two classes there is one row, that of the second label.
+        """
         if not self.is_binary:
             return weights[self.classes.order]
-        # The class that came first, label -1, may be the second by its label, or the only one.
+        # The first class seen has label -1; it may be the second in the order of the labels, or the only one.
         first_is_last = len(self.classes) == 1 or (len(self.classes) == 2 and self.classes.order[0] == 1)
-        return (-weights if first_is_last else weights)[np.newaxis]
+        rows = weights.reshape(1, -1)
+        return -rows if first_is_last else rows
 
     def variances_by_label(self, variances: Array) -> Array:
-        """The variances that go with them."""
-        return variances[np.newaxis] if self.is_binary else variances[self.classes.order]
+        """Return the variances that go with the weights of `by_label`."""
+        return variances.reshape(1, -1) if self.is_binary else variances[self.classes.order]
 
-    def _of_known(self, scores: Array) -> Array:
-        # Meanwhile the learner may have met another class.
+    def _known(self, scores: Array) -> Array:
+        # Another thread may have brought the learner another class.
         return scores[:, : len(self.classes)]
 
 
-def _with_likeliest(probabilities: Array, top: NDArray[np.intp]) -> Array:
-    """The probabilities with that of the class at the top larger than any other."""
-    likeliest = probabilities.max(axis=1, keepdims=True) * MORE
-    others = np.count_nonzero(probabilities >= np.take_along_axis(probabilities, top, axis=1), axis=1) > 1
-    lifted = probabilities[others]
-    np.put_along_axis(lifted, top[others], likeliest[others], axis=1)
-    probabilities[others] = lifted / lifted.sum(axis=1, keepdims=True)
+def _with_most_probable(probabilities: Array, top: NDArray[np.intp]) -> Array:
+    """Raise the probability of the class at the top above all others."""
+    largest = probabilities.max(axis=1, keepdims=True) * MARGIN
+    not_alone = np.count_nonzero(probabilities >= np.take_along_axis(probabilities, top, axis=1), axis=1) > 1
+    raised = probabilities[not_alone]
+    np.put_along_axis(raised, top[not_alone], largest[not_alone], axis=1)
+    probabilities[not_alone] = raised / raised.sum(axis=1, keepdims=True)
     return probabilities

@@ -15,11 +15,11 @@ OwnRule = Callable[[float, float], tuple[float, float]]
 Called = Callable[[float, float, float, float, float, float], Step]
 
 
-_SPELLED = frozenset(_native.rule_names())
+_COMPILED = frozenset(_native.rule_names())
 
 
-def checked_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tuple[Rule | OwnRule, dict[str, float]]:
-    """Resolve a rule given by name, declaration or function; return it with all its parameters."""
+def check_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tuple[Rule | OwnRule, dict[str, float]]:
+    """A rule that is given by its name, as a declaration or as a function, and its parameters, all of them."""
     found = find_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, Rule):
         return found, found.check(parameters)
@@ -30,15 +30,15 @@ def checked_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tu
     return found, {}
 
 
-def is_spelled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
-    """Return whether the build compiled this rule to C++, so that it cannot raise."""
-    # A rule of the same name declared elsewhere is not the compiled one.
-    return isinstance(rule, Rule) and rule.in_package and rule.name in _SPELLED
+def is_compiled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
+    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
+    # A rule declared elsewhere is not the one that was spelled, even under its name.
+    return isinstance(rule, Rule) and rule.in_package and rule.name in _COMPILED
 
 
 def native_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> _native.Rule:
-    """Return the rule as an object for the native loops."""
-    if is_spelled(rule):
+    """The rule for the native loops."""
+    if is_compiled(rule):
         return _native.Rule(rule.name, list(rule.constants(parameters).values()))
     return _native.Rule(called_rule(rule, parameters), isinstance(rule, Rule) and rule.uses_norm)
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from scwlearn.data.examples import Examples, NamedRows
 from scwlearn.data.rows import Rows
-from scwlearn.learning.classifier import ClassLearner
-from scwlearn.learning.linear import LinearLearner
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.learner import Learner
 
 
-def align_rows(learner: ClassLearner, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
+def align_rows(learner: Classifier, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
     """Return the rows of examples in the features of a classifier; unknown features are dropped.
 
     `names` are the names of its columns, if it was trained on a table with named columns.
@@ -34,7 +34,7 @@ def align_rows(learner: ClassLearner, examples: Examples, names: Sequence[str] |
             raise _other_features(examples, "numbered")
         columns = {name: column for column, name in enumerate(names)}
         return rows.in_columns([columns.get(name, -1) for name in rows.names], None, width)
-    if rows.width > width and not isinstance(inner, LinearLearner):
+    if rows.width > width and not isinstance(inner, Learner):
         # An unknown feature has no weight in a linear model, but it would change every kernel value.
         raise ValueError(f"{examples.source} has {rows.width} features; the kernel model was trained on {width}")
     return rows.widened(width) if rows.width < width else rows.narrowed(width)

@@ -8,8 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scwlearn.learning.classifier import ClassLearner
-from scwlearn.learning.recipe import linear_recipe
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 
 
@@ -26,10 +27,11 @@ class ModelConfig:
         """Whether the number of features is bounded, so that numbered features are kept by name, too."""
         return self.settings.get("max_features") is not None
 
-    def learner(self) -> ClassLearner:
+    def learner(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
-        recipe = linear_recipe(self.rule, {**self.settings, **self.parameters})
-        return ClassLearner(recipe, self.settings.get("class_weight"))
+        settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
+        config = LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
+        return Classifier(config, self.settings.get("class_weight"))
 
     def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
         """Convert the labels of class weights, given as text, to the type of these labels."""

@@ -12,10 +12,9 @@ import numpy as np
 
 from scwlearn.files import SavedModel, read
 from scwlearn.files.container import FORMAT
-from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.explain import Weight
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import all_rules
 from scwlearn.runs.trained_model import TrainedModel, json_keys
 
@@ -51,7 +50,7 @@ def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> F
     learner = saved.learner
     if learner is None:
         return facts | _untrained(saved)
-    if isinstance(learner, ClassLearner):
+    if isinstance(learner, Classifier):
         model = TrainedModel.from_saved(saved)
         facts |= _algorithm(model.rule, model.parameters) | {"settings": model.settings} | _state(learner.learner)
         return facts | _classifier(model, top, features)
@@ -84,7 +83,7 @@ def _state(inner: Any) -> Facts:
     facts["fitted"] = inner.n_features is not None
     if not facts["fitted"]:
         return facts
-    if isinstance(inner, Learner | MultiLearner):
+    if isinstance(inner, Learner):
         model: Any = inner.model
         names = None if inner.vocabulary is None else inner.vocabulary.names
         return facts | {

@@ -9,7 +9,7 @@ from typing import Any
 
 from scwlearn.data.examples import Schema
 from scwlearn.files import SavedModel, read
-from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.merging import merge
 from scwlearn.runs.trained_model import saved_schema
 
@@ -45,7 +45,7 @@ def merge_files(
     if schema is not None:
         notes["data"] = schema.to_json()
     try:
-        if schema is None or not all(isinstance(one.learner, ClassLearner) for one in saved):
+        if schema is None or not all(isinstance(one.learner, Classifier) for one in saved):
             return SavedModel.from_model(merge([one.to_model() for one in saved], how, weights), notes)
         # Models of the command need no scikit-learn, and their data may differ in width.
         return SavedModel.from_learner(merge([one.learner for one in saved], how, weights), notes)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
-from scwlearn.learning.teaching import Look
+from scwlearn.learning.classifier import ProgressiveScores
 from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.record import Bin
 
@@ -70,18 +70,18 @@ class ProgressiveMetrics(ProbabilityMetrics):
         self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
         self._order = LabelOrder()
 
-    def __call__(self, look: Look) -> None:
+    def __call__(self, look: ProgressiveScores) -> None:
         """Add examples with the scores that they had before learning."""
-        known = look.known
+        known = look.snapshot
         # Before a second class appears, examples may be predicted as the class still to come, as in the mistake count.
-        predicted = (look.scores >= 0).astype(np.intp) if known.is_binary else known.numbers(look.scores)
+        predicted = (look.scores >= 0).astype(np.intp) if known.is_binary else known.predict(look.scores)
         self._count_confusion(look.numbers, predicted, len(known.classes))
         self._order.update(look.numbers)
         if not self._probabilities:
             return
         seen = self._seen_before(look.numbers)
         if len(known.classes) > 1:
-            probabilities = known.chances(look.scores[seen], look.variances[seen], agree=self._agree)
+            probabilities = known.probabilities(look.scores[seen], look.variances[seen], argmax_consistent=self._agree)
             self.update(probabilities, label_ranks(known.classes)[look.numbers[seen]])
 
     def _seen_before(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:

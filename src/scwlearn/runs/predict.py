@@ -53,19 +53,19 @@ class Predictor:
     def predict(self, examples: Examples) -> Predictions:
         """Predict a batch; raise a ValueError if its features are not those of the model."""
         learner = self._model.learner
-        now = learner.now
+        now = learner.snapshot
         x = align_rows(learner, examples, self._model.column_names)
         if not len(now.classes):
             raise ValueError("the model has not been trained yet")
         if not self._probabilities:
             scores, variances, probabilities = now.learner.scores(x), None, None
         else:
-            scores, variances = now.learner.looks(x)
+            scores, variances = now.learner.scores_and_variances(x)
             if not now.is_binary:
                 variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-            probabilities = now.chances(scores, variances, agree=learner.agrees)
+            probabilities = now.probabilities(scores, variances, argmax_consistent=learner.argmax_consistent)
         ordered = now.by_label(scores)[0] if now.is_binary else scores[:, now.classes.order]
-        return Predictions(label_ranks(now.classes)[now.numbers(scores)], ordered, variances, probabilities)
+        return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, probabilities)
 
 
 @dataclass(frozen=True)

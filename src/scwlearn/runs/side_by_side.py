@@ -17,8 +17,7 @@ from scwlearn.data.examples import Examples
 from scwlearn.data.labels import Classes
 from scwlearn.data.parts import Part, join
 from scwlearn.data.rows import Rows
-from scwlearn.learning.blocks import auto_covariance
-from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.grid import learn_together
 from scwlearn.learning.progressive import curve_steps
@@ -120,7 +119,7 @@ def _is_special(config: ModelConfig) -> bool:
 class _Together:
     """Models for two classes on the same numbered features. Their probabilities are not learned."""
 
-    def __init__(self, learners: list[ClassLearner]) -> None:
+    def __init__(self, learners: list[Classifier]) -> None:
         self.learners = learners
         self._classes = Classes()
         # Labelled by -1 and +1.
@@ -159,7 +158,7 @@ class _Together:
         """Learn from what waits; then each can go on by itself."""
         self._learn_waiting()
         for learner in self.learners:
-            learner.now = learner.now._replace(classes=self._classes)
+            learner.snapshot = learner.snapshot._replace(classes=self._classes)
 
     def _learn_waiting(self) -> None:
         if self._waiting:
@@ -185,6 +184,5 @@ class _Together:
         learn_together([learner.learner for learner in self.learners], rows.widened(max(width, rows.width)), signs)
 
 
-def _is_full(learner: ClassLearner, width: int) -> bool:
-    kind = learner.recipe.how.get("covariance", "auto")
-    return bool((auto_covariance(learner.recipe.rule, width) if kind == "auto" else kind) == "full")
+def _is_full(learner: Classifier, width: int) -> bool:
+    return bool(learner.learner.covariance_for(width) == "full")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn import __version__
 from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.learning.classifier import ClassLearner
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
 from scwlearn.runs.align import numbers_as_names
@@ -59,7 +59,7 @@ class TrainingRun:
         Whether to judge probabilities, too.
     save_every : int or None
         Call `on_save` after each multiple of so many examples.
-    learner : ClassLearner or None
+    learner : Classifier or None
         A trained classifier to continue with.
     since : Counts or None
         Counts of that classifier when the run began; None for now.
@@ -73,7 +73,7 @@ class TrainingRun:
     holdout: float = 0.0
     probabilities: bool = False
     save_every: int | None = None
-    learner: ClassLearner | None = None
+    learner: Classifier | None = None
     since: Counts | None = None
     on_doubling: Callable[[Point], None] | None = None
     on_epoch: Callable[[int], None] = lambda number: None
@@ -102,7 +102,7 @@ class TrainingRun:
         return None if self._validation is None else self.metrics.log_loss
 
     @property
-    def trained(self) -> ClassLearner:
+    def trained(self) -> Classifier:
         """The classifier, once the run has begun."""
         if self.learner is None:
             raise ValueError("the model has not been trained yet")
@@ -195,7 +195,7 @@ class TrainingRun:
             self.learner = self.config.learner()
         learner = self.learner
         self.metrics = ProgressiveMetrics(
-            probabilities=self.probabilities, agree=learner.agrees, n_known=len(learner.classes)
+            probabilities=self.probabilities, agree=learner.argmax_consistent, n_known=len(learner.classes)
         )
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
         before = Counts() if self.since is None else learner.counts - self.since
@@ -206,7 +206,7 @@ class TrainingRun:
         learner = self.trained
         if not isinstance(part.x, NamedRows):
             part = part.widened(learner.widen(part.x.width))
-        return learner.learn(part.x, labels, weights=part.weights, watch=self.metrics)
+        return learner.learn(part.x, labels, weights=part.weights, observer=self.metrics)
 
     def _at_checkpoint(self, counts: Counts) -> None:
         seen = counts.seen
@@ -224,7 +224,7 @@ class TrainingRun:
         return Point(counts.seen, counts.mistakes, counts.updates, None, seconds, self.metrics.log_loss)
 
     def _with_nonzero(self, point: Point) -> Point:
-        return replace(point, nonzero=self.trained.nonzero())
+        return replace(point, nonzero=self.trained.count_nonzero())
 
     def _hold_out(self, examples: Examples, *, keep: bool) -> Iterator[Examples]:
         """Yield the examples to learn from, if any; keep the others apart."""

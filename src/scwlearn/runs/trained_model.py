@@ -12,10 +12,9 @@ import numpy as np
 from scwlearn.data.examples import Schema
 from scwlearn.data.io.detect import FORMATS
 from scwlearn.files import SavedModel, read, write
-from scwlearn.learning.classifier import ClassLearner
-from scwlearn.learning.explain import CONSTANT, Weight, largest_weights
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.explain import INTERCEPT, Weight, largest_weights
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.multi_learner import MultiLearner
 from scwlearn.rules import Rule
 from scwlearn.runs.record import Record, TopWeight
 
@@ -27,7 +26,7 @@ _DATA, _RUN = "data", "run"
 class TrainedModel:
     """A classifier, and what its file keeps with it."""
 
-    learner: ClassLearner
+    learner: Classifier
     #: How its data are read; None for a model made in Python.
     schema: Schema | None = None
     record: Record | None = None
@@ -38,7 +37,7 @@ class TrainedModel:
     def read(cls, path: str | Path) -> TrainedModel:
         """Read a model file; raise a ValueError unless it holds a trained classifier."""
         saved = read(path)
-        if not isinstance(saved.learner, ClassLearner):
+        if not isinstance(saved.learner, Classifier):
             what = f"a {saved.class_name}" if saved.learner is not None else f"an untrained {saved.class_name}"
             raise ValueError(f"{path} holds {what}; expected a trained classifier")
         return cls.from_saved(saved)
@@ -61,18 +60,20 @@ class TrainedModel:
     @property
     def rule(self) -> Rule:
         """The algorithm."""
-        return self.learner.recipe.rule
+        rule = self.learner.config.rule
+        assert isinstance(rule, Rule)
+        return rule
 
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters of the algorithm, defaults included."""
-        return self.rule.check(self.learner.recipe.parameters)
+        return dict(self.learner.config.parameters)
 
     @property
     def settings(self) -> dict[str, Any]:
         """All other settings, as JSON values."""
-        recipe, weights = self.learner.recipe, self.learner.class_weights.given
-        settings = {name: value for name, value in {**recipe.how, **recipe.how_several}.items() if name != "kernel"}
+        config, weights = self.learner.config, self.learner.class_weights.given
+        settings = {name: value for name, value in config.settings.items() if name != "kernel"}
         return settings | {"class_weight": json_keys(weights)}
 
     @property
@@ -109,7 +110,7 @@ class TrainedModel:
     @property
     def is_linear(self) -> bool:
         """Whether there is a weight for each feature, as there is none with a kernel."""
-        return isinstance(self.learner.learner, Learner | MultiLearner)
+        return isinstance(self.learner.learner, Learner)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
         """Return the largest weights of each class (of two, the second), for features after scaling.
@@ -136,7 +137,7 @@ class TrainedModel:
         weights = self.learner.weights()[:, -1].tolist()
         deviations = [math.nan] * len(weights) if variances is None else np.sqrt(variances[:, -1]).tolist()
         labels = self.learner.class_labels()
-        return {label: Weight(CONSTANT, w, d) for label, w, d in zip(labels, weights, deviations, strict=True)}
+        return {label: Weight(INTERCEPT, w, d) for label, w, d in zip(labels, weights, deviations, strict=True)}
 
     def _variances(self) -> Any:
         return None if self.rule.order == 1 else self.learner.variances()

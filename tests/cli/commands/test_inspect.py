@@ -63,7 +63,7 @@ def test_the_largest_weights_are_shown(tmp_path, capsys):
     assert found["constants"]["1"]["weight"] == model.intercept_[0]
     lines = printed(capsys, path, "--top", "3").splitlines()
     assert lines[-5] == "weights of 1"
-    assert lines[-1].split()[0] == "(constant)"
+    assert lines[-1].split()[0] == "(intercept)"
 
 
 def test_weights_of_named_features_are_shown(tmp_path, capsys):
@@ -122,7 +122,7 @@ def bare_learners():
     x, y = arrays()
     signs = np.where(y == "north", 1, -1)
     learner, kernel = scwlearn.Learner("arow"), scwlearn.KernelLearner("arow")
-    several = scwlearn.MultiLearner("arow", n_classes=3)
+    several = scwlearn.Learner("arow", n_classes=3)
     learner.learn(x, signs)
     kernel.learn(x, signs)
     several.learn(x, (signs > 0).astype(int))

@@ -122,7 +122,7 @@ def test_a_model_of_named_features_is_a_stream_classifier(capsys, tmp_path, mode
     printed(capsys, str(tmp_path / "data.vw"), "-m", model)
     loaded = scwlearn.load(model)
     assert isinstance(loaded, scwlearn.StreamClassifier)
-    assert "x^3" in loaded._learner.learner.names
+    assert "x^3" in loaded._classifier.learner.names
 
 
 @pytest.mark.parametrize("text", [libsvm_text, vw_text])
@@ -172,10 +172,10 @@ def test_holdout_prints_the_error_on_held_out_examples(capsys, data):
 
 def test_features_are_hashed_or_dropped_beyond_a_bound(capsys, data, model):
     printed(capsys, data, "-m", model, "--hash-bits", "3", "-q")
-    hashed = scwlearn.load(model)._learner.learner
+    hashed = scwlearn.load(model)._classifier.learner
     assert (hashed.max_features, hashed.overflow, hashed.n_features) == (8, "hash", 8)
     printed(capsys, data, "-m", model, "--max-features", "8", "-q")
-    assert len(scwlearn.load(model)._learner.learner.names) <= 8
+    assert len(scwlearn.load(model)._classifier.learner.names) <= 8
     err = printed(capsys, data, "--max-features", "3", code=1).err
     assert "features; an example may have --max-features 3 at most" in err
 

@@ -43,9 +43,9 @@ def test_merged_models_are_what_the_formulas_say(how, covariance, weights, again
     if again:
         start.learn(X[::5], Y[::5])
     models = [taught(copy.copy(start), (X[k::3], Y[k::3])) for k in range(3)]
-    found = merge(models, how, weights, prior=start if again else None).gaussian
-    prior = start.gaussian or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
-    known = [(model.gaussian.weights(), sigma(model.gaussian)) for model in models]
+    found = merge(models, how, weights, prior=start if again else None).model
+    prior = start.model or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
+    known = [(model.model.weights(), sigma(model.model)) for model in models]
     mean, covariances = reference(known, how, weights, (prior.weights(), sigma(prior)))
     np.testing.assert_allclose(found.weights(), mean, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(sigma(found), covariances, rtol=1e-9, atol=1e-11)
@@ -55,9 +55,9 @@ def test_without_a_sigma_bcm_adds_the_moves_kl_averages_and_ev_averages_over_tho
     one, other = new("identity"), new("identity")
     one.learn([[1.0, 2.0, 0.0]], [1])
     other.learn([[0.0, 1.0, 1.0]], [-1])
-    a, b = one.gaussian.weights(), other.gaussian.weights()
+    a, b = one.model.weights(), other.model.weights()
     for how, expected in (("bcm", a + b), ("kl", (a + b) / 2), ("ev", [a[0], (a[1] + b[1]) / 2, b[2]])):
-        merged = merge([one, other], how).gaussian
+        merged = merge([one, other], how).model
         np.testing.assert_allclose(merged.weights(), expected, rtol=1e-14)
         np.testing.assert_array_equal(merged.variances(), np.full(3, 2.0))
 
@@ -71,7 +71,7 @@ def kl(mean, covariance, gaussian):
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_kl_has_the_least_sum_of_kl_divergences(covariance):
     x, y = draw_examples(1, 40, 3, 1.0)
-    gaussians = [learner.gaussian for learner in shards(3, covariance, "scw1", x, y)]
+    gaussians = [learner.model for learner in shards(3, covariance, "scw1", x, y)]
     weights = (1.0, 2.0, 0.5)
     factors = np.diag_indices(3) if covariance == "diagonal" else np.tril_indices(3)
 
@@ -100,7 +100,7 @@ def test_ev_with_a_full_sigma_is_ev_of_the_features_where_nothing_is_correlated(
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_ev_with_a_full_sigma_lies_between_what_the_models_know(count):
-    gaussians = [learner.gaussian for learner in shards(count, "full", "scw1")]
+    gaussians = [learner.model for learner in shards(count, "full", "scw1")]
     merged = np.linalg.inv(sigma(merge_gaussians(gaussians, "ev")))
     everything = np.linalg.inv(sigma(merge_gaussians(gaussians, "bcm")))
     prior = np.eye(FEATURES) / 2.0
@@ -135,8 +135,8 @@ def test_bcm_with_a_diagonal_sigma_is_the_single_stream_where_examples_have_one_
 
 
 def test_bcm_by_precision_always_has_the_variances_of_the_single_stream_though_not_its_mean():
-    single = taught(new("diagonal", ungated), (X, Y)).gaussian
-    merged = merge(shards(4, "diagonal", ungated), "bcm").gaussian
+    single = taught(new("diagonal", ungated), (X, Y)).model
+    merged = merge(shards(4, "diagonal", ungated), "bcm").model
     np.testing.assert_allclose(merged.variances(), single.variances(), rtol=1e-12)
     assert np.abs(merged.weights() - single.weights()).max() > 1e-3
 
@@ -182,7 +182,7 @@ def test_ev_can_be_done_in_parts_where_the_models_share_no_feature(covariance):
 def test_ev_cannot_be_done_in_parts_where_they_do(covariance):
     models = shards(3, covariance)
     together, in_parts = merge(models, "ev"), merge([models[0], merge(models[1:], "ev")], "ev")
-    assert np.abs(together.gaussian.weights() - in_parts.gaussian.weights()).max() > 1e-4
+    assert np.abs(together.model.weights() - in_parts.model.weights()).max() > 1e-4
 
 
 @every_rule
@@ -203,15 +203,15 @@ def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, algori
     for others in ([model, new(covariance, algorithm)], [idle, model]):
         merged = merge(others, how)
         for part in ("mean", "spread"):
-            np.testing.assert_array_equal(getattr(merged.gaussian, part), getattr(model.gaussian, part))
-        assert merged.gaussian.scalars[GROWTH] == model.gaussian.scalars[GROWTH]
+            np.testing.assert_array_equal(getattr(merged.model, part), getattr(model.model, part))
+        assert merged.model.scalars[GROWTH] == model.model.scalars[GROWTH]
         assert merged.counts.updates == model.counts.updates
 
 
 def test_kl_asks_the_untouched_too():
     model = taught(new("diagonal"), (X, Y))
-    merged = merge([model, new("diagonal")], "kl").gaussian
-    np.testing.assert_allclose(1 / merged.variances(), (1 / model.gaussian.variances() + 1 / 2) / 2)
+    merged = merge([model, new("diagonal")], "kl").model
+    np.testing.assert_allclose(1 / merged.variances(), (1 / model.model.variances() + 1 / 2) / 2)
 
 
 @every_rule
@@ -247,14 +247,14 @@ def test_the_models_are_not_changed(how, covariance):
 def test_a_weight_of_two_counts_a_model_twice(covariance):
     a, b = shards(2, covariance)
     for how in ("bcm", "kl"):
-        twice, weighted = merge([a, b, b], how).gaussian, merge([a, b], how, [1, 2]).gaussian
+        twice, weighted = merge([a, b, b], how).model, merge([a, b], how, [1, 2]).model
         np.testing.assert_allclose(weighted.weights(), twice.weights(), rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(sigma(weighted), sigma(twice), rtol=1e-11, atol=1e-14)
 
 
 def test_weights_of_ev_multiply_evidence_and_of_kl_only_compare():
     models = shards(3, "diagonal")
-    plain, double = (merge(models, "ev", [w] * 3).gaussian for w in (1, 2))
+    plain, double = (merge(models, "ev", [w] * 3).model for w in (1, 2))
     np.testing.assert_allclose(double.weights(), plain.weights(), rtol=1e-12)
     np.testing.assert_allclose(1 / double.variances() - 0.5, 2 * (1 / plain.variances() - 0.5), rtol=1e-10)
     assert_close(merge(models, "kl", [3, 6, 9]), merge(models, "kl", [1, 2, 3]))
@@ -272,16 +272,16 @@ def test_features_that_come_after_a_merge_are_as_if_they_had_been_there_before(h
     early = merge(models, how)
     assert_close(late, early)
     # The bound that the loops rely on: no variance exceeds that of a feature never seen.
-    assert (late.gaussian.variances() <= 2.0 * late.gaussian.scalars[GROWTH] * (1 + 1e-12)).all()
+    assert (late.model.variances() <= 2.0 * late.model.scalars[GROWTH] * (1 + 1e-12)).all()
 
 
 def test_growth_is_that_of_the_model_which_has_grown_most():
     long, short = taught(new("diagonal", "iellip"), (X, Y)), taught(new("diagonal", "iellip"), (X[:3], Y[:3]))
-    growths = [model.gaussian.scalars[GROWTH] for model in (long, short)]
+    growths = [model.model.scalars[GROWTH] for model in (long, short)]
     assert growths[0] != growths[1]
     for how in ("bcm", "ev"):
-        assert merge([long, short], how).gaussian.scalars[GROWTH] == max(growths)
-    assert merge([long, short], "kl").gaussian.scalars[GROWTH] == pytest.approx(2 / sum(1 / g for g in growths))
+        assert merge([long, short], how).model.scalars[GROWTH] == max(growths)
+    assert merge([long, short], "kl").model.scalars[GROWTH] == pytest.approx(2 / sum(1 / g for g in growths))
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -291,9 +291,9 @@ def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covarian
     if again:
         start.learn(X[:4], Y[:4])
     models = [taught(copy.copy(start), (X[k : 30 * k], Y[k : 30 * k])) for k in (1, 2, 3)]
-    prior = start.gaussian or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
-    L0, *precisions = (np.linalg.inv(sigma(g)) for g in (prior, *(model.gaussian for model in models)))
-    growths = [model.gaussian.scalars[GROWTH] / prior.scalars[GROWTH] for model in models]
+    prior = start.model or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
+    L0, *precisions = (np.linalg.inv(sigma(g)) for g in (prior, *(model.model for model in models)))
+    growths = [model.model.scalars[GROWTH] / prior.scalars[GROWTH] for model in models]
     assert len(set(growths)) == 3
     gained = [L - L0 / growth for L, growth in zip(precisions, growths, strict=True)]
     expected = {"bcm": L0 / max(growths) + sum(gained)}
@@ -302,16 +302,16 @@ def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covarian
         shared = [np.diag(np.diag(found) ** 2 / np.where(total > 0, total, 1.0)) for found in gained]
         expected["ev"] = L0 / max(growths) + sum(shared)
     for how, L in expected.items():
-        merged = merge(models, how, prior=start if again else None).gaussian
+        merged = merge(models, how, prior=start if again else None).model
         np.testing.assert_allclose(np.linalg.inv(sigma(merged)), L, rtol=1e-9, atol=1e-9 * np.abs(L).max())
-        assert merged.scalars[GROWTH] == pytest.approx(max(model.gaussian.scalars[GROWTH] for model in models))
+        assert merged.scalars[GROWTH] == pytest.approx(max(model.model.scalars[GROWTH] for model in models))
 
 
 def test_lazy_scales_of_the_mean_are_worked_in_and_its_length_is_known():
     models = shards(3, "identity", "romma")
-    assert all(model.gaussian.scalars[MEAN_SCALE] not in (0.0, 1.0) for model in models)
-    merged = merge(models, "kl").gaussian
-    weights = np.mean([model.gaussian.weights() for model in models], axis=0)
+    assert all(model.model.scalars[MEAN_SCALE] not in (0.0, 1.0) for model in models)
+    merged = merge(models, "kl").model
+    weights = np.mean([model.model.weights() for model in models], axis=0)
     np.testing.assert_allclose(merged.weights(), weights, rtol=1e-12)
     lengths = merged.scalars[[NORM2, NORM2_PEAK]] * merged.scalars[MEAN_SCALE] ** 2
     np.testing.assert_allclose(lengths, weights @ weights, rtol=1e-12)

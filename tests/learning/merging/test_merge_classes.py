@@ -10,7 +10,7 @@ import pytest
 
 from merge_examples import FEATURES, RULES, every_covariance, every_rule, reference, ungated
 from multi_examples import FORMS, every_form
-from scwlearn import MultiLearner, merge
+from scwlearn import Learner, merge
 from scwlearn.model.gaussian import GROWTH, NORM2, ROUNDS, SPREAD_SCALE
 
 CLASSES = 4
@@ -28,7 +28,7 @@ X, Y = examples()
 def new(covariance, form, rule=None, n_classes=CLASSES, **settings):
     rule = rule or ("pa1" if covariance == "identity" else "arow")
     how = FORMS[form] | {"initial_variance": 2.0, "n_classes": n_classes} | settings
-    return MultiLearner(rule, covariance=covariance, **how)
+    return Learner(rule, n_classes=0, covariance=covariance, **how)
 
 
 def taught(learner, x=X, y=Y):
@@ -42,7 +42,7 @@ def shards(count, covariance, form, rule=None, x=X, y=Y, **settings):
 
 def state(learner):
     """Everything that a learner knows, bit for bit; the room for more classes is nothing it knows."""
-    gaussians = learner.gaussians
+    gaussians = learner.model
     if gaussians is None:
         return learner.n_classes, learner.counts
     scalars = gaussians.scalars[: None if gaussians.joint else gaussians.classes]
@@ -51,15 +51,15 @@ def state(learner):
 
 
 def sigmas(learner):
-    return np.array([learner.gaussians.matrix(number) for number in range(learner.n_classes)])
+    return np.array([learner.model.matrix(number) for number in range(learner.n_classes)])
 
 
 def assert_close(one, other, rtol=1e-11):
     assert one.n_classes == other.n_classes
-    for a, b in ((one.gaussians.weights(), other.gaussians.weights()), (sigmas(one), sigmas(other))):
+    for a, b in ((one.model.weights(), other.model.weights()), (sigmas(one), sigmas(other))):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.abs(b).max())
     scalars = [
-        learner.gaussians.scalars[: None if learner.gaussians.joint else learner.n_classes, [GROWTH, ROUNDS]]
+        learner.model.scalars[: None if learner.model.joint else learner.n_classes, [GROWTH, ROUNDS]]
         for learner in (one, other)
     ]
     np.testing.assert_allclose(*scalars, rtol=1e-12)
@@ -77,15 +77,15 @@ def test_each_class_is_merged_as_the_formulas_say(form, how, covariance, again):
     models, weights = [taught(copy.copy(start), X[k::3], Y[k::3]) for k in range(3)], (0.5, 3.0, 1.25)
     merged = merge(models, how, weights, prior=start if again else None)
     for number in range(CLASSES):
-        known = [(model.gaussians.weights()[number], model.gaussians.matrix(number)) for model in models]
+        known = [(model.model.weights()[number], model.model.matrix(number)) for model in models]
         prior = (
-            (start.gaussians.weights()[number], start.gaussians.matrix(number))
+            (start.model.weights()[number], start.model.matrix(number))
             if again
             else (np.zeros(FEATURES), 2.0 * np.eye(FEATURES))
         )
         mean, matrix = reference(known, how, weights, prior)
-        np.testing.assert_allclose(merged.gaussians.weights()[number], mean, rtol=1e-9, atol=1e-10)
-        np.testing.assert_allclose(merged.gaussians.matrix(number), matrix, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(merged.model.weights()[number], mean, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(merged.model.matrix(number), matrix, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("count", [2, 16])
@@ -118,7 +118,7 @@ def test_bcm_of_two_joint_classes_is_the_single_stream_for_least_squares_of_thei
 def test_bcm_of_arow_without_the_gate_has_the_shared_sigma_of_the_single_stream_though_not_its_mean():
     single, merged = taught(new("full", "shared", ungated)), merge(shards(4, "full", "shared", ungated), "bcm")
     np.testing.assert_allclose(sigmas(merged), sigmas(single), rtol=1e-12, atol=1e-15)
-    assert np.abs(merged.gaussians.weights() - single.gaussians.weights()).max() > 1e-3
+    assert np.abs(merged.model.weights() - single.model.weights()).max() > 1e-3
 
 
 @every_rule
@@ -164,8 +164,8 @@ def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, form, 
         merged = merge(others, how)
         assert state(merged)[:2] == state(model)[:2]
         np.testing.assert_array_equal(
-            merged.gaussians.scalars[0, [SPREAD_SCALE, NORM2, GROWTH]],
-            model.gaussians.scalars[0, [SPREAD_SCALE, NORM2, GROWTH]],
+            merged.model.scalars[0, [SPREAD_SCALE, NORM2, GROWTH]],
+            model.model.scalars[0, [SPREAD_SCALE, NORM2, GROWTH]],
         )
         assert merged.counts.updates == model.counts.updates
 
@@ -199,7 +199,7 @@ def test_classes_that_a_model_does_not_know_are_those_that_it_knows_nothing_of(h
     assert partly.n_classes == 2
     if form == "ovr" and how == "bcm":
         # Nothing is known of the others but by one.
-        np.testing.assert_allclose(merged.gaussians.weights()[2:], fully.gaussians.weights()[2:], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(merged.model.weights()[2:], fully.model.weights()[2:], rtol=1e-9, atol=1e-12)
 
 
 @every_rule
@@ -238,7 +238,7 @@ def test_repeated_bcm_counts_the_common_past_once(form):
         models = [taught(copy.copy(together), X[part[k::3]], Y[part[k::3]]) for k in range(3)]
         together = merge(models, "bcm", prior=together)
     assert together.counts.seen == len(Y)
-    assert (together.gaussians.scalars[:1, ROUNDS] == len(Y)).all()
+    assert (together.model.scalars[:1, ROUNDS] == len(Y)).all()
     if form == "ovr":
         assert_close(together, single, rtol=1e-12)
 
@@ -247,21 +247,21 @@ def test_a_common_scale_keeps_the_ratios_of_joint_variances_that_are_near_their_
     # Variances of classes that learn on their own so far apart that they need a scale.
     models = shards(2, "diagonal", "joint")
     for model in models:
-        gaussians = model.gaussians
+        gaussians = model.model
         gaussians.scalars[0, SPREAD_SCALE] = 1e-220
         gaussians.memory[:, gaussians.lanes + 1 :] *= 1e30
-    merged = merge(models, "bcm").gaussians
+    merged = merge(models, "bcm").model
     stored = merged.memory[:, merged.lanes :][:, :CLASSES]
     assert (stored >= 1e-200).all()
     assert merged.scalars.shape == (1, 6)
-    expected = 1 / sum(1 / model.gaussians.variances() for model in models)
+    expected = 1 / sum(1 / model.model.variances() for model in models)
     np.testing.assert_allclose(merged.variances(), expected, rtol=1e-12)
 
 
 def test_learners_that_have_learned_nothing_merge_to_one_that_knows_all_classes():
-    merged = merge([MultiLearner("scw1", n_classes=2), MultiLearner("scw1", n_classes=5)])
-    assert (merged.gaussians, merged.n_classes) == (None, 5)
-    empty = MultiLearner("scw1")
+    merged = merge([Learner("scw1", n_classes=2), Learner("scw1", n_classes=5)])
+    assert (merged.model, merged.n_classes) == (None, 5)
+    empty = Learner("scw1", n_classes=0)
     empty.learn(np.empty((0, 3)), [])
     merged = merge([empty, copy.copy(empty)])
     assert (merged.n_features, merged.n_classes) == (3, 0)
@@ -298,7 +298,7 @@ DIFFERENT = {
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_models_that_differ_are_refused_and_stay_as_they_are(what):
     settings, message = DIFFERENT[what]
-    models = [taught(MultiLearner("scw1", n_classes=CLASSES)), MultiLearner(**{"rule": "scw1"} | settings)]
+    models = [taught(Learner("scw1", n_classes=CLASSES)), Learner(**{"rule": "scw1"} | settings, n_classes=0)]
     before = [state(model) for model in models]
     with pytest.raises(ValueError, match=re.escape(f"models[0] and models[1] differ in {message}{ALIKE}")):
         merge(models)
@@ -306,13 +306,13 @@ def test_models_that_differ_are_refused_and_stay_as_they_are(what):
 
 
 def test_rivals_that_differ_are_refused():
-    models = [MultiLearner("perceptron"), MultiLearner("perceptron", rivals="uniform")]
+    models = [Learner("perceptron", n_classes=0), Learner("perceptron", n_classes=0, rivals="uniform")]
     with pytest.raises(ValueError, match="differ in rivals: max and uniform"):
         merge(models)
 
 
 def test_widths_that_made_auto_choose_differently_are_refused():
-    few, many = MultiLearner("scw1"), MultiLearner("scw1")
+    few, many = Learner("scw1", n_classes=0), Learner("scw1", n_classes=0)
     few.learn(np.ones((1, 4)), [0])
     many.learn(np.ones((1, 501)), [0])
     with pytest.raises(ValueError, match=r"models\[0\] and models\[1\] differ in covariance: full and diagonal"):

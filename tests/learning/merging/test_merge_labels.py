@@ -9,10 +9,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import scwlearn
+from helpers import several
 from merge_examples import every_rule
 from multi_examples import FORMS, every_form
-from scwlearn import AROW, PA1, SCW1, KernelSCW1, Learner, MultiLearner, Perceptron, merge
-from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn import AROW, PA1, SCW1, KernelSCW1, Learner, Perceptron, merge
+from scwlearn.learning.classifier import Classifier, Recipe
 from scwlearn.rules import all_rules, find_rule
 
 FEATURES = 6
@@ -46,7 +47,7 @@ def known(model):
     """All that an estimator or a class learner knows, bit for bit."""
     learner = getattr(model, "_learner", model)
     inner = learner.learner
-    models = inner.gaussian if learner.is_binary else inner.gaussians
+    models = inner.model
     mean = () if models is None else (models.memory.tobytes(), models.scalars.tobytes())
     weights = learner.class_weights.seen.tolist()
     return learner.classes.labels.tolist(), mean, inner.counts, learner.calibration.state.tobytes(), weights
@@ -69,8 +70,8 @@ def test_estimators_are_merged_as_their_learners_are(labels, form):
     assert type(merged) is AROW
     assert merged.classes_.tolist() == sorted(labels)
     assert merged.n_seen_ == len(y)
-    expected = merge([shard._learner.learner for shard in shards])
-    gaussians = expected.gaussian if len(labels) == 2 else expected.gaussians
+    expected = merge([shard._classifier.learner for shard in shards])
+    gaussians = expected.model
     np.testing.assert_array_equal(merged.coef_, gaussians.weights().reshape(-1, FEATURES + 1)[:, :FEATURES])
     assert merged.score(x, y) > 0.6
     np.testing.assert_allclose(merged.predict_proba(x).sum(axis=1), 1.0)
@@ -96,17 +97,17 @@ def test_two_classes_that_came_in_the_other_order_are_turned_round(how):
     one = fitted(lambda: AROW(class_weight="balanced"), (x[first], y[first]))
     rest = 120 + np.argsort(y[120:], kind="stable")[::-1]
     other = fitted(lambda: AROW(class_weight="balanced"), (x[rest], y[rest]))
-    assert one._learner.classes.labels.tolist() == other._learner.classes.labels.tolist()[::-1] == ["a", "b"]
+    assert one._classifier.classes.labels.tolist() == other._classifier.classes.labels.tolist()[::-1] == ["a", "b"]
     # The same rows, by a model that was told the order.
     same = told(AROW(class_weight="balanced"), ["a", "b"]).partial_fit(x[rest], y[rest])
     np.testing.assert_allclose(same.decision_function(x), other.decision_function(x), rtol=1e-12)
     merged = merge([one, other], how)
-    assert merged._learner.classes.labels.tolist() == ["a", "b"]
+    assert merged._classifier.classes.labels.tolist() == ["a", "b"]
     assert_alike(merged, merge([one, same], how), x)
-    assert merged._learner.class_weights.seen.tolist() == [(y == "a").sum(), (y == "b").sum()]
+    assert merged._classifier.class_weights.seen.tolist() == [(y == "a").sum(), (y == "b").sum()]
     # Also the other way, and without anything but the order of the two.
     backwards = merge([other, one], how)
-    assert backwards._learner.classes.labels.tolist() == ["b", "a"]
+    assert backwards._classifier.classes.labels.tolist() == ["b", "a"]
     assert_alike(backwards, merged, x)
 
 
@@ -118,8 +119,8 @@ def test_classes_are_united_in_the_order_in_which_they_come_up(how, form):
     shards = [fitted(lambda: AROW(**FORMS[form]), (x[rows], y[rows])) for rows in groups]
     before = [known(shard) for shard in shards]
     merged = merge(shards, how)
-    came = [label for shard in shards for label in shard._learner.classes.labels.tolist()]
-    assert merged._learner.classes.labels.tolist() == list(dict.fromkeys(came))
+    came = [label for shard in shards for label in shard._classifier.classes.labels.tolist()]
+    assert merged._classifier.classes.labels.tolist() == list(dict.fromkeys(came))
     assert merged.classes_.tolist() == list("abcd")
     assert merged.n_seen_ == sum(rows.sum() for rows in groups)
     assert merged.predict_proba(x).shape == (240, 4)
@@ -214,8 +215,10 @@ def test_models_that_are_merged_again_and_again_count_their_past_once(labels):
         models = [copy.copy(together).partial_fit(*part) for part in parts]
         together = merge(models, prior=together)
     assert together.n_seen_ == 900
-    assert together._learner.calibration.rows > 880
-    by_class = dict(zip(together._learner.classes.labels.tolist(), together._learner.class_weights.seen, strict=True))
+    assert together._classifier.calibration.rows > 880
+    by_class = dict(
+        zip(together._classifier.classes.labels.tolist(), together._classifier.class_weights.seen, strict=True)
+    )
     assert by_class == {label: (y == label).sum() for label in labels}
     single = AROW(class_weight="balanced").partial_fit(x, y)
     assert together.score(x, y) > single.score(x, y) - 0.05
@@ -233,8 +236,8 @@ def test_the_probabilities_of_shards_are_those_of_a_single_stream_about():
 def test_class_learners_are_merged_without_estimators():
     x, y = examples(["yes", "no", "perhaps"])
     how = {"covariance": "diagonal", "intercept": True}
-    recipe = Recipe(Learner, MultiLearner, find_rule("arow"), {"r": 1.0}, how, {"multi_class": "ovr"})
-    shards = [ClassLearner(recipe) for _ in range(2)]
+    recipe = Recipe(Learner, several, find_rule("arow"), {"r": 1.0}, how, {"multi_class": "ovr"})
+    shards = [Classifier(recipe) for _ in range(2)]
     for shard, part in zip(shards, parts_of(x, y, 2), strict=True):
         shard.learn(*part)
     merged = merge(shards)
@@ -310,4 +313,4 @@ def test_estimators_with_kernels_are_refused():
     with pytest.raises(TypeError, match="KernelSCW1, which cannot be merged; learners, estimators and streams"):
         merge([model, model])
     with pytest.raises(TypeError, match="KernelLearner, which cannot be merged"):
-        merge([model._learner])
+        merge([model._classifier])

@@ -43,7 +43,7 @@ def test_on_hostile_streams_sigma_stays_positive_and_learning_goes_on(name, rows
     stream = STREAMS[name]
     (x, y), (more, labels) = stream.rows(rows), stream.rows(2000, seed=1)
     merged = merge(shards(8, "full", stream.rule, x, y, **stream.parameters), how)
-    gaussian = merged.gaussian
+    gaussian = merged.model
     assert (gaussian.spread[1] > 0).all()
     np.testing.assert_array_equal(np.tril(gaussian.spread[2:].T), np.eye(gaussian.size))
     assert (merged.margin_variances(more) > 0).all()
@@ -59,12 +59,12 @@ def test_on_hostile_streams_sigma_stays_positive_and_learning_goes_on(name, rows
 def test_variances_at_the_floor_are_merged_without_one_becoming_less(covariance):
     models = shards(3, covariance)
     for model in models:
-        kept = model.gaussian.spread[1] if covariance == "full" else model.gaussian.spread
+        kept = model.model.spread[1] if covariance == "full" else model.model.spread
         kept[:] = 1e-200
         if covariance == "full":
-            model.gaussian.spread[2:] = np.eye(FEATURES)
+            model.model.spread[2:] = np.eye(FEATURES)
     for how in RULES:
-        gaussian = merge(models, how).gaussian
+        gaussian = merge(models, how).model
         kept = gaussian.spread[1] if covariance == "full" else gaussian.spread
         assert (kept >= 1e-200).all()
         expected = 1e-200 / 3 if how == "bcm" else 1e-200
@@ -74,8 +74,8 @@ def test_variances_at_the_floor_are_merged_without_one_becoming_less(covariance)
 def test_what_is_too_large_for_floats_is_an_error():
     models = shards(2, "full")
     for model in models:
-        model.gaussian.spread[1] = 1e-200
-        model.gaussian.spread[2:][np.triu_indices(FEATURES, 1)[::-1]] = 1e80
+        model.model.spread[1] = 1e-200
+        model.model.spread[2:][np.triu_indices(FEATURES, 1)[::-1]] = 1e80
     for how in RULES:
         with pytest.raises(ValueError, match="cannot be merged: some weights or variances are too large or too small"):
             merge(models, how)
@@ -88,8 +88,8 @@ def test_many_features_are_merged_in_slices_without_a_seam():
     for model in models:
         model.learn(rng.normal(size=(3, size)) / 256, [1, -1, 1])
     for how in RULES:
-        merged = merge(models, how).gaussian
-        mean, variances = reference_of_diagonals([model.gaussian for model in models], how)
+        merged = merge(models, how).model
+        mean, variances = reference_of_diagonals([model.model for model in models], how)
         np.testing.assert_allclose(merged.weights(), mean, rtol=1e-7, atol=1e-12)
         np.testing.assert_allclose(merged.variances(), variances, rtol=1e-12)
 

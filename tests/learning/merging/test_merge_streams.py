@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
+from helpers import several
 from merge_examples import reference
-from scwlearn import Learner, MultiLearner, StreamClassifier, merge
-from scwlearn.learning.classifier import ClassLearner, Recipe
+from scwlearn import Learner, StreamClassifier, merge
+from scwlearn.learning.classifier import Classifier, Recipe
 from scwlearn.model.scale import RunningScale
 from stream_examples import LABELS, draw_stream, knows, numbers_of
 from stream_examples import what_a_learner_knows as learned
@@ -45,7 +46,7 @@ def shards(rule="arow", parts=(0, 1, 2), **settings):
 
 
 def names_of(model):
-    return list(model._learner.learner.names)
+    return list(model._classifier.learner.names)
 
 
 @every_setting
@@ -89,18 +90,18 @@ def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
     several = many | {name: own.pop(name) for name in many if name in own}
     rows = []
     for part in PARTS[:2]:
-        rows.append(ClassLearner(Recipe(Learner, MultiLearner, together.rule, {}, own, several)))
+        rows.append(Classifier(Recipe(Learner, several, together.rule, {}, own, several)))
         rows[-1].learn(x[[*part]], np.array(TOLD)[[*part]])
     expected = merge(rows, how)
     known = [*range(len(names)), -1]
     for one, other in (
-        (together._learner.weights()[:, known], expected.weights()),
-        (together._learner.variances()[:, known], expected.variances()),
+        (together._classifier.weights()[:, known], expected.weights()),
+        (together._classifier.variances()[:, known], expected.variances()),
         (together.predict_proba_many(EXAMPLES), expected.probabilities(x)),
     ):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-10)
     if settings:
-        scales = together._learner.learner.running_scale.state
+        scales = together._classifier.learner.running_scale.state
         np.testing.assert_allclose(scales[: len(names)], expected.learner.running_scale.state, rtol=1e-12)
 
 
@@ -127,7 +128,7 @@ def test_models_that_have_learned_nothing_stay_apart():
         assert knows(together) == before
         together.learn_many(EXAMPLES, TOLD)
         assert [knows(model) for model in models] == [before, before]
-    for make, labels in ((Learner, [1, -1]), (MultiLearner, [0, 1])):
+    for make, labels in ((Learner, [1, -1]), (several, [0, 1])):
         learners = [make("arow", scale=True) for _ in range(2)]
         before = learned(learners[0])
         merge(learners).learn([[1.0, 2.0], [3.0, -1.0]], labels)
@@ -155,16 +156,16 @@ def test_weights_are_merged_for_the_scale_of_all_rows(how):
     scale.learn(x)
     np.testing.assert_allclose(together.running_scale.state, scale.state, rtol=1e-12)
     known = [
-        (part.gaussian.weights() * scale.scales / part.running_scale.scales, np.diag(part.gaussian.variances()))
+        (part.model.weights() * scale.scales / part.running_scale.scales, np.diag(part.model.variances()))
         for part in parts
     ]
     mean, sigma = reference(known, how, [1.0, 2.0, 3.0], (np.zeros(4), np.eye(4)))
-    np.testing.assert_allclose(together.gaussian.weights(), mean, rtol=1e-9)
-    np.testing.assert_allclose(together.gaussian.variances(), np.diag(sigma), rtol=1e-9)
+    np.testing.assert_allclose(together.model.weights(), mean, rtol=1e-9)
+    np.testing.assert_allclose(together.model.variances(), np.diag(sigma), rtol=1e-9)
 
 
 @pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
-@pytest.mark.parametrize("make", [Learner, MultiLearner])
+@pytest.mark.parametrize("make", [Learner, several])
 def test_units_of_the_parts_do_not_matter(how, make):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 5)), rng.choice([-1, 1] if make is Learner else [0, 1, 2], 60)
@@ -190,15 +191,15 @@ def test_what_was_merged_before_counts_once(settings):
     together = merge(went_on, prior=start)
     assert together.counts.seen == len(EXAMPLES)
     # Those that went on from the same have that in common: they count as one on the average.
-    names, counts = together._learner.learner.names, []
+    names, counts = together._classifier.learner.names, []
     for model in went_on:
-        own = model._learner.learner
+        own = model._classifier.learner
         counts.append([own.running_scale.state[own.names[name], 1] if name in own.names else 0 for name in names])
     np.testing.assert_allclose(
-        together._learner.learner.running_scale.state[: len(names), 1], np.mean(counts, axis=0), rtol=1e-12
+        together._classifier.learner.running_scale.state[: len(names), 1], np.mean(counts, axis=0), rtol=1e-12
     )
     same = merge([copy.copy(start), copy.copy(start)], prior=start)
-    scores, expected = (model._learner.learner.score_many(EXAMPLES) for model in (same, start))
+    scores, expected = (model._classifier.learner.score_many(EXAMPLES) for model in (same, start))
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
     assert same.counts == start.counts
 
@@ -215,10 +216,10 @@ def test_the_features_that_are_known_least_are_dropped():
     together = merge(models)
     assert together.n_features <= 6
     assert {"common", "often 0", "often 1"} <= set(names_of(together))
-    scale = together._learner.learner.running_scale
-    assert together._learner.learner.names.keys() <= {name for model in models for name in names_of(model)}
+    scale = together._classifier.learner.running_scale
+    assert together._classifier.learner.names.keys() <= {name for model in models for name in names_of(model)}
     # Each has the scale of its own feature still.
-    for name, feature in together._learner.learner.names.items():
+    for name, feature in together._classifier.learner.names.items():
         assert scale.scales[feature] == 1.0
         assert scale.state[feature, 1] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)
 
@@ -227,8 +228,8 @@ def test_names_that_are_hashed_meet_in_their_slots():
     models = shards("arow", (0, 1), max_features=24, overflow="hash", scale=True)
     together = merge(models)
     assert max(model.n_features for model in models) <= together.n_features <= 24
-    counts = [model._learner.learner.running_scale.state[:, 1] for model in models]
-    assert together._learner.learner.running_scale.state[:, 1].tolist() == np.sum(counts, axis=0).tolist()
+    counts = [model._classifier.learner.running_scale.state[:, 1] for model in models]
+    assert together._classifier.learner.running_scale.state[:, 1].tolist() == np.sum(counts, axis=0).tolist()
 
 
 @pytest.mark.parametrize(

@@ -196,9 +196,9 @@ def _config(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig:
         raise click.UsageError(f"{given['resume']} was trained with {rule.name}, not {given['algorithm']}")
     if fixed := given_model_options():
         raise click.UsageError(f"the settings of a resumed model cannot change; drop {', '.join(fixed)}")
-    recipe = resumed.learner.recipe
-    parameters = check_parameters(rule, {**recipe.parameters, **given_parameters(given)})
-    return ModelConfig(rule, parameters, {**recipe.how, **recipe.how_several})
+    config = resumed.learner.config
+    parameters = check_parameters(rule, {**config.parameters, **given_parameters(given)})
+    return ModelConfig(rule, parameters, config.settings)
 
 
 def _resumed_learner(resumed: TrainedModel | None, config: ModelConfig, given: dict[str, Any]) -> Any:

@@ -1,70 +1,68 @@
-"""Features of models that are merged: all of them united, by name where they have names, and in the same order."""
+"""The features of models that are merged: united, by name where they have names, and in the same order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from scwlearn._native import Vocabulary
+from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
-from scwlearn.model import Gaussian
-from scwlearn.model.gaussians import Gaussians
+from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 
-#: What a model keeps for each of its features.
-Features = TypeVar("Features", Gaussian, Gaussians)
-#: Features by name, as learners know them.
+#: The index of each feature by name.
 Names = dict[Any, int]
 
 
-def united_names(known: Mapping[str, Vocabulary | None]) -> Vocabulary | None:
-    """All names, in the order in which the models met them; None if the features have none.
+def unite_names(known: Mapping[str, Vocabulary | None]) -> Vocabulary | None:
+    """Return all names in the order in which the models met them; None if features have no names.
 
-    The models, by their titles, have all learned something.
+    The models, by title, have all learned something.
     """
     kinds = {title: "without names" if names is None else "with names" for title, names in known.items()}
     _check_all_same("kind of features", kinds)
     vocabularies = {title: names for title, names in known.items() if names is not None}
     if not vocabularies:
         return None
-    # One that has met no key yet agrees with all.
+    # A vocabulary that has met no key yet agrees with all.
     types = {title: one.key_type for title, one in vocabularies.items() if one.key_type is not None}
     _check_all_same("type of keys", types)
     first, *others = vocabularies.values()
     return reduce(Vocabulary.united, others, copy(first))
 
 
-def arranged_alike(
-    models: Sequence[Features | None],
+def arrange_alike(
+    models: Sequence[Gaussian | None],
     vocabularies: Sequence[Vocabulary | None],
     united: Vocabulary | None,
     intercept: bool,
-    prior: Callable[[int], Features],
-) -> list[Features]:
-    """The models, each with its vocabulary, over the features of all; for None, the prior of that size."""
-    # Names that are hashed have their places.
+    prior: Callable[[int], Gaussian],
+) -> list[Gaussian]:
+    """Return the models, each with its vocabulary, over the features of all; for None, the prior of that size."""
+    # Hashed names have their places.
     names = None if united is None or united.hashed else united.names
     size = widest(models, united, intercept)
     return [
         prior(size)
         if model is None
-        else arranged(model, size - intercept, intercept, None if known is None else known.names, names)
+        else _arranged(model, size - intercept, intercept, None if known is None else known.names, names)
         for model, known in zip(models, vocabularies, strict=True)
     ]
 
 
-def widest(models: Sequence[Features | None], united: Vocabulary | None, intercept: bool) -> int:
-    """How many weights it takes for the features of all."""
+def widest(models: Sequence[Gaussian | None], united: Vocabulary | None, intercept: bool) -> int:
+    """Return the number of weights for the features of all models."""
     named = 0 if united is None or united.hashed else len(united) + intercept
     return max(named, *(intercept if model is None else model.size for model in models))
 
 
-def arranged(model: Features, width: int, intercept: bool, known: Names | None, names: Names | None) -> Features:
-    """The model with room for `width` features, and those that it knows by name where `names` has them."""
+def _arranged(model: Gaussian, width: int, intercept: bool, known: Names | None, names: Names | None) -> Gaussian:
+    """Return the model with room for `width` features, and its named ones at the indices of `names`."""
     room = model.size - intercept
     if width > room:
         model = model.widened(room, width - room)
@@ -77,17 +75,17 @@ def arranged(model: Features, width: int, intercept: bool, known: Names | None, 
     return model if order == [*range(model.size)] else model.reordered(np.array(order))
 
 
-def alike_in_scale(
-    learners: Sequence[Any], models: list[Features], united: Vocabulary | None, *, again: bool
-) -> tuple[list[Features], RunningScale | None]:
-    """The models, over the same features, as if each had learned behind the scale of all, which is given as well.
+def rescale_alike(
+    learners: Sequence[Learner], models: list[Gaussian], united: Vocabulary | None, *, again: bool
+) -> tuple[list[Gaussian], RunningScale | None]:
+    """Return the models as if each had learned behind the scale of all, and that scale.
 
-    A weight grows as its feature shrinks. Its variance, which is a part of the prior's, stays. Where the last is what
-    all went on from, the others count as one on average, because they have that in common.
+    A weight grows as its feature shrinks. Its variance, which is relative to the prior, stays. If the last learner is
+    what all others went on from (`again`), the others count as one on average, because they have that in common.
     """
     if learners[0].running_scale is None:
         return models, None
-    width = models[0].size - learners[0].intercept
+    width = models[0].size - learners[0].config.intercept
     names = None if united is None or united.hashed else united.names
     scales = [_arranged_scale(learner, width, names) for learner in learners]
     parts = scales[:-1] if again else scales
@@ -97,12 +95,13 @@ def alike_in_scale(
     return [_rescaled(model, own, scale) for model, own in zip(models, scales, strict=True)], scale
 
 
-def _arranged_scale(learner: Any, width: int, names: Names | None) -> RunningScale:
-    own: RunningScale = learner.running_scale
+def _arranged_scale(learner: Learner, width: int, names: Names | None) -> RunningScale:
+    own = learner.running_scale
+    assert own is not None
     if learner.model is None:
         return own.arranged(np.empty(0, np.int64), width)
     if names is None or learner.names is None:
-        return own.arranged(np.arange(learner.n_features), width)
+        return own.arranged(np.arange(learner.n_features or 0), width)
     arranged = own.arranged(np.empty(0, np.int64), width)
     assert arranged.state is not None
     assert own.state is not None
@@ -111,11 +110,10 @@ def _arranged_scale(learner: Any, width: int, names: Names | None) -> RunningSca
     return arranged
 
 
-def _rescaled(model: Features, own: RunningScale, scale: RunningScale) -> Features:
+def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale) -> Gaussian:
     model = model.copy()
-    means = model.mean if isinstance(model, Gaussian) else model.covariance.means(model.memory)
-    # What a model never met has no weight.
-    means[..., : len(own.scales)] *= scale.scales / own.scales
+    # A feature that a model never met has no weight.
+    model.covariance.means(model.memory)[:, : len(own.scales)] *= scale.scales / own.scales
     return model
 
 

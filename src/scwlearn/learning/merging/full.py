@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.learning.merging.coordinates import LEAST_EVIDENCE, shares
+from scwlearn.learning.merging.diagonal import LEAST_EVIDENCE, shares
 from scwlearn.learning.merging.shards import Shard, Shards, check_finite
-from scwlearn.model import Gaussian
 from scwlearn.model.covariance import Array
-from scwlearn.model.gaussian import SPREAD_SCALE
+from scwlearn.model.full import factors
+from scwlearn.model.gaussian import SPREAD_SCALE, Gaussian
 
 
 def merge_full(shards: Shards, rule: str) -> tuple[Array, Array, Array]:
-    """The merged mean, D and U; D and U have the places of the first Gaussian."""
-    order = np.argsort(_places(shards.gaussians[0]))
+    """Return the merged mean, D and U; D and U have the places of the first Gaussian."""
+    order = np.argsort(factors(shards.gaussians[0].memory)[0])
     upper, pulled = _stacked(shards, order)
     root = inverse = _inverse(upper)
     move = inverse @ pulled
@@ -44,19 +44,19 @@ def merge_full(shards: Shards, rule: str) -> tuple[Array, Array, Array]:
             p, moved = _by_evidence(shards, order, c, V.T @ upper, inverse @ V)
         root = inverse @ _inverse(_triangle(np.sqrt(p)[:, np.newaxis] * V.T))
         move = inverse @ (V @ moved)
-    mean = shards.prior.weights()
+    mean = _weights(shards.prior).copy()
     mean[order] += move
     diagonal = np.diag(root)
     return mean, diagonal**2, root / diagonal
 
 
 def _stacked(shards: Shards, order: NDArray[np.intp]) -> tuple[Array, Array]:
-    """T, and T'^-1 times the sum of w_k L_k (mu_k - mu_0)."""
+    """Return T, and T'^-1 times the sum of w_k L_k (mu_k - mu_0)."""
     size = len(order)
     upper = np.empty((0, size + 1))
     for shard in shards:
         root = _root(shard, order)
-        # The mean goes through the decomposition as one column more, so that L_k mu_k is not formed either.
+        # The mean goes through the decomposition as one more column, so that L_k mu_k is not formed either.
         block = np.column_stack([root, root @ _moved(shards, shard, order)])
         upper = _triangle(np.vstack([upper, block]))[:size]
     return upper[:, :size], upper[:, size]
@@ -70,9 +70,9 @@ def _without_prior(shards: Shards, c: Array) -> Array:
 
 
 def _by_evidence(shards: Shards, order: NDArray[np.intp], c: Array, into: Array, out: Array) -> tuple[Array, Array]:
-    """p, and how far the mean moves, in the directions V: there all evidence together has no correlations.
+    """Return p and the move of the mean in the directions V, in which all evidence together has no correlations.
 
-    As for a diagonal Sigma, with those directions for the coordinates; `into` and `out` lead there and back.
+    As for a diagonal Sigma, with these directions as the coordinates; `into` and `out` map there and back.
     """
     times = np.array([shard.weight / shard.growth for shard in shards])[:, np.newaxis]
     known = np.array([np.square(_root(shard, order) @ out).sum(axis=0) for shard in shards])
@@ -83,28 +83,29 @@ def _by_evidence(shards: Shards, order: NDArray[np.intp], c: Array, into: Array,
 
 
 def _root(shard: Shard, order: NDArray[np.intp]) -> Array:
-    """sqrt(w) Q with Sigma^-1 = Q'Q, by the features in that order."""
+    """Return sqrt(w) Q with Sigma^-1 = Q'Q, with the features in that order."""
     gaussian = shard.gaussian
-    d, u = gaussian.spread[1] * gaussian.scalars[SPREAD_SCALE], gaussian.spread[2:].T
-    root: Array = _inverse(u) * np.sqrt(shard.weight / d)[:, np.newaxis]
-    return root[:, _places(gaussian)[order]]
+    places, d, columns = factors(gaussian.memory)
+    scaled = d * gaussian.scalars[0, SPREAD_SCALE]
+    root: Array = _inverse(columns.T) * np.sqrt(shard.weight / scaled)[:, np.newaxis]
+    return root[:, places.astype(np.intp)[order]]
 
 
 def _moved(shards: Shards, shard: Shard, order: NDArray[np.intp]) -> Array:
-    moved: Array = (shard.gaussian.weights() - shards.prior.weights())[order]
+    moved: Array = (_weights(shard.gaussian) - _weights(shards.prior))[order]
     return moved
 
 
+def _weights(gaussian: Gaussian) -> Array:
+    weights: Array = gaussian.weights()[0]
+    return weights
+
+
 def _linalg() -> Any:
-    """SciPy's, which takes long to load: who only learns need not wait for it."""
+    """Import SciPy's linear algebra when it is needed: it takes long to load."""
     import scipy.linalg
 
     return scipy.linalg
-
-
-def _places(gaussian: Gaussian) -> NDArray[np.intp]:
-    places: NDArray[np.intp] = gaussian.spread[0].astype(np.intp)
-    return places
 
 
 def _inverse(upper: Array) -> Array:
@@ -113,6 +114,6 @@ def _inverse(upper: Array) -> Array:
 
 
 def _triangle(rows: Array) -> Array:
-    """R, upper triangular and with a positive diagonal, with R'R = rows'rows."""
+    """Return R, upper triangular with a positive diagonal, with R'R = rows'rows."""
     upper: Array = _linalg().qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]]
     return upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, np.newaxis]

@@ -1,4 +1,4 @@
-"""What is merged: Gaussians that went on from a common prior, each with a weight."""
+"""The input of a merge: binary Gaussians that went on from a common prior, each with a weight."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scwlearn.model import Gaussian
 from scwlearn.model.covariance import Array
-from scwlearn.model.gaussian import GROWTH, ROUNDS
+from scwlearn.model.gaussian import GROWTH, ROUNDS, Gaussian
 
 
 class Shard(NamedTuple):
-    """A Gaussian, how much its evidence counts, and how much its Sigma has grown where it saw nothing."""
+    """A Gaussian, the weight of its evidence, and the growth of its Sigma in directions never seen."""
 
     gaussian: Gaussian
     weight: float
@@ -26,20 +25,20 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Shards:
-    """Gaussians of one kind and size, how much the evidence of each counts, and the Gaussian that all began from."""
+    """Gaussians of one kind and size, the weight of the evidence of each, and the Gaussian that all started from."""
 
     gaussians: Sequence[Gaussian]
     weights: Sequence[float]
     prior: Gaussian
 
     def __iter__(self) -> Iterator[Shard]:
-        before = self.prior.scalars[GROWTH]
+        before = self.prior.scalars[0, GROWTH]
         for gaussian, weight in zip(self.gaussians, self.weights, strict=True):
-            yield Shard(gaussian, weight, float(gaussian.scalars[GROWTH] / before))
+            yield Shard(gaussian, weight, float(gaussian.scalars[0, GROWTH] / before))
 
     @property
     def growth(self) -> float:
-        """How much Sigma has grown where no one saw anything: as much as in the one where it is furthest from 1.
+        """The growth of Sigma in directions that no shard has seen: the one furthest from 1.
 
         Not the product: growth fades from round to round (IELLIP), or belongs to the time that passed for all at once
         (forgetting).
@@ -47,47 +46,47 @@ class Shards:
         return max((shard.growth for shard in self), key=lambda growth: (abs(math.log(growth)), growth))
 
     def growth_by(self, rule: str) -> float:
-        """The same of the Gaussian that the rule makes: kl averages precisions, those of the prior too."""
+        """Return the growth of the merged Gaussian: kl averages precisions, those of the prior too."""
         return 1 / sum(shard.weight / shard.growth for shard in self) if rule == "kl" else self.growth
 
     def rounds(self) -> float:
-        """How many rounds the prior and all shards have been through."""
-        before: float = self.prior.scalars[ROUNDS]
-        return before + sum(float(gaussian.scalars[ROUNDS]) - before for gaussian in self.gaussians)
+        """Return the rounds of the prior and of all shards together."""
+        before: float = self.prior.scalars[0, ROUNDS]
+        return before + sum(float(gaussian.scalars[0, ROUNDS]) - before for gaussian in self.gaussians)
 
     def normed(self) -> Shards:
-        """The same with weights that sum to 1."""
+        """Return the shards with weights that sum to 1."""
         total = sum(self.weights)
         return Shards(self.gaussians, [weight / total for weight in self.weights], self.prior)
 
     def evidence(self) -> list[bool]:
-        """Which of them have learned anything."""
+        """Return which of them have learned anything."""
         before = self.prior.weights(), self.prior.variances()
         return [not _is_same(shard, *before) for shard in self]
 
-    def only(self, taught: Sequence[bool]) -> Shards:
-        """Those that have learned something; the first where none has."""
-        kept = [shard for shard, has in zip(self, taught, strict=True) if has] or [*self][:1]
+    def only(self, learned: Sequence[bool]) -> Shards:
+        """Return those that have learned something; the first if none has."""
+        kept = [shard for shard, has in zip(self, learned, strict=True) if has] or [*self][:1]
         return Shards([shard.gaussian for shard in kept], [shard.weight for shard in kept], self.prior)
 
     def check(self) -> None:
-        """An error where a Gaussian cannot have gone on from the prior."""
-        before = self.prior.scalars[ROUNDS]
+        """Raise a ValueError for a Gaussian that cannot have gone on from the prior."""
+        before = self.prior.scalars[0, ROUNDS]
         for i, gaussian in enumerate(self.gaussians):
-            if gaussian.scalars[ROUNDS] < before:
+            if gaussian.scalars[0, ROUNDS] < before:
                 raise ValueError(
-                    f"models[{i}] is at round {gaussian.scalars[ROUNDS]:.0f} and prior at round {before:.0f}; "
+                    f"models[{i}] is at round {gaussian.scalars[0, ROUNDS]:.0f} and prior at round {before:.0f}; "
                     "prior must be the model that all models went on from"
                 )
 
 
 def check_finite(*numbers: ArrayLike) -> None:
-    """An error where something is too large, or became so on the way: CW with wrong labels gets that far."""
+    """Raise a ValueError for overflow, which CW with wrong labels can reach."""
     if not all(np.isfinite(some).all() for some in numbers):
         raise ValueError("the models cannot be merged: some weights or variances are too large or too small for floats")
 
 
 def _is_same(shard: Shard, mean: Array, variances: Array) -> bool:
-    # Sigma is nowhere larger than that of the prior, so where its diagonal is the same all of it is.
+    # Sigma is nowhere larger than the prior's, so if its diagonal is the same, all of it is.
     gaussian, growth = shard.gaussian, shard.growth
     return np.array_equal(gaussian.weights(), mean) and np.array_equal(gaussian.variances(), growth * variances)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from scwlearn.learning.merging.shards import Shards
-from scwlearn.model import Gaussian
 from scwlearn.model.covariance import Array
-from scwlearn.model.gaussian import MEAN_SCALE, SPREAD_SCALE
+from scwlearn.model.gaussian import MEAN_SCALE, SPREAD_SCALE, Gaussian
 
-# So many weights are merged at a time: what is kept of each model on the way stays small.
+# Weights merged at a time, so that what is kept of each model on the way stays small.
 _AT_ONCE = 2**16
 
-#: Relative to the prior. Less evidence than this is rounding, or there is none because the rule moved the mean only:
+#: Relative to the prior. Less evidence than this is rounding, or there is none because the rule moved only the mean:
 #: then all models that moved count the same.
 LEAST_EVIDENCE = 1e-12
 
 
-def merge_coordinates(shards: Shards, rule: str) -> tuple[Array, Array]:
-    """The merged mean and variances."""
+def merge_diagonal(shards: Shards, rule: str) -> tuple[Array, Array]:
+    """Return the merged mean and variances."""
     size = shards.prior.size
     mean, variances = np.empty(size), np.empty(size)
     for start in range(0, size, _AT_ONCE):
@@ -28,12 +27,12 @@ def merge_coordinates(shards: Shards, rule: str) -> tuple[Array, Array]:
 
 
 def _merge_part(shards: Shards, rule: str, part: slice) -> tuple[Array, Array]:
-    # One row for each model. L is a precision, dL what it has gained over the prior.
+    # One row per model. L is a precision, dL its gain over the prior.
     w = np.array(shards.weights)[:, np.newaxis]
     L = np.array([_precision(gaussian, part) for gaussian in shards.gaussians])
     before = _mean(shards.prior, part)
     moved = np.array([_mean(gaussian, part) for gaussian in shards.gaussians]) - before
-    # What has become of the prior in each, and in what they become.
+    # What has become of the prior in each, and in the merged model.
     L_k = _precision(shards.prior, part) / np.array([shard.growth for shard in shards])[:, np.newaxis]
     L_0 = _precision(shards.prior, part) / shards.growth
     dL = np.maximum(L - L_k, 0.0)
@@ -49,20 +48,20 @@ def _merge_part(shards: Shards, rule: str, part: slice) -> tuple[Array, Array]:
 
 
 def _mean(gaussian: Gaussian, part: slice) -> Array:
-    mean: Array = gaussian.mean[part] * gaussian.scalars[MEAN_SCALE]
+    mean: Array = gaussian.mean[part] * gaussian.scalars[0, MEAN_SCALE]
     return mean
 
 
 def _precision(gaussian: Gaussian, part: slice) -> Array:
-    scale: float = gaussian.scalars[SPREAD_SCALE]
+    scale: float = gaussian.scalars[0, SPREAD_SCALE]
     if gaussian.covariance.name == "identity":
         return np.full(len(gaussian.mean[part]), 1 / (scale * gaussian.initial_variance))
-    precision: Array = 1 / (scale * gaussian.spread[part])
+    precision: Array = 1 / (scale * gaussian.covariance.diagonal_in_place(gaussian.memory)[part])
     return precision
 
 
 def shares(evidence: Array) -> Array:
-    """Of each model in all evidence about a weight; 0 where there is none."""
+    """Return each model's share of the evidence about a weight; 0 where there is none."""
     total = evidence.sum(axis=0)
     share: Array = np.divide(evidence, total, out=np.zeros_like(evidence), where=total > 0)
     return share

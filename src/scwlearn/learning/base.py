@@ -1,0 +1,200 @@
+"""What linear and kernel learners share: labels, weights, orders and records of a batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scwlearn._util.checks import check_int
+from scwlearn.data.examples import NamedRows
+from scwlearn.data.rows import Rows, as_rows, row_numbers
+from scwlearn.data.weights import check_weights
+from scwlearn.learning.batch import Batch
+from scwlearn.learning.class_axis import (
+    Binary,
+    ClassAxis,
+    MultiClass,
+    Recorded,
+    check_scores_out,
+    check_variances_out,
+)
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.counters import Counts, Trace
+from scwlearn.rules import Rule
+from scwlearn.rules.native import OwnRule
+
+Array = NDArray[np.float64]
+
+
+class BaseLearner(ABC):
+    """A learner on labels -1 and +1, or on class numbers."""
+
+    config: LearnerConfig
+    _axis: ClassAxis
+    # Known before there is a model; 1 for a binary learner.
+    _classes: int
+
+    @classmethod
+    def from_config(cls, config: LearnerConfig, n_classes: int | None = None) -> Self:
+        """Return a learner with this configuration."""
+        learner = object.__new__(cls)
+        learner._configure(config, n_classes)
+        return learner
+
+    def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
+        self.config = config
+        self._axis = Binary() if n_classes is None else MultiClass()
+        self._classes = 1 if n_classes is None else check_int("n_classes", n_classes, minimum=0)
+
+    @property
+    def rule(self) -> Rule | OwnRule:
+        """The rule."""
+        return self.config.rule
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The rule's parameters; read-only."""
+        return self.config.parameters
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether labels are -1 and +1."""
+        return isinstance(self._axis, Binary)
+
+    @property
+    def n_classes(self) -> int | None:
+        """The number of known classes; None where labels are -1 and +1."""
+        return None if self.is_binary else self._known_classes()
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counts:
+        """Examples seen, mistakes and updates so far."""
+
+    def learn(
+        self,
+        x: Any,
+        y: ArrayLike,
+        *,
+        order: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        scores_out: Array | None = None,
+        variances_out: Array | None = None,
+    ) -> Counts:
+        """Learn from each row in turn. All or nothing: after an error the learner is as it was.
+
+        (Ctrl-C during a batch of a few rows may take effect after them.)
+
+        Parameters
+        ----------
+        x : array-like, sparse matrix or Rows
+            The examples, one per row.
+        y : array-like
+            Their labels.
+        order : array-like of int, optional
+            The order in which to learn from the rows.
+        weights : array-like, optional
+            The weight of each row; each rule defines how weights act (docs/weights.md). A row of weight 0 is left out,
+            and brings no class.
+        scores_out : array of shape (rows,) or (rows, classes at the end or more), optional
+            Receives the scores of row i of x before it was learned from: -infinity for a class not known then, NaN for
+            a row of weight 0.
+        variances_out : array of shape (rows,), optional
+            Receives x'Sigma x, with several classes that of the class with the largest score, 0 where none was known.
+
+        Returns
+        -------
+        Counts
+            Rows seen, mistakes and updates of this call.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For bad rows, labels or weights.
+        """
+        rows = _as_rows(x)
+        batch = self._checked_batch(rows, y, order, weights)
+        classes = self._classes_after(batch)
+        if scores_out is not None:
+            check_scores_out(scores_out, self._axis.empty_scores(len(rows), classes).shape)
+            scores_out[:] = np.nan
+        if variances_out is not None:
+            check_variances_out(variances_out, len(rows))
+            variances_out[:] = np.nan
+        if scores_out is None and variances_out is None:
+            return self._learn_batch(batch, classes, None)
+        record = self._axis.record(batch.rounds, classes if scores_out is None else scores_out.shape[-1])
+        counts = self._learn_batch(batch, classes, record)
+        if scores_out is not None:
+            scores_out[batch.numbers_in_order] = record.scores
+        if variances_out is not None:
+            variances_out[batch.numbers_in_order] = record.variances
+        return counts
+
+    def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
+        """Learn as `learn` does, from labels -1 and +1, and return the score, variance and step of each round."""
+        if not self.is_binary:
+            raise TypeError("trace is for labels -1 and +1; learn(scores_out=..., variances_out=...) records classes")
+        batch = self._checked_batch(_as_rows(x), y, order, weights)
+        record = self._axis.record(batch.rounds, 1)
+        self._learn_batch(batch, 1, record)
+        assert record.lines is not None
+        return Trace(*record.lines.T)
+
+    def learn_batch(self, batch: Batch) -> Recorded:
+        """Learn from a batch with class numbers as labels; return scores and variances before learning."""
+        batch = replace(batch, labels=self.labels(batch.labels))
+        classes = self._classes_after(batch)
+        record = self._axis.record(batch.rounds, classes)
+        self._learn_batch(batch, classes, record)
+        return record
+
+    def new_batch(
+        self,
+        rows: Rows | NamedRows,
+        labels: NDArray[Any],
+        places: NDArray[np.intp] | None,
+        weights: Array | None,
+    ) -> Batch:
+        """Return a batch for this learner; labels, places and weights are checked."""
+        return Batch.create(rows, labels, places, weights)
+
+    def labels(self, numbers: NDArray[np.int32]) -> NDArray[Any]:
+        """Return class numbers as this learner takes labels: 0 and 1 as -1 and +1 if it is binary."""
+        return self._axis.from_numbers(numbers)
+
+    def empty_scores(self, rows: int, classes: int) -> Array:
+        """Return room for the scores of `rows` examples."""
+        return self._axis.empty_scores(rows, classes)
+
+    def _checked_batch(
+        self, rows: Rows | NamedRows, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None
+    ) -> Batch:
+        self._check_rows(rows)
+        labels = self._axis.check_labels(y, len(rows))
+        places = None if order is None else row_numbers(order, len(rows))
+        return self.new_batch(rows, labels, places, check_weights(weights, len(rows)))
+
+    def _classes_after(self, batch: Batch) -> int:
+        return self._axis.classes_after(batch.labels_in_order, self._known_classes())
+
+    @abstractmethod
+    def _known_classes(self) -> int:
+        """Return the number of known classes; 1 for a binary learner."""
+
+    @abstractmethod
+    def _check_rows(self, rows: Rows | NamedRows) -> None:
+        """Raise an error for rows that do not fit the model."""
+
+    @abstractmethod
+    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+        """Learn from a batch, after which there are `classes` classes."""
+
+
+def _as_rows(x: Any) -> Rows | NamedRows:
+    return x if isinstance(x, NamedRows) else as_rows(x, check=False)

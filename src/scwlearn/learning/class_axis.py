@@ -1,0 +1,297 @@
+"""What differs between two classes and more: labels, the shape of scores, and the native calls.
+
+A binary learner takes labels -1 and +1, gives one score per example, and has a model with one row of weights. A
+multi-class learner takes class numbers from 0, gives a score per class, and moves a class against its rival.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scwlearn._native import (
+    ClassesOneByOne,
+    OneByOne,
+    Rule,
+    Vocabulary,
+    learn_classes,
+    learn_rows,
+    multi_work_entries,
+    score_classes,
+    score_rows,
+)
+from scwlearn._util.memory import ensure_memory
+from scwlearn.data.labels import check_class_numbers, check_signs, classes_after
+from scwlearn.data.rows import Rows
+from scwlearn.learning.batch import BatchBlock, map_blocks
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.counters import Trace
+from scwlearn.model.covariance import Covariance
+from scwlearn.model.gaussian import Gaussian, lanes_for
+
+Array = NDArray[np.float64]
+
+# Few enough that Ctrl-C is answered at once.
+_ROWS_SCORED_AT_ONCE = 2**18
+# Floats that a row takes while it is scored, per class.
+_FLOATS_PER_CLASS = 64
+
+
+@dataclass
+class Recorded:
+    """Scores and variances of rows just before they were learned from, in learning order."""
+
+    #: (rows,), or (rows, classes) with -infinity for classes not known then.
+    scores: Array
+    #: x'Sigma x; with several classes that of the class with the largest score.
+    variances: Array
+    #: The fields of a `Trace`, one row per round; binary only.
+    lines: Array | None = None
+
+
+class ClassAxis(ABC):
+    """Labels, scores and native calls of a learner: `Binary` or `MultiClass`."""
+
+    @abstractmethod
+    def check_labels(self, y: ArrayLike, count: int) -> NDArray[Any]:
+        """Return `count` labels as the native loops take them, or raise an error."""
+
+    @abstractmethod
+    def from_numbers(self, numbers: NDArray[np.int32]) -> NDArray[Any]:
+        """Return class numbers as the native loops take them."""
+
+    @abstractmethod
+    def classes_after(self, labels: NDArray[Any], known: int) -> int:
+        """Return the number of classes after these labels, or raise an error for one that is out of turn."""
+
+    @abstractmethod
+    def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
+        """Return a model that has learned nothing, with room for `classes` classes."""
+
+    @abstractmethod
+    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+        """Raise an error that says what to choose instead if a model of this size does not fit into memory."""
+
+    @abstractmethod
+    def record(self, rows: int, classes: int) -> Recorded:
+        """Return room for the scores and variances of `rows` rows."""
+
+    @abstractmethod
+    def empty_scores(self, rows: int, classes: int) -> Array:
+        """Return room for the scores of `rows` examples."""
+
+    @abstractmethod
+    def squeeze(self, columns: Array) -> Array:
+        """Return values per row and class, (rows, classes), in the shape of scores."""
+
+    @abstractmethod
+    def score_before_first(self, y: float, w: float, known: int) -> Any:
+        """Return the score of the example that a model starts with."""
+
+    @abstractmethod
+    def learn(
+        self,
+        rule: Rule,
+        native: Any,
+        some: BatchBlock,
+        config: LearnerConfig,
+        scratch: Array,
+        record: Recorded | None,
+        *,
+        at_once: int,
+        threads: int,
+    ) -> None:
+        """Learn from a block of rows."""
+
+    @abstractmethod
+    def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
+        """Compute the scores of rows."""
+
+    @abstractmethod
+    def one_by_one(
+        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
+    ) -> Any:
+        """Return a native handle for single examples."""
+
+
+class Binary(ClassAxis):
+    """Two classes, labelled -1 and +1."""
+
+    def check_labels(self, y: ArrayLike, count: int) -> NDArray[np.int8]:
+        return check_signs(y, count)
+
+    def from_numbers(self, numbers: NDArray[np.int32]) -> NDArray[np.int8]:
+        return np.where(numbers == 0, -1, 1).astype(np.int8)
+
+    def classes_after(self, labels: NDArray[Any], known: int) -> int:
+        return 1
+
+    def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
+        return Gaussian.prior(covariance, size, config.initial_variance)
+
+    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+        return ensure_memory(
+            # While it learns there may be a copy to go back to.
+            2 * 8 * _entries(covariance, size, 1),
+            what=f"covariance={covariance.name!r} with {size} weights",
+            instead=(
+                'covariance="diagonal" needs only two numbers a feature'
+                if covariance.name == "full"
+                else 'features with names can be hashed into fewer weights: overflow="hash"'
+            ),
+        )
+
+    def record(self, rows: int, classes: int) -> Recorded:
+        lines = np.zeros((rows, len(Trace._fields)))
+        return Recorded(lines[:, 0], lines[:, 1], lines)
+
+    def empty_scores(self, rows: int, classes: int) -> Array:
+        return np.empty(rows)
+
+    def squeeze(self, columns: Array) -> Array:
+        return columns[:, 0]
+
+    def score_before_first(self, y: float, w: float, known: int) -> float:
+        return 0.0
+
+    def learn(
+        self,
+        rule: Rule,
+        native: Any,
+        some: BatchBlock,
+        config: LearnerConfig,
+        scratch: Array,
+        record: Recorded | None,
+        *,
+        at_once: int,
+        threads: int,
+    ) -> None:
+        rows = some.block.values, some.block.indices, some.block.offsets, some.block.width, config.intercept
+        lines = None if record is None or record.lines is None else record.lines[some.part]
+        learn_rows(rule, native, *rows, some.labels, some.weights, scratch, lines, at_once, threads)
+
+    def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
+        covariance, memory = gaussian.covariance.name, gaussian.memory
+        if rows.stored > gaussian.size:
+            # Without the variances between them the weights fill half as much of the cache.
+            covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
+        scores = np.empty(len(rows))
+        # Nothing is checked before: a bad value or index shows in the score, and the order of features does not matter.
+        for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
+            part = scores[block.start : block.start + block.count]
+            values = block.values, block.indices, block.offsets, block.width, intercept
+            if not score_rows(covariance, memory, gaussian.scalars, *values, part):
+                rows.check()
+        return scores
+
+    def one_by_one(
+        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
+    ) -> OneByOne:
+        return OneByOne(rule, native, config.intercept, vocabulary, scales)
+
+
+class MultiClass(ClassAxis):
+    """Any number of classes, numbered from 0; a label that is the number of known classes brings a new one."""
+
+    def check_labels(self, y: ArrayLike, count: int) -> NDArray[np.int32]:
+        return check_class_numbers(y, count)
+
+    def from_numbers(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        return numbers
+
+    def classes_after(self, labels: NDArray[Any], known: int) -> int:
+        return classes_after(labels, known)
+
+    def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
+        joint = config.multi_class == "joint"
+        return Gaussian.prior(covariance, size, config.initial_variance, classes=classes, joint=joint)
+
+    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+        return ensure_memory(
+            2 * 8 * _entries(covariance, size, lanes_for(classes)),
+            what=f"covariance={covariance.name!r} with {size} weights for each of {classes} classes",
+            instead='covariance="diagonal" or shared_covariance=True needs less',
+        )
+
+    def record(self, rows: int, classes: int) -> Recorded:
+        return Recorded(np.empty((rows, classes)), np.empty(rows))
+
+    def empty_scores(self, rows: int, classes: int) -> Array:
+        return np.empty((rows, classes))
+
+    def squeeze(self, columns: Array) -> Array:
+        return columns
+
+    def score_before_first(self, y: float, w: float, known: int) -> Array:
+        scores = np.full(classes_after(check_class_numbers([y], 1), known) if w else known, -np.inf)
+        scores[:known] = 0.0
+        return scores
+
+    def learn(
+        self,
+        rule: Rule,
+        native: Any,
+        some: BatchBlock,
+        config: LearnerConfig,
+        scratch: Array,
+        record: Recorded | None,
+        *,
+        at_once: int,
+        threads: int,
+    ) -> None:
+        rows = some.block.values, some.block.indices, some.block.offsets, some.block.width, config.intercept
+        given = some.labels, some.weights, config.rivals
+        scores = None if record is None else record.scores[some.part]
+        variances = None if record is None else record.variances[some.part]
+        learn_classes(rule, native, *rows, *given, scratch, scores, variances, at_once, threads)
+
+    def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
+        lanes, classes = gaussian.lanes, gaussian.classes
+        model = gaussian.covariance.name, gaussian.covariance.shared, lanes, classes, gaussian.memory, gaussian.scalars
+        scratch, scores = np.empty(multi_work_entries(gaussian.size, lanes)), np.empty((len(rows), classes))
+
+        def score(block: Any) -> Array:
+            part: Array = scores[block.start : block.start + block.count]
+            score_classes(*model, block.values, block.indices, block.offsets, block.width, intercept, scratch, part)
+            return part
+
+        map_blocks(rows, rows.stored // max(1, len(rows)) + _FLOATS_PER_CLASS * classes, score)
+        return scores
+
+    def one_by_one(
+        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
+    ) -> ClassesOneByOne:
+        return ClassesOneByOne(rule, native, config.rivals, config.intercept, vocabulary, scales)
+
+
+def _entries(covariance: Covariance, size: int, lanes: int) -> int:
+    entries = 1
+    for length in covariance.shape(size, lanes):
+        entries *= length
+    return entries
+
+
+def check_scores_out(scores: Array, shape: tuple[int, ...]) -> None:
+    """Raise an error unless scores of this shape, or with more columns, can be written to `scores`."""
+    _check_out("scores_out", scores)
+    fits = scores.ndim == len(shape) and len(scores) == shape[0] and scores.shape[1:] >= shape[1:]
+    if not fits:
+        more = " or more columns" if len(shape) > 1 else ""
+        raise ValueError(f"scores_out must have the shape {shape}{more}, got {scores.shape}")
+
+
+def check_variances_out(variances: Array, rows: int) -> None:
+    """Raise an error unless the variances of `rows` rows can be written to `variances`."""
+    _check_out("variances_out", variances)
+    if variances.shape != (rows,):
+        raise ValueError(f"variances_out must have the shape ({rows},), got {variances.shape}")
+
+
+def _check_out(name: str, out: Array) -> None:
+    if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.writeable):
+        raise TypeError(f"{name} must be a writable NumPy array of float64")

@@ -1,0 +1,115 @@
+"""Merging classifiers: classes are united by label, and what was learned of each finds its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.data.labels import Classes
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.merging.gaussians import check_same
+from scwlearn.learning.merging.learners import add_counts
+from scwlearn.learning.merging.models import Method, merged, refuse, titled
+from scwlearn.model.calibration import Calibration
+from scwlearn.model.snapshot import Snapshot
+
+Places = NDArray[np.int32]
+
+
+@merged.register
+def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None, method: Method) -> Classifier:
+    by_title = titled(models, prior)
+    _check_settings(by_title)
+    if not isinstance(first.learner, Learner):
+        refuse(first.learner)
+    classes = _unite_classes(by_title)
+    parts = [_part(model, classes) for model in by_title.values()]
+    before = None if prior is None else parts.pop()
+    learners, calibrations = [part.learner for part in parts], [part.calibration for part in parts]
+    together = first._shallow_copy()
+    learner = merged(learners[0], learners, before and before.learner, method)
+    calibration = _merge_calibrations(calibrations, before and before.calibration)
+    together.snapshot = Snapshot(learner, calibration, classes)
+    together.class_weights.seen = add_counts([part.seen for part in parts], before and before.seen)
+    return together
+
+
+def _merge_calibrations(parts: Sequence[Any], before: Any) -> Any:
+    if before is not None and all(part.rows == before.rows for part in parts):
+        # None has learned since.
+        return copy(before)
+    return type(parts[0]).merged(parts, before)
+
+
+class _Part(NamedTuple):
+    """A model whose classes have the numbers that they have in the merged one."""
+
+    learner: Any
+    calibration: Any
+    #: The number of examples of each class, where classes are balanced.
+    seen: NDArray[np.int64]
+
+
+def _part(model: Classifier, classes: Classes) -> _Part:
+    places, count = classes.find(model.classes.labels).numbers, len(classes)
+    learner, calibration = _binary(model, places) if count <= 2 else _several(model, places, count)
+    seen = np.zeros(count, dtype=np.int64)
+    seen[places[: len(model.class_weights.seen)]] = model.class_weights.seen
+    return _Part(learner, calibration, seen)
+
+
+def _binary(model: Classifier, places: Places) -> tuple[Learner, Calibration]:
+    if not len(places) or places[0] == 0:
+        return model.learner, model.calibration
+    # The first class here, label -1, is the second of all.
+    learner = copy(model.learner)
+    if learner.model is not None:
+        np.negative(learner.model.mean, out=learner.model.mean)
+    return learner, model.calibration.mirrored()
+
+
+def _several(model: Classifier, places: Places, count: int) -> tuple[Learner, Calibration]:
+    calibration: Calibration | None = None
+    if not model.is_binary:
+        learner, calibration = model.learner, model.calibration
+    elif model.is_fitted and len(places) == 2:
+        learner, calibration = model.learner.split(), model.calibration.expanded()
+    else:
+        # A single class has met no rival: nothing is known of the other one, nor of probabilities.
+        learner = model.learner.split() if model.is_fitted else model.several(count)
+    if calibration is not None and np.array_equal(places, np.arange(count)):
+        return learner, calibration
+    other = learner._shallow_copy()
+    other._classes = count
+    if learner.model is not None:
+        other.model = learner.model.with_classes(places, count)
+    return other, Calibration(count) if calibration is None else calibration.arranged(places, count)
+
+
+def _unite_classes(models: Mapping[str, Classifier]) -> Classes:
+    """Return all classes in the order in which they occur over the models."""
+    classes, first = Classes(), ""
+    for title, model in models.items():
+        if not len(model.classes):
+            continue
+        first = first or title
+        check_same("kind of labels", models[first].classes.kind, model.classes.kind, first, title)
+        classes = classes.add(classes.find(model.classes.labels).new)
+    return classes
+
+
+def _check_settings(models: Mapping[str, Classifier]) -> None:
+    title, first = next(iter(models.items()))
+    for other_title, model in models.items():
+        other = _settings(model)
+        for name, value in _settings(first).items():
+            check_same(name, value, other.get(name), title, other_title)
+
+
+def _settings(model: Classifier) -> dict[str, Any]:
+    return {"kind": model.learner_type, **model.config.values(), "class_weight": model.class_weights.given}

@@ -1,0 +1,116 @@
+"""Memory of models with no covariance between features: per feature the weights of all classes, then variances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn._native import LANE_MULTIPLE, multi_work_entries
+from scwlearn.model.covariance import Array, Matrix, check_variances, squares, zeros
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """Base of `Identity` and `Diagonal`: one row of memory per feature, so that one cache line has all it needs.
+
+    A row holds `lanes` weights and, if variances are kept, `lanes` variances. A shared variance takes LANE_MULTIPLE
+    places, of which the first is used; a binary model, with one lane, shares nothing.
+    """
+
+    shared: bool = False
+    name = ""
+    keeps_variances = True
+
+    def lanes(self, memory: Array) -> int:
+        stride: int = memory.shape[1]
+        if not self.keeps_variances:
+            return stride
+        return stride - LANE_MULTIPLE if self.shared else stride // 2
+
+    def shape(self, size: int, lanes: int) -> tuple[int, ...]:
+        if not self.keeps_variances:
+            return size, lanes
+        return size, lanes + LANE_MULTIPLE if self.shared else 2 * lanes
+
+    def work(self, size: int, stored: float, lanes: int, classes: int, joint: bool) -> float:
+        return 1 + classes + (classes + 5) * stored
+
+    def block(self, size: int, stored: float, lanes: int, joint: bool) -> int:
+        return 1
+
+    def uses_threads(self, size: int) -> bool:
+        return False
+
+    def scratch(self, size: int, lanes: int, block: int) -> int:
+        return 0 if lanes == 1 else multi_work_entries(size, lanes)
+
+    def start(self, size: int, lanes: int, prior: float) -> Array:
+        memory = zeros(*self.shape(size, lanes))
+        self._spread(memory)[:] = prior
+        return memory
+
+    def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
+        pass
+
+    def means(self, memory: Array) -> Array:
+        return memory[:, : self.lanes(memory)].T
+
+    def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
+        wider = zeros(len(memory) + count, memory.shape[1])
+        wider[:at], wider[at + count :] = memory[:at], memory[at:]
+        spread = self._spread(wider)[at : at + count]
+        spread[:] = variances[: spread.shape[1]]
+        return wider
+
+    def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
+        return memory[features]
+
+    def reorder(self, memory: Array, order: NDArray[np.intp]) -> Array:
+        return memory[order]
+
+    def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
+        larger = self.start(len(memory), lanes, prior)
+        larger[:, places] = memory[:, : len(places)]
+        at = np.zeros(1, dtype=np.intp) if self.shared else places
+        if self.keeps_variances:
+            self._spread(larger)[:, at] = self._spread(memory)[:, : len(at)]
+        return larger
+
+    def begin(self, memory: Array, lane: int, variance: float) -> None:
+        if not self.shared:
+            self._spread(memory)[:, lane : lane + 1] = variance
+
+    def row(self, memory: Array, lane: int) -> Array:
+        spread = self._spread(memory)
+        at = 0 if self.shared else lane
+        return np.hstack([memory[:, lane : lane + 1], spread[:, at : at + 1]])
+
+    def fill(self, memory: Array, lane: int, row: Array) -> None:
+        memory[:, lane] = row[:, 0]
+        if self.keeps_variances:
+            self._spread(memory)[:, 0 if self.shared else lane] = row[:, 1]
+
+    def diagonal_in_place(self, memory: Array) -> Array:
+        return self._spread(memory).reshape(-1) if not self.keeps_variances else memory[:, 1]
+
+    def variances(self, memory: Array, prior: float) -> Array:
+        return self._spread(memory).T.copy()
+
+    def root(self, memory: Array, lane: int, prior: float) -> Array:
+        return np.diag(np.sqrt(self.variances(memory, prior)[0 if self.shared else lane]))
+
+    def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
+        spread = self._spread(memory)
+        # A vector for a binary model: BLAS rounds the product with a matrix differently.
+        product = squares(x) @ (spread[:, 0] if self.lanes(memory) == 1 else self.variances(memory, prior).T)
+        return np.asarray(product).reshape(x.shape[0], -1)
+
+    def check(self, memory: Array, size: int) -> None:
+        check_variances(self._spread(memory))
+
+    def _spread(self, memory: Array) -> Array:
+        """Return a view of the variances: (size, lanes), or (size, 1) if shared."""
+        lanes = self.lanes(memory)
+        return memory[:, lanes : lanes + 1] if self.shared else memory[:, lanes:]

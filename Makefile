@@ -1,18 +1,18 @@
-# make demo    the paper's comparison on embedded data: tables, pictures and a report
-# make test    linters, types, import layers and the whole test suite
-# make bench   how fast it is beside its peers, installed in build/bench: a table and pictures in build/bench-results
-# The first two set up everything they need in .venv.
+# make demo    reproduce the paper's comparison on built-in data: tables, pictures and a report
+# make test    run the linters, the type checker, the import layers and all tests
+# make bench   compare the speed with other libraries: a table and pictures in build/bench-results
+# Each sets up everything it needs, in .venv or build/bench.
 # Also: make lint, sanitize, fuzz, evaluation, calibration, several-classes, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The folders are there for files that go away.
+# Folders are listed so that a deleted file triggers a rebuild.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -not -path '*__pycache__*' \
   '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' -o -name '*.css' -o -name '*.js' ')')
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(BIN)/$(PIP_INSTALL) --constraint constraints.txt
-# Peers have their own environment: they want other packages, and may not install at all.
+# Peers have a separate environment: they need other packages, and may fail to install.
 BENCH_VENV := build/bench
 BENCH_INSTALL := $(BENCH_VENV)/bin/$(PIP_INSTALL) --constraint benchmarks/speed/constraints.txt
 PEERS := river vowpalwabbit olpy
@@ -36,7 +36,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	PYTHONPATH=src $(BIN)/lint-imports
 
 # The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
-# Python itself is not, so the sanitizer's library has to be loaded before it; Python's own leaks are not ours.
+# Python itself is built without, so the sanitizer's library is preloaded; leaks of Python are ignored.
 sanitize: $(VENV)/test.stamp
 	$(INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized . \
 	  -Ccmake.define.SCWLEARN_SANITIZE=ON -Cbuild-dir=build/sanitize -Cinstall.strip=false
@@ -44,8 +44,8 @@ sanitize: $(VENV)/test.stamp
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -n 0 -p no:cacheprovider
 
-# Whatever reads files, on inputs that libFuzzer makes up: the parsers of LIBSVM and VW text (these need clang), CSV, and
-# model files. Some hours; fewer inputs: make fuzz RUNS=10000. One of the four: fuzz/run.
+# Fuzz the parsers of LIBSVM and VW text (needs clang), the CSV reader and the model loader: some hours.
+# Fewer inputs: make fuzz RUNS=10000. A single target: fuzz/run.
 RUNS ?= 1000000
 fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp
 	PYTHON=$(BIN)/python fuzz/run $(RUNS)
@@ -53,7 +53,7 @@ fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp
 bench: $(BENCH_VENV)/package.stamp
 	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m speed.run $(BENCH)
 
-# The whole evaluation, on data in DATA, and its pages in the documentation: a quarter of an hour.
+# Run the whole evaluation on the data in DATA and write its documentation pages: a quarter of an hour.
 DATA ?= ../shared/data
 EVALUATION := build/evaluation
 REPRODUCE = $(BIN)/scwlearn reproduce --data-dir $(DATA) --output $(EVALUATION)
@@ -68,13 +68,13 @@ evaluation: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python benchmarks/publish_evaluation.py "All data sets, diagonal covariance" $(EVALUATION)/diagonal diagonal \
 	  --pictures ranks tradeoff figure1
 
-# How good the probabilities are beside those of the peers, on data in DATA: a quarter of an hour.
+# Compare the probabilities with those of other libraries on the data in DATA: a quarter of an hour.
 # Arguments: make calibration CALIBRATION="--orders 1", CALIBRATION="--publish", CALIBRATION="--help".
 CALIBRATION ?=
 calibration: $(BENCH_VENV)/package.stamp
 	$(BENCH_VENV)/bin/python benchmarks/calibration.py --data-dir $(DATA) $(CALIBRATION)
 
-# Several classes, jointly or each against the rest, beside the peers, on data in DATA: a quarter of an hour.
+# Compare the multi-class accuracy with other libraries on the data in DATA: a quarter of an hour.
 # Arguments: make several-classes CLASSES="--orders 1", CLASSES="--publish", CLASSES="--help".
 CLASSES ?=
 several-classes: $(VENV)/demo.stamp $(VENV)/package.stamp
@@ -88,7 +88,7 @@ wheel: $(VENV)/build.stamp
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 	@ls -l dist
 
-# The newest releases that fit, written down for everybody. Run on the oldest Python that is supported.
+# Pin the newest compatible releases. Run this with the oldest supported Python.
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade pip
@@ -123,10 +123,10 @@ $(BENCH_VENV)/peers.stamp: benchmarks/speed/constraints.txt pyproject.toml
 	test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_INSTALL) pip
 	$(BENCH_INSTALL) --group build --group bench
-	for peer in $(PEERS); do $(BENCH_INSTALL) $$peer || echo "$$peer does not install; the table will say so."; done
+	for peer in $(PEERS); do $(BENCH_INSTALL) $$peer || echo "$$peer does not install; the table will report it."; done
 	touch $@
 
-# Built apart from the one in .venv: each knows its own Python.
+# A build separate from .venv, for the Python of this environment.
 $(BENCH_VENV)/package.stamp: $(BENCH_VENV)/peers.stamp $(SOURCES)
 	@echo "Building the native module."
 	$(BENCH_INSTALL) --no-build-isolation --no-deps -Cbuild-dir=build/bench-build .

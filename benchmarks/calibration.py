@@ -109,8 +109,8 @@ def river(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
         model = module("river.multiclass").OneVsRestClassifier(model)
     for row, label in zip(as_dicts(x), y.tolist(), strict=True):
         model.learn_one(row, bool(label) if classes == 2 else label)
-    told = [model.predict_proba_one(row) for row in as_dicts(x_test)]
-    return np.array([[chances.get(number, 0.0) for number in range(classes)] for chances in told])
+    results = [model.predict_proba_one(row) for row in as_dicts(x_test)]
+    return np.array([[probabilities.get(number, 0.0) for number in range(classes)] for probabilities in results])
 
 
 def vowpal_wabbit(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
@@ -119,12 +119,12 @@ def vowpal_wabbit(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
     quiet = "--no_stdin --quiet" if classes == 2 else "--no_stdin --quiet --probabilities"
     how = "--link logistic" if classes == 2 else f"--oaa {classes}"
     with tempfile.TemporaryDirectory() as folder:
-        rows, told, model = (str(Path(folder) / name) for name in ("rows.vw", "told.txt", "model.vw"))
+        rows, results, model = (str(Path(folder) / name) for name in ("rows.vw", "predictions.txt", "model.vw"))
         _write(rows, x, 2 * y - 1 if classes == 2 else y + 1)
         workspace(f"--loss_function logistic -b 22 {how} -d {rows} -f {model} {quiet}").finish()
         _write(rows, x_test, np.zeros(x_test.shape[0], dtype=np.intp))
-        workspace(f"-t -i {model} -d {rows} -p {told} {quiet}").finish()
-        lines = Path(told).read_text().splitlines()
+        workspace(f"-t -i {model} -d {rows} -p {results} {quiet}").finish()
+        lines = Path(results).read_text().splitlines()
     if classes == 2:
         second = np.array(lines, dtype=np.float64)
         return np.stack([1 - second, second], axis=1)
@@ -147,8 +147,8 @@ MODELS: dict[str, Model] = {**{name: partial(ours, name) for name in OURS}, **PE
 
 
 @dataclass
-class Told:
-    """Probabilities of a model on a set, one array per order of the rows."""
+class Results:
+    """Quality of a model's probabilities on a set for each order of the rows, and the last probabilities."""
 
     qualities: list[Quality]
     last: Array
@@ -160,9 +160,9 @@ class Told:
         return Quality(*np.std(self.qualities, axis=0, ddof=1 if len(self.qualities) > 1 else 0))
 
 
-def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Told]:
+def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Results]:
     """Run every model on the same orders of the rows."""
-    found: dict[str, Told] = {}
+    found: dict[str, Results] = {}
     for seed in range(orders):
         order = np.random.default_rng([SEED, seed]).permutation(len(split.y))
         for name, model in models.items():
@@ -172,13 +172,13 @@ def judge(split: Split, models: dict[str, Model], orders: int) -> dict[str, Told
             except Unavailable as error:
                 print(f"  left out: {error}", file=sys.stderr)
                 continue
-            told = found.setdefault(name, Told([], last))
-            told.qualities.append(quality(last, split.y_test))
-            told.last = last
+            results = found.setdefault(name, Results([], last))
+            results.qualities.append(quality(last, split.y_test))
+            results.last = last
     return found
 
 
-def table(name: str, split: Split, found: dict[str, Told]) -> str:
+def table(name: str, split: Split, found: dict[str, Results]) -> str:
     """Return the table of one set, with the best values in bold."""
     heads = ("log-loss", "Brier", "ECE", "ECE, equal mass", "if true", "error")
     kind = "two classes" if split.classes == 2 else f"{split.classes} classes"
@@ -187,11 +187,11 @@ def table(name: str, split: Split, found: dict[str, Told]) -> str:
         f"| {name} | {' | '.join(heads)} |",
         "|---|" + "---|" * len(heads),
     ]
-    means = {model: told.mean() for model, told in found.items()}
+    means = {model: results.mean() for model, results in found.items()}
     best = [min(column) for column in zip(*means.values(), strict=True)]
-    for model, told in found.items():
+    for model, results in found.items():
         cells = []
-        for place, (value, spread) in enumerate(zip(means[model], told.spread(), strict=True)):
+        for place, (value, spread) in enumerate(zip(means[model], results.spread(), strict=True)):
             text = f"{value:.4f} ± {spread:.4f}"
             stands_out = value == best[place] and heads[place] != "if true"
             cells.append(f"**{text}**" if stands_out else f"{value:.4f}" if heads[place] == "if true" else text)
@@ -206,7 +206,7 @@ _PEER_LOOKS = {
 }
 
 
-def draw(splits: dict[str, Split], found: dict[str, dict[str, Told]], path: Path) -> None:
+def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: Path) -> None:
     """Draw the observed frequency minus the predicted probability; 0 everywhere means calibrated."""
     import matplotlib.pyplot as plt
 
@@ -215,10 +215,10 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Told]], path: Path
         figure, panels = plt.subplots(2, 2, figsize=(10, 7.2), layout="constrained")
         for panel, (name, models) in zip(panels.flat, found.items(), strict=False):
             panel.axhline(0, color="#444444", linewidth=0.8)
-            for model, told in models.items():
+            for model, results in models.items():
                 if model in ("PA1", "Perceptron"):
                     continue
-                p, share = curve(*confidence(told.last, splits[name].y_test))
+                p, share = curve(*confidence(results.last, splits[name].y_test))
                 colour, marker = _PEER_LOOKS.get(model) or (looks[model].colour, looks[model].marker)
                 dash = style.DASHES["dashed" if model in PEERS else "solid"]
                 panel.plot(p, share - p, color=colour, marker=marker, markersize=4.5, linestyle=dash, label=model)

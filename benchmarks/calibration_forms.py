@@ -99,8 +99,8 @@ def main() -> None:
             looks = learner.scores(split.x_test), learner.margin_variances(split.x_test)
             for form, probabilities in FORMS.items():
                 p = probabilities(before, y, looks)
-                told = quality(np.stack([1 - p, p], axis=1), split.y_test)
-                found[form].append((told.log_loss, told.ece_mass))
+                measured = quality(np.stack([1 - p, p], axis=1), split.y_test)
+                found[form].append((measured.log_loss, measured.ece_mass))
         for form, values in found.items():
             loss, error = np.mean(values, axis=0)
             cells[form].append(f"{loss:.3f}, {error:.3f}")

@@ -69,7 +69,7 @@ def print_elec2(directory: Path) -> None:
     data = load("elec2", directory)
     x = data.x.toarray() if sparse.issparse(data.x) else data.x
     same_again = np.mean(data.y[1:] != data.y[:-1])
-    for name, rows in (("as distributed", x), ("scaled on the way", RunningScale().learn(x))):
+    for name, rows in (("as distributed", x), ("with a running scale", RunningScale().learn(x))):
         print(f"elec2, {name}\n")
         print_floors(rows, data.y)
         for rule in FIRST_ORDER:

@@ -53,7 +53,7 @@ def kill_often(times: int, directory: Path, seed: int) -> Found:
         process.kill()
         ended = process.wait()
         if ended > 0:
-            raise RuntimeError(f"the training failed by itself, with exit code {ended}")
+            raise RuntimeError(f"the training failed with exit code {ended}")
         found.kills += 1
         found.in_time += ended < 0
         left = [*directory.glob(".*.tmp")]

@@ -83,8 +83,8 @@ def _compiler() -> str:
     found = shutil.which(os.environ.get("CXX", "c++"))
     if found is None:
         return "unknown"
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-    return told.partition("\n")[0] or "unknown"
+    output = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    return output.partition("\n")[0] or "unknown"
 
 
 def _blas() -> str:

@@ -7,6 +7,7 @@ derived from these declarations. Only the standard library is imported here, bec
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, auto
@@ -42,103 +43,6 @@ ESTIMATORS = Face.ESTIMATOR | Face.KERNEL_ESTIMATOR
 _PER_RULE = ESTIMATORS | Face.RIVER
 
 
-@dataclass(frozen=True)
-class Bool:
-    """True or False."""
-
-    annotation = "bool"
-
-    def check(self, name: str, value: Any) -> bool:
-        """Return `value` as a bool, or raise a TypeError."""
-        # NumPy's bool is no bool.
-        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
-            raise TypeError(f"{name} must be True or False, got {value!r}")
-        return bool(value)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A float between two bounds; `low` itself is allowed where `closed` says so."""
-
-    low: float
-    high: float
-    closed: bool = False
-    optional: bool = False
-
-    @property
-    def annotation(self) -> str:
-        return "float | None" if self.optional else "float"
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values, in words."""
-        if self.closed:
-            return f"a number of at least {self.low:g} and below {self.high:g}"
-        return f"a number strictly between {self.low:g} and {self.high:g}"
-
-    def check(self, name: str, value: Any) -> float | None:
-        """Return `value` as a float, or raise a TypeError or ValueError."""
-        if value is None and self.optional:
-            return None
-        if type(value).__name__ in ("bool", "bool_") or not isinstance(value, Real):
-            raise TypeError(f"{name} must be {self.allowed}, got {value!r}")
-        number = float(value)
-        if not (self.low <= number if self.closed else self.low < number) or not number < self.high:
-            raise ValueError(f"{name} must be {self.allowed}, got {value!r}")
-        return number
-
-
-@dataclass(frozen=True)
-class WholeNumber:
-    """An integer of at least `low`."""
-
-    low: int = 1
-    optional: bool = False
-
-    @property
-    def annotation(self) -> str:
-        return "int | None" if self.optional else "int"
-
-    def check(self, name: str, value: Any) -> int | None:
-        """Return `value` as an int, or raise a TypeError or ValueError."""
-        if value is None and self.optional:
-            return None
-        allowed = f"a whole number of at least {self.low}"
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise TypeError(f"{name} must be {allowed}, got {value!r}")
-        if value < self.low:
-            raise ValueError(f"{name} must be {allowed}, got {value!r}")
-        return int(value)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some strings."""
-
-    options: tuple[str, ...]
-    annotation = "str"
-
-    def check(self, name: str, value: Any) -> str:
-        """Return `value`, or raise a ValueError that lists the options."""
-        if not isinstance(value, str) or value not in self.options:
-            raise ValueError(f"{name} must be one of {', '.join(self.options)}, got {value!r}")
-        return value
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A value that is checked where it is used."""
-
-    annotation: str
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return `value`."""
-        return value
-
-
-Kind = Bool | Number | WholeNumber | Choice | Checked
-
-
 def _second_order(rule: Rule) -> bool:
     return rule.order == 2
 
@@ -152,16 +56,26 @@ class Setting:
     """A setting of a model: what it may be, what it means, and which interfaces show it."""
 
     name: str
-    kind: Kind
+    #: bool, int, float or str; None for a value that is checked where it is used.
+    type: type | None
     default: Any
     help: str
     faces: Face
+    #: The allowed strings.
+    choices: tuple[str, ...] = ()
+    #: The bounds of a number. An int may be `low`; a float may not, unless it is `closed`. It is below `high`.
+    low: float = 1
+    high: float = math.inf
+    closed: bool = False
+    #: Whether None is allowed.
+    optional: bool = False
+    #: How signatures annotate a value that is checked where it is used.
+    annotated: str = ""
     #: The rules that it applies to; None for all.
     applies_to: Callable[[Rule], bool] | None = None
-    #: Its name and default in interfaces where they differ.
+    #: Its name, default and help in interfaces where they differ.
     names: Mapping[Face, str] = field(default_factory=dict)
     defaults: Mapping[Face, Any] = field(default_factory=dict)
-    #: Help for interfaces where it differs.
     helps: Mapping[Face, str] = field(default_factory=dict)
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
@@ -178,9 +92,46 @@ class Setting:
         """Return its help text in an interface."""
         return next((text for faces, text in self.helps.items() if face in faces), self.help)
 
+    @property
+    def annotation(self) -> str:
+        """Its type in signatures."""
+        return self.annotated or f"{self.type.__name__ if self.type else 'Any'}{' | None' if self.optional else ''}"
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.type is int:
+            return f"a whole number of at least {self.low}"
+        if self.type is float and self.closed:
+            return f"a number of at least {self.low:g} and below {self.high:g}"
+        return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
+
     def check(self, value: Any, face: Face = Face.LEARNER) -> Any:
-        """Return `value`, or raise an error that names the setting and says what is allowed."""
-        return self.kind.check(self.name_in(face), value)
+        """Return `value` as its type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a value that is not allowed; the message names the setting and says what is.
+        """
+        if self.type is None or (value is None and self.optional):
+            return value
+        message = f"{self.name_in(face)} must be {self.allowed}, got {value!r}"
+        # NumPy's bool is not a Python bool.
+        is_bool = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+        number = {int: Integral, float: Real}.get(self.type)
+        if not (is_bool if self.type is bool else isinstance(value, number or str) and not (number and is_bool)):
+            raise (ValueError if self.choices else TypeError)(message)
+        try:
+            checked = self.type(value)
+        except OverflowError:  # an int may be larger than any float
+            raise ValueError(message) from None
+        above = checked >= self.low if self.closed or self.type is int else number is None or checked > self.low
+        if (self.choices and checked not in self.choices) or (number and not (above and checked < self.high)):
+            raise ValueError(message)
+        return checked
 
 
 _ALL_KERNEL = Face.KERNEL_LEARNER | Face.KERNEL_ESTIMATOR
@@ -189,118 +140,140 @@ _ALL_KERNEL = Face.KERNEL_LEARNER | Face.KERNEL_ESTIMATOR
 SETTINGS = (
     Setting(
         "kernel",
-        Checked("str | Callable"),
+        None,
         "rbf",
         '"linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed" (X is a kernel matrix), or a '
         "function of two matrices that returns the kernel matrix of their rows.",
         _ALL_KERNEL,
+        annotated="str | Callable",
     ),
     Setting(
         "gamma",
-        Checked("float | str"),
+        None,
         "scale",
         'For rbf, poly, sigmoid and laplacian: a number, "scale" for 1/(n_features X.var()) of the first batch, or '
         '"auto" for 1/n_features. `gamma_` holds the resulting number.',
         Face.KERNEL_ESTIMATOR,
+        annotated="float | str",
     ),
-    Setting("degree", Checked("float"), 3, "Degree of the poly kernel.", Face.KERNEL_ESTIMATOR),
-    Setting("coef0", Checked("float"), 1.0, "Constant term of the poly and sigmoid kernels.", Face.KERNEL_ESTIMATOR),
+    Setting("degree", None, 3, "Degree of the poly kernel.", Face.KERNEL_ESTIMATOR, annotated="float"),
+    Setting(
+        "coef0",
+        None,
+        1.0,
+        "Constant term of the poly and sigmoid kernels.",
+        Face.KERNEL_ESTIMATOR,
+        annotated="float",
+    ),
     Setting(
         "budget",
-        WholeNumber(optional=True),
+        int,
         None,
         "Maximum number of support examples; once it is reached, further examples are projected onto their span. "
         "None for no limit.",
         _ALL_KERNEL,
+        optional=True,
     ),
     Setting(
         "tolerance",
-        Number(0.0, 1.0, optional=True),
+        float,
         None,
         "An example counts as a combination of the support if less than this fraction of its squared norm lies "
         "outside their span. None for 1e-12, or 0.01 with a budget.",
         _ALL_KERNEL,
+        low=0.0,
+        high=1.0,
+        optional=True,
     ),
     Setting(
         "max_support",
-        WholeNumber(),
+        int,
         20_000,
         "Without a budget, raise an error beyond this many support examples: memory grows with the square.",
         _ALL_KERNEL,
     ),
     Setting(
         "covariance",
-        Choice(("auto", *COVARIANCE_NAMES)),
+        str,
         "auto",
         'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
         'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule. '
         "`covariance_kind_` holds the resulting form.",
         LINEAR,
-        _second_order,
+        applies_to=_second_order,
         helps={
             Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
             'slowly), "identity" (never updated), or "auto": the diagonal that suits the rule.',
             Face.COMMAND: "Form of Sigma; auto: full for few numbered features, otherwise the diagonal that suits the "
             "algorithm.",
         },
+        choices=("auto", *COVARIANCE_NAMES),
     ),
     Setting(
         "initial_variance",
-        # Products with any value that a row may hold stay finite.
-        Number(1e-100, 1e100),
+        float,
         1.0,
         "Variance of each weight in the prior N(0, initial_variance I).",
         LINEAR | _ALL_KERNEL,
-        _second_order,
+        applies_to=_second_order,
         helps={Face.COMMAND: "Variance of each weight in the prior."},
+        # Products with any value that a row may hold stay finite.
+        low=1e-100,
+        high=1e100,
     ),
     Setting(
         "variance_floor",
-        Number(0.0, 1.0, closed=True),
+        float,
         0.0,
         "Lower bound on each variance, as a fraction of the initial variance; keeps the model adaptive under drift.",
         LINEAR | Face.KERNEL_LEARNER,
-        _second_order,
+        applies_to=_second_order,
+        low=0.0,
+        high=1.0,
+        closed=True,
     ),
     Setting(
         "multi_class",
-        Choice(("joint", "ovr")),
+        str,
         "joint",
         'With more than two classes: "joint" moves the class of an example against its best rival; "ovr" trains each '
         "class against the rest.",
         LINEAR | _ALL_KERNEL,
         helps={Face.COMMAND: "How more than two classes are trained: jointly, or each against the rest."},
+        choices=("joint", "ovr"),
     ),
     Setting(
         "shared_covariance",
-        Bool(),
+        bool,
         False,
         "With more than two classes: whether all classes share one Sigma (joint only).",
         LINEAR,
-        _second_order,
+        applies_to=_second_order,
         helps={Face.COMMAND: "Share one Sigma among all classes."},
     ),
     Setting(
         "rivals",
-        Choice(("max", "uniform", "proportional")),
+        str,
         "max",
         'Classes that a joint step moves away from a misclassified example: the best rival ("max"), or all classes '
         'that scored no less than its own, equally ("uniform") or in proportion to the excess ("proportional").',
         (LINEAR | _ALL_KERNEL) & ~Face.COMMAND,
-        _has_rivals,
+        applies_to=_has_rivals,
+        choices=("max", "uniform", "proportional"),
     ),
     Setting(
         "class_weight",
-        Checked("dict | str | None"),
+        None,
         None,
         'Weight of the examples of each class: a dict by label, or "balanced" for n/(k n_y), where n examples of k '
         "classes, n_y of them of the same class, have been seen so far.",
         (LINEAR | Face.KERNEL_ESTIMATOR) & ~Face.LEARNER,
         helps={Face.COMMAND: "Weight of the examples of each class."},
+        annotated="dict | str | None",
     ),
     Setting(
         "scale",
-        Bool(),
+        bool,
         False,
         "Whether to divide each feature by the root mean square of its non-zero values so far.",
         LINEAR,
@@ -308,7 +281,7 @@ SETTINGS = (
     ),
     Setting(
         "intercept",
-        Bool(),
+        bool,
         True,
         "Whether to learn an intercept, as the weight of a constant feature 1.",
         LINEAR | _ALL_KERNEL,
@@ -321,29 +294,32 @@ SETTINGS = (
     ),
     Setting(
         "max_features",
-        WholeNumber(optional=True),
+        int,
         None,
         "Maximum number of named features; None for no limit.",
         Face.LEARNER | Face.STREAM | Face.RIVER | Face.COMMAND,
         helps={Face.COMMAND: "Keep at most N features; the least certain ones are dropped."},
+        optional=True,
     ),
     Setting(
         "overflow",
-        Choice(("drop", "hash")),
+        str,
         "drop",
         'What to do beyond max_features: "drop" forgets the features of largest variance (ties: smallest weight, then '
         'oldest); "hash" keeps exactly max_features weights and hashes all names into them.',
         Face.LEARNER | Face.STREAM | Face.RIVER,
+        choices=("drop", "hash"),
     ),
-    Setting("n_epochs", WholeNumber(), 1, "Number of passes of `fit` over the data.", ESTIMATORS, mutable=True),
-    Setting("shuffle", Bool(), False, "Whether `fit` shuffles the data before each pass.", ESTIMATORS, mutable=True),
+    Setting("n_epochs", int, 1, "Number of passes of `fit` over the data.", ESTIMATORS, mutable=True),
+    Setting("shuffle", bool, False, "Whether `fit` shuffles the data before each pass.", ESTIMATORS, mutable=True),
     Setting(
         "random_state",
-        Checked("int | RandomState | None"),
+        None,
         None,
         "Random seed for shuffling.",
         ESTIMATORS,
         mutable=True,
+        annotated="int | RandomState | None",
     ),
 )
 
@@ -375,8 +351,7 @@ def arguments_for(face: Face, rule: Rule | None = None) -> tuple[Argument, ...]:
         for p in (rule.parameters if rule is not None else ())
     )
     return own + tuple(
-        Argument(s.name_in(face), s.kind.annotation, s.default_in(face), s.help_in(face))
-        for s in settings_for(face, rule)
+        Argument(s.name_in(face), s.annotation, s.default_in(face), s.help_in(face)) for s in settings_for(face, rule)
     )
 
 

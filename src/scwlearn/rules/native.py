@@ -19,7 +19,7 @@ _COMPILED = frozenset(_native.rule_names())
 
 
 def check_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tuple[Rule | OwnRule, dict[str, float]]:
-    """A rule that is given by its name, as a declaration or as a function, and its parameters, all of them."""
+    """Resolve a rule given by name, declaration or function; return it with all its parameters."""
     found = find_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, Rule):
         return found, found.check(parameters)
@@ -31,13 +31,13 @@ def check_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tupl
 
 
 def is_compiled(rule: Rule | OwnRule) -> TypeGuard[Rule]:
-    """Whether the build spelled this very rule in C++, so that nothing can stop it."""
-    # A rule declared elsewhere is not the one that was spelled, even under its name.
+    """Return whether the build compiled this rule to C++, so that it cannot raise."""
+    # A rule of the same name declared elsewhere is not the compiled one.
     return isinstance(rule, Rule) and rule.in_package and rule.name in _COMPILED
 
 
 def native_rule(rule: Rule | OwnRule, parameters: Mapping[str, float]) -> _native.Rule:
-    """The rule for the native loops."""
+    """Return the rule as an object for the native loops."""
     if is_compiled(rule):
         return _native.Rule(rule.name, list(rule.constants(parameters).values()))
     return _native.Rule(called_rule(rule, parameters), isinstance(rule, Rule) and rule.uses_norm)

@@ -84,7 +84,7 @@ def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
         calls.append(1)
         _native.learn_classes(*arguments)
 
-    monkeypatch.setattr("scwlearn.learning.batch.WORK_OF_A_BLOCK", 5000.0)
+    monkeypatch.setattr("scwlearn.learning.learner.WORK_OF_A_BLOCK", 5000.0)
     monkeypatch.setattr(module, "learn_classes", counted)
     blocks.learn(x, y)
     assert len(calls) > 3

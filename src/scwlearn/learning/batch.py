@@ -1,9 +1,8 @@
-"""A batch of rows to learn from: checked once, cut into blocks, learned as a whole or not at all."""
+"""A batch of rows to learn from, with labels, weights and an order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.examples import NamedRows
-from scwlearn.data.rows import Block, Rows, UnsortedError
+from scwlearn.data.rows import Block, Rows
 from scwlearn.data.weights import rows_that_weigh as nonzero_rows
-from scwlearn.learning.rollback import all_or_nothing
-from scwlearn.model.gaussian import Gaussian
 
 Array = NDArray[np.float64]
 
@@ -65,6 +62,11 @@ class Batch:
         """Whether there are rows, but none of a weight other than 0."""
         return not self.rounds and (len(self.rows) > 0 or self.numbers is not None)
 
+    def chosen(self, block: Block) -> slice | NDArray[np.intp]:
+        """Return the indices of the rows of a block, which are consecutive in learning order."""
+        part = slice(block.start, block.start + block.count)
+        return part if self.places is None else self.places[part]
+
     @property
     def labels_in_order(self) -> NDArray[Any]:
         """The labels in learning order."""
@@ -82,94 +84,6 @@ class Batch:
             return self
         weights = None if self.weights is None else self.weights[self.places]
         return replace(self, labels=self.labels_in_order, weights=weights, places=None, numbers=self.numbers_in_order)
-
-    def part(self, chosen: slice) -> Batch:
-        """Return the rows at these positions of the learning order."""
-        places = np.arange(len(self.rows)) if self.places is None else self.places
-        kept = np.sort(places[chosen])
-        numbers = kept if self.numbers is None else self.numbers[kept]
-        order = None if self.places is None else np.searchsorted(kept, places[chosen])
-        weights = None if self.weights is None else self.weights[kept]
-        return Batch(self.rows.chosen(kept), self.labels[kept], weights, order, numbers)
-
-
-@dataclass(frozen=True)
-class BatchBlock:
-    """Some rows of a batch as the native loops take them."""
-
-    block: Block
-    labels: NDArray[Any]
-    weights: Array | None
-    #: Positions of these rows in learning order.
-    part: slice
-
-
-def learn_blocks(
-    batch: Batch,
-    rows: Rows,
-    gaussian: Gaussian,
-    tally: NDArray[np.int64],
-    *,
-    classes: int,
-    at_once: int,
-    compiled: bool,
-    current: Gaussian | None,
-    commit: Callable[[], None],
-    learn: Callable[[BatchBlock], None],
-) -> None:
-    """Learn from a batch block by block; after an error the model and the tally are as they were.
-
-    Parameters
-    ----------
-    batch : Batch
-        Labels, weights and order.
-    rows : Rows
-        The rows of the batch in the columns of the model.
-    gaussian, tally : Gaussian, array
-        What `learn` updates.
-    classes, at_once : int
-        The number of classes after the batch, and of rows that the native loop processes together.
-    compiled : bool
-        Whether the rule is compiled, so that nothing can stop it within a block.
-    current : Gaussian or None
-        The model that the learner has now; None before the first row.
-    commit : function
-        Makes `gaussian` and `tally` those of the learner.
-    learn : function
-        Learns from a block.
-    """
-    stored = rows.stored / max(1, len(rows))
-    work = gaussian.covariance.work(gaussian.size, stored, gaussian.lanes, classes, gaussian.joint)
-    block_rows = max(1, int(WORK_OF_A_BLOCK / work))
-    if at_once > 1:
-        # Blocks must be full, and are so much work that a check of their own costs nothing.
-        rows.check()
-    # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to would
-    # cost more than the work.
-    safe = current is not None and compiled and len(rows) <= block_rows and len(rows) * work < 8 * gaussian.memory.size
-    if safe:
-        # One call of the loop, before or after which Ctrl-C comes.
-        rows.check()
-        commit()
-    with nullcontext() if safe else all_or_nothing(gaussian if gaussian is current else None, tally):
-        for block in rows.blocks(block_rows, batch.places):
-            part = slice(block.start, block.start + block.count)
-            chosen = part if batch.places is None else batch.places[part]
-            weights = None if batch.weights is None else batch.weights[chosen]
-            learn(BatchBlock(block, batch.labels[chosen], weights, part))
-        commit()
-
-
-def retry_sorted(rows: Rows, compiled: bool, learn: Callable[[], None]) -> None:
-    """Learn; if that finds rows whose features are out of order, sort them and learn again."""
-    if not compiled:
-        # A user's function is never called twice for a row.
-        rows.check()
-    try:
-        learn()
-    except UnsortedError:
-        rows.check()
-        learn()
 
 
 def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> list[Array]:

@@ -27,8 +27,8 @@ from scwlearn._native import (
 )
 from scwlearn._util.memory import ensure_memory
 from scwlearn.data.labels import check_class_numbers, check_signs, classes_after
-from scwlearn.data.rows import Rows
-from scwlearn.learning.batch import BatchBlock, map_blocks
+from scwlearn.data.rows import Block, Rows
+from scwlearn.learning.batch import map_blocks
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Trace
 from scwlearn.model.covariance import Covariance
@@ -98,7 +98,9 @@ class ClassAxis(ABC):
         self,
         rule: Rule,
         native: Any,
-        some: BatchBlock,
+        block: Block,
+        labels: NDArray[Any],
+        weights: Array | None,
         config: LearnerConfig,
         scratch: Array,
         record: Recorded | None,
@@ -163,7 +165,9 @@ class Binary(ClassAxis):
         self,
         rule: Rule,
         native: Any,
-        some: BatchBlock,
+        block: Block,
+        labels: NDArray[Any],
+        weights: Array | None,
         config: LearnerConfig,
         scratch: Array,
         record: Recorded | None,
@@ -171,9 +175,9 @@ class Binary(ClassAxis):
         at_once: int,
         threads: int,
     ) -> None:
-        rows = some.block.values, some.block.indices, some.block.offsets, some.block.width, config.intercept
-        lines = None if record is None or record.lines is None else record.lines[some.part]
-        learn_rows(rule, native, *rows, some.labels, some.weights, scratch, lines, at_once, threads)
+        rows = block.values, block.indices, block.offsets, block.width, config.intercept
+        lines = None if record is None or record.lines is None else record.lines[_part(block)]
+        learn_rows(rule, native, *rows, labels, weights, scratch, lines, at_once, threads)
 
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         covariance, memory = gaussian.covariance.name, gaussian.memory
@@ -236,7 +240,9 @@ class MultiClass(ClassAxis):
         self,
         rule: Rule,
         native: Any,
-        some: BatchBlock,
+        block: Block,
+        labels: NDArray[Any],
+        weights: Array | None,
         config: LearnerConfig,
         scratch: Array,
         record: Recorded | None,
@@ -244,11 +250,10 @@ class MultiClass(ClassAxis):
         at_once: int,
         threads: int,
     ) -> None:
-        rows = some.block.values, some.block.indices, some.block.offsets, some.block.width, config.intercept
-        given = some.labels, some.weights, config.rivals
-        scores = None if record is None else record.scores[some.part]
-        variances = None if record is None else record.variances[some.part]
-        learn_classes(rule, native, *rows, *given, scratch, scores, variances, at_once, threads)
+        rows = block.values, block.indices, block.offsets, block.width, config.intercept
+        scores = None if record is None else record.scores[_part(block)]
+        variances = None if record is None else record.variances[_part(block)]
+        learn_classes(rule, native, *rows, labels, weights, config.rivals, scratch, scores, variances, at_once, threads)
 
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         lanes, classes = gaussian.lanes, gaussian.classes
@@ -267,6 +272,10 @@ class MultiClass(ClassAxis):
         self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
     ) -> ClassesOneByOne:
         return ClassesOneByOne(rule, native, config.rivals, config.intercept, vocabulary, scales)
+
+
+def _part(block: Block) -> slice:
+    return slice(block.start, block.start + block.count)
 
 
 def _entries(covariance: Covariance, size: int, lanes: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from typing import Any, Self
 
@@ -14,20 +14,13 @@ from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.examples import NamedRows
-from scwlearn.data.rows import Rows, as_rows
-from scwlearn.learning.batch import (
-    Batch,
-    BatchBlock,
-    learn_blocks,
-    map_blocks,
-    occurrences,
-    retry_sorted,
-    with_constant,
-)
+from scwlearn.data.rows import Rows, UnsortedError, as_rows
+from scwlearn.learning.batch import WORK_OF_A_BLOCK, Batch, map_blocks, occurrences, with_constant
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig, auto_covariance
 from scwlearn.learning.counters import Counts, new_tally
 from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
+from scwlearn.learning.rollback import all_or_nothing
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
 from scwlearn.model.gaussian import Gaussian
@@ -289,38 +282,49 @@ class Learner(OneAtATime):
             return Counts()
         before = self.counts
         grows = classes > self._known_classes()
-        with self._rows_to_learn(batch.rows) as rows, self._scaled(batch, rows, grows=grows) as (ordered, scaled):
-            retry_sorted(scaled, is_compiled(self.rule), lambda: self._learn_rows(ordered, scaled, classes, record))
+        with self._rows_to_learn(batch.rows) as placed, self._scaled(batch, placed, grows=grows) as (ordered, rows):
+            if not is_compiled(self.rule):
+                # A user's function is never called twice for a row.
+                rows.check()
+            try:
+                self._learn_rows(ordered, rows, classes, record)
+            except UnsortedError:
+                # Sort the features of each row and start again.
+                rows.check()
+                self._learn_rows(ordered, rows, classes, record)
         return self.counts - before
 
     def _learn_rows(self, batch: Batch, rows: Rows, classes: int, record: Recorded | None) -> None:
+        """Learn block by block; after an error the model and the counts are as they were."""
         model = self._first_model(rows, classes) if self.model is None else self.model.writable()
         model = self._with_room(model, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
-        form, size, lanes = model.covariance, model.size, model.lanes
-        at_once = min(form.block(size, rows.stored / max(1, len(rows)), lanes, model.joint), len(rows) or 1)
-        rule, native = native_rule(self.rule, self.parameters), model.native(tally, self.config.variance_floor)
-        threads = allowed_threads() if form.uses_threads(size) else 1
-        scratch = np.empty(form.scratch(size, lanes, at_once))
-
-        def commit() -> None:
+        form, size, lanes, stored = model.covariance, model.size, model.lanes, rows.stored / max(1, len(rows))
+        work = form.work(size, stored, lanes, classes, model.joint)
+        block_rows = max(1, int(WORK_OF_A_BLOCK / work))
+        at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
+        if at_once > 1:
+            # Blocks must be full, and are so much work that a check of their own costs nothing.
+            rows.check()
+        # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to
+        # would cost more than the work.
+        safe = self.model is not None and is_compiled(self.rule) and len(rows) <= block_rows
+        safe = safe and len(rows) * work < 8 * model.memory.size
+        if safe:
+            # One call of the loop, before or after which Ctrl-C comes.
+            rows.check()
             self.model, self._tally = model, tally
-
-        def learn(some: BatchBlock) -> None:
-            self._axis.learn(rule, native, some, self.config, scratch, record, at_once=at_once, threads=threads)
-
-        learn_blocks(
-            batch,
-            rows,
-            model,
-            tally,
-            classes=classes,
-            at_once=at_once,
-            compiled=is_compiled(self.rule),
-            current=self.model,
-            commit=commit,
-            learn=learn,
-        )
+        rule, native = native_rule(self.rule, self.parameters), model.native(tally, self.config.variance_floor)
+        limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
+        scratch = np.empty(form.scratch(size, lanes, at_once))
+        with nullcontext() if safe else all_or_nothing(model if model is self.model else None, tally):
+            for block in rows.blocks(block_rows, batch.places):
+                chosen = batch.chosen(block)
+                weights = None if batch.weights is None else batch.weights[chosen]
+                self._axis.learn(
+                    rule, native, block, batch.labels[chosen], weights, self.config, scratch, record, **limits
+                )
+            self.model, self._tally = model, tally
 
     def _first_model(self, rows: Rows, classes: int) -> Gaussian:
         model = self._prior(rows.width, classes)

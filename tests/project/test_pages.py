@@ -3,6 +3,7 @@
 import doctest
 
 import pytest
+from speed import chart
 
 from places import ROOT
 
@@ -32,3 +33,9 @@ def test_the_examples_of_a_page_show_what_it_says(page):
     failed, tried = doctest.DocTestRunner().run(test, out=report.append)
     assert tried > 3
     assert not failed, "".join(report)
+
+
+def test_every_bar_of_the_speed_chart_is_a_row_of_the_published_table():
+    shown = chart.bars(chart.PAGE.read_text(encoding="utf-8"))
+    assert [(bar.work, bar.peer) for bar in shown] == [(work, peer) for work, peer, *_ in chart.BARS]
+    assert all(bar.low <= bar.ratio <= bar.high for bar in shown)

@@ -2,7 +2,7 @@
 # make test    run the linters, the type checker, the import layers and all tests
 # make bench   compare the speed with other libraries: a table and pictures in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
-# Also: make lint, sanitize, fuzz, evaluation, calibration, several-classes, docs, wheel, lock, clean.
+# Also: make test-quick, lint, sanitize, fuzz, evaluation, calibration, several-classes, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,13 +19,17 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test lint sanitize fuzz bench evaluation calibration several-classes docs wheel lock clean
+.PHONY: demo test test-quick lint sanitize fuzz bench evaluation calibration several-classes docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
 
 test: lint
 	$(BIN)/python -m pytest
+
+# For the inner loop: the first and the last case of each test, without slow ones and without linters.
+test-quick: $(VENV)/test.stamp $(VENV)/package.stamp
+	$(BIN)/python -m pytest --quick
 
 lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff check

@@ -12,6 +12,23 @@ from scwlearn.model.full import Full
 from scwlearn.rules import declare
 
 
+def pytest_addoption(parser):
+    """Add --quick, for the inner loop: the first and the last case of each test, without slow ones."""
+    parser.addoption("--quick", action="store_true", help="run two cases of each test that is not slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselect what --quick leaves out."""
+    if not config.getoption("--quick"):
+        return
+    cases = {}
+    for item in items:
+        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    kept = {id(item) for some in cases.values() for item in (some[0], some[-1]) if not item.get_closest_marker("slow")}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
+
+
 @pytest.fixture
 def registry():
     """The registry of rules, put back afterwards as it was."""

@@ -31,7 +31,7 @@ from speed.peers import module
 import scwlearn
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets.prepare import min_max, unit_log_counts
-from scwlearn.experiments import style
+from scwlearn.report import pictures, theme
 from scwlearn.rules import all_rules
 
 Array = NDArray[np.float64]
@@ -210,8 +210,8 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
     """Draw the observed frequency minus the predicted probability; 0 everywhere means calibrated."""
     import matplotlib.pyplot as plt
 
-    looks = {rule.estimator: style.look_of(rule) for rule in all_rules()}
-    with style.house():
+    looks = {rule.estimator: theme.algorithm_style(rule) for rule in all_rules()}
+    with pictures.picture_style():
         figure, panels = plt.subplots(2, 2, figsize=(10, 7.2), layout="constrained")
         for panel, (name, models) in zip(panels.flat, found.items(), strict=False):
             panel.axhline(0, color="#444444", linewidth=0.8)
@@ -220,7 +220,7 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
                     continue
                 p, share = curve(*confidence(results.last, splits[name].y_test))
                 colour, marker = _PEER_LOOKS.get(model) or (looks[model].colour, looks[model].marker)
-                dash = style.DASHES["dashed" if model in PEERS else "solid"]
+                dash = theme.DASHES["dashed" if model in PEERS else "solid"]
                 panel.plot(p, share - p, color=colour, marker=marker, markersize=4.5, linestyle=dash, label=model)
             of = "the likeliest class" if splits[name].classes > 2 else "the second class"
             panel.set(
@@ -228,7 +228,7 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
             )
             panel.grid()
         panels.flat[0].legend(frameon=False, fontsize=8)
-        style.save(figure, path)
+        pictures.write_both(figure, path)
         plt.close(figure)
 
 

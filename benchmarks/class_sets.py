@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from scwlearn.datasets.content import read_examples
+from scwlearn.datasets.content import read_labelled
 from scwlearn.datasets.prepare import min_max
 
 Numbers = NDArray[np.intp]
@@ -37,7 +37,7 @@ class Split:
 def news(directory: Path) -> Split:
     """Load 20 newsgroups, split by date: sublinear tf-idf in unit rows."""
     (x, y), (x_test, y_test) = (
-        read_examples(directory / f"20news/20news.{part}.libsvm.xz", 59_051) for part in ("train", "test")
+        read_labelled(directory / f"20news/20news.{part}.libsvm.xz", 59_051) for part in ("train", "test")
     )
     weigh = TfidfTransformer(sublinear_tf=True).fit(x)
     return Split(weigh.transform(x), _numbered(y), weigh.transform(x_test), _numbered(y_test))
@@ -65,14 +65,14 @@ def usps(directory: Path) -> Split:
     """Load usps with its official split: digits of 16 x 16 pixels in [-1, 1]."""
     parts: list[Any] = []
     for part in ("", ".t"):
-        x, y = read_examples(directory / f"usps/usps{part}.libsvm.xz", 256)
+        x, y = read_labelled(directory / f"usps/usps{part}.libsvm.xz", 256)
         parts += [x.toarray(), _numbered(y)]
     return Split(*parts)
 
 
 def covtype(directory: Path) -> Split:
     """Load covtype: seven forest types, columns scaled to [0, 1], a fifth held out."""
-    x, y = read_examples(directory / "covtype/covtype.multi.libsvm.xz", 54)
+    x, y = read_labelled(directory / "covtype/covtype.multi.libsvm.xz", 54)
     return _held_out(min_max(x.toarray()), _numbered(y), 1 / 5)
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize, scale
 
 from scwlearn.datasets import DataSet as DataSet
 from scwlearn.datasets import NamedSet, find_set
-from scwlearn.datasets.load import prepared, read_files
+from scwlearn.datasets.load import read_files, two_class_problem
 from scwlearn.datasets.prepare import as_distributed
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -66,7 +66,7 @@ def load(name: str, directory: Path) -> DataSet:
     if source.rows is not None and source.rows < len(label):
         chosen = np.random.default_rng(SEED).choice(len(label), source.rows, replace=False)
         x, label = x[chosen], label[chosen]
-    return DataSet(name, name, *prepared(source.named, x, label), source.named.shuffle)
+    return DataSet(name, name, *two_class_problem(source.named, x, label), source.named.shuffle)
 
 
 def orders(data: DataSet, count: int) -> list[NDArray[np.intp]]:

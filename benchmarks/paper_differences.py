@@ -16,16 +16,15 @@ from sigma_forms import Textbook
 
 from scwlearn import Learner
 from scwlearn._util.significance import spread
-from scwlearn.datasets import DataSet, data_directory, load_set
-from scwlearn.datasets.content import read_examples
-from scwlearn.datasets.paper_sets import SYNTHETIC_NOISE_STD
-from scwlearn.datasets.synthetic import make_synthetic
-from scwlearn.experiments.jobs import TUNING_ORDER, order_of
+from scwlearn.datasets import DataSet, data_directory, load_set, make_synthetic
+from scwlearn.datasets.content import read_labelled
+from scwlearn.datasets.generate import PAPER_NOISE_STD
 from scwlearn.experiments.paper import RULES, TABLE3
-from scwlearn.experiments.tables import Table, markdown
 from scwlearn.learning.grid import count_grid
 from scwlearn.learning.tuning import grid
+from scwlearn.report.tables import Table
 from scwlearn.rules import find_rule
+from scwlearn.runs.compare import TUNING_ORDER, row_order
 
 SEED = 0
 Array = NDArray[np.float64]
@@ -34,7 +33,7 @@ Array = NDArray[np.float64]
 def tuned(data: DataSet, rule: str, orders: Iterable[int]) -> tuple[dict[str, float], Array, Array]:
     """Tune on one order; return the parameters, and the mistake rates and updates over others."""
     cells = grid(rule)[::-1]
-    order = order_of(data, SEED, TUNING_ORDER, len(data.y))
+    order = row_order(len(data.y), SEED, TUNING_ORDER)
     counts = count_grid(rule, cells, data.x, data.y, order=order, covariance="full")
     best = min(zip(counts, cells, strict=True), key=lambda scored: scored[0].mistakes)[1]
     return best, *runs(data, rule, best, orders)
@@ -45,7 +44,7 @@ def runs(data: DataSet, rule: str, parameters: dict[str, float], orders: Iterabl
     counts = []
     for number in orders:
         learner = Learner(rule, covariance="full", **parameters)  # type: ignore[arg-type]
-        counts.append(learner.learn(data.x, data.y, order=order_of(data, SEED, number, len(data.y))))
+        counts.append(learner.learn(data.x, data.y, order=row_order(len(data.y), SEED, number)))
     return np.array([c.mistakes / c.seen for c in counts]), np.array([float(c.updates) for c in counts])
 
 
@@ -81,7 +80,7 @@ def synthetic_updates(directory: Path) -> Table:
         rule = "narow_libol" if name == "narow" else name
         means = []
         for seed in range(16):
-            x, y = make_synthetic(label_noise=0.1, noise_std=SYNTHETIC_NOISE_STD, seed=seed)
+            x, y = make_synthetic(label_noise=0.1, noise_std=PAPER_NOISE_STD, seed=seed)
             means.append(tuned(DataSet("synthetic-noise", "", x, y), rule, range(1, 5))[2].mean())
         updates = np.array(means)
         cell = TABLE3["synthetic-noise", name]
@@ -96,7 +95,7 @@ def cw_textbook(directory: Path) -> Table:
     for name, eta in (("codrna", 0.55), ("codrna", 0.95), ("covtype", 0.55), ("covtype", 0.95), ("ijcnn1", 0.55)):
         data = load_set(name, directory)
         x = np.asarray(data.x.toarray() if hasattr(data.x, "toarray") else data.x)
-        order = order_of(data, SEED, 1, len(data.y))
+        order = row_order(len(data.y), SEED, 1)
         form, mean = Textbook(x.shape[1]), np.zeros(x.shape[1])
         constants = find_rule("cw").constants({"eta": eta})
         first, not_positive, mistakes, updates = 0, 0, 0, 0
@@ -123,7 +122,7 @@ def cw_variances(directory: Path) -> Table:
     rows = []
     for name, eta in (("codrna", 0.95), ("covtype", 0.55)):
         data = load_set(name, directory)
-        order = order_of(data, SEED, 1, len(data.y))
+        order = row_order(len(data.y), SEED, 1)
         learner = Learner("cw", covariance="full", eta=eta)
         for part in np.array_split(order, 8):
             counts = learner.learn(data.x[part], data.y[part])
@@ -151,7 +150,7 @@ def nherd_covtype(directory: Path) -> Table:
 
 def usps_forms(directory: Path) -> Table:
     """Try other preparations and digits of usps: none matches both mistakes and updates of the paper."""
-    x, digits = read_examples(directory / "usps" / "usps.libsvm.xz", 256)
+    x, digits = read_labelled(directory / "usps" / "usps.libsvm.xz", 256)
     x = x.toarray()
     forms: dict[str, tuple[Any, int]] = {
         "digit 0, -1..1": (x, 0),
@@ -177,7 +176,7 @@ def w7a_empty(directory: Path) -> Table:
     """Count updates on w7a with and without empty rows, over all grid points that tie with the best."""
     data = load_set("w7a", directory)
     empty = int(np.count_nonzero(np.diff(data.x.indptr) == 0))
-    order = order_of(data, SEED, TUNING_ORDER, len(data.y))
+    order = row_order(len(data.y), SEED, TUNING_ORDER)
     rows = []
     for rule in ("cw", "nherd", "arow", "scw1", "scw2"):
         cells = grid(rule)[::-1]
@@ -212,7 +211,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=None)
     given = parser.parse_args()
     for name in given.experiments:
-        print(markdown(EXPERIMENTS[name](data_directory(given.data_dir))), flush=True)
+        print(EXPERIMENTS[name](data_directory(given.data_dir)).to_markdown(), "\n", flush=True)
 
 
 if __name__ == "__main__":

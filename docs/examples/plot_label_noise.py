@@ -10,7 +10,7 @@ advantage.
 import matplotlib.pyplot as plt
 
 from scwlearn import Learner
-from scwlearn.datasets.synthetic import make_synthetic
+from scwlearn.datasets import make_synthetic
 from scwlearn.rules import find_rule
 
 noise = [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]

@@ -12,13 +12,13 @@ from scipy import sparse
 
 from places import DATA
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.datasets import GROUPS, all_sets, data_directory, find_set, is_there, load_set, select_sets
-from scwlearn.datasets.content import content_sha256, read_examples, write_examples
-from scwlearn.datasets.declare import NamedSet, Part
-from scwlearn.datasets.load import state_of
-from scwlearn.datasets.prepare import equalised, min_max, unit_log_counts
+from scwlearn.datasets import GROUPS, all_sets, data_directory, find_set, is_present, load_set, select_sets
+from scwlearn.datasets.content import content_sha256, read_labelled, write_labelled
+from scwlearn.datasets.declare import DataFile, NamedSet
+from scwlearn.datasets.load import file_state
+from scwlearn.datasets.prepare import equalise, min_max, unit_log_counts
 
-PARTS = {part.path: part for named in all_sets() for part in named.parts}
+PARTS = {part.path: part for named in all_sets() for part in named.files}
 TABLE_2 = [
     ("splice", 1000, 60),
     ("svmguide3", 1243, 21),
@@ -46,7 +46,7 @@ def test_the_sets_of_the_paper_are_those_of_its_table_2():
 @pytest.mark.data
 @pytest.mark.parametrize("named", all_sets(), ids=lambda named: named.name)
 def test_a_set_loads_as_declared(named):
-    if not is_there(named, DATA):
+    if not is_present(named, DATA):
         pytest.skip(f"{named.name} is not in the data directory")
     data = load_set(named, DATA)
     assert (data.name, data.title, data.shuffle) == (named.name, named.title, named.shuffle)
@@ -64,7 +64,7 @@ def test_a_set_loads_as_declared(named):
 @pytest.mark.data
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_a_file_has_the_declared_content(part):
-    state = state_of(part, DATA)
+    state = file_state(part, DATA)
     if state == "missing":
         pytest.skip(f"{part.path} is not in the data directory")
     assert state == "good"
@@ -73,7 +73,7 @@ def test_a_file_has_the_declared_content(part):
 @pytest.mark.data
 def test_the_texts_are_of_length_1_and_as_wide_as_the_whole_file():
     named = find_set("news-guns-mideast")
-    if not is_there(named, DATA):
+    if not is_present(named, DATA):
         pytest.skip("20news is not in the data directory")
     x = load_set(named, DATA).x
     norms = np.sqrt(x.multiply(x).sum(axis=1))
@@ -83,13 +83,13 @@ def test_the_texts_are_of_length_1_and_as_wide_as_the_whole_file():
 
 def test_every_declaration_can_be_relied_on():
     for named in all_sets():
-        assert bool(named.parts) != (named.make is not None)
+        assert bool(named.files) != (named.make is not None)
         assert 0 < named.positives < named.rows
         assert named.form
         assert named.licence
         assert named.cite
         assert named.group == "variant" or named.group in GROUPS
-        for part in named.parts:
+        for part in named.files:
             assert bool(part.sources) != bool(part.by_hand)
             assert len(part.sha256) == 64
             for source in part.sources:
@@ -141,7 +141,7 @@ def tiny(tmp_path):
         rows=3,
         features=3,
         positives=2,
-        parts=tuple(Part(name, content(text)) for name, text in texts.items()),
+        files=tuple(DataFile(name, content(text)) for name, text in texts.items()),
         positive=(1.0,),
         negative=(2.0,),
         form="as written",
@@ -154,22 +154,23 @@ def test_parts_are_put_together_and_other_classes_left_out(tiny, tmp_path):
     data = load_set(tiny, tmp_path)
     assert data.x.tolist() == [[2, 0, 0], [5, 0, 1], [0, 0, 0]]
     assert data.y.tolist() == [1, -1, 1]
-    assert [state_of(part, tmp_path) for part in tiny.parts] == ["good", "good"]
+    assert [file_state(part, tmp_path) for part in tiny.files] == ["good", "good"]
 
 
 def test_a_missing_file_says_which_and_what_to_do(tiny, tmp_path):
-    (tmp_path / tiny.parts[1].path).unlink()
-    assert not is_there(tiny, tmp_path)
-    assert state_of(tiny.parts[1], tmp_path) == "missing"
+    (tmp_path / tiny.files[1].path).unlink()
+    assert not is_present(tiny, tmp_path)
+    assert file_state(tiny.files[1], tmp_path) == "missing"
     with pytest.raises(
-        FileNotFoundError, match=r"tiny is not there: .*two\.libsvm\.xz .*datasets fetch tiny.*--data-dir"
+        FileNotFoundError,
+        match=r"tiny: .*two\.libsvm\.xz is missing; .*datasets fetch tiny.*--data-dir",
     ):
         load_set(tiny, tmp_path)
 
 
 @pytest.mark.parametrize("changed", [{"rows": 4}, {"features": 4, "rows": 2}, {"positives": 1}])
 def test_a_set_that_is_not_as_declared_is_refused(tiny, tmp_path, changed):
-    with pytest.raises(ValueError, match=r"tiny has 3 rows.*2 rows of \+1; it should have .*verify tiny"):
+    with pytest.raises(ValueError, match=r"tiny has 3 rows.*2 rows labelled \+1, expected .*verify tiny"):
         load_set(replace(tiny, **changed), tmp_path)
 
 
@@ -180,9 +181,9 @@ def test_a_feature_beyond_the_declared_ones_is_refused_with_its_place(tiny, tmp_
 
 @pytest.mark.parametrize("broken", [b"", b"no xz", lzma.compress(b"1 1:1\n")[:-9], lzma.compress(b"1 1:nonsense\n")])
 def test_a_broken_file_is_different_and_named(tiny, tmp_path, broken):
-    path = tmp_path / tiny.parts[0].path
+    path = tmp_path / tiny.files[0].path
     path.write_bytes(broken)
-    assert state_of(tiny.parts[0], tmp_path) == "different"
+    assert file_state(tiny.files[0], tmp_path) == "different"
     with pytest.raises(ValueError, match=r"one\.libsvm\.xz"):
         load_set(tiny, tmp_path)
 
@@ -223,14 +224,14 @@ def test_what_is_written_reads_as_the_same(tmp_path_factory, rows):
             x[i, j] = value
     labels = np.array([label for label, _ in rows])
     path = tmp_path_factory.mktemp("written") / "file.libsvm.xz"
-    write_examples(path, x, labels)
-    assert content_sha256(*read_examples(path)) == content_sha256(x, labels)
+    write_labelled(path, x, labels)
+    assert content_sha256(*read_labelled(path)) == content_sha256(x, labels)
     assert [*path.parent.iterdir()] == [path]
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file.libsvm.xz"
-    write_examples(path, np.eye(2), np.ones(2))
+    write_labelled(path, np.eye(2), np.ones(2))
     before = path.read_bytes()
 
     def full(descriptor):
@@ -238,13 +239,13 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
-        write_examples(path, np.eye(3), np.ones(3))
+        write_labelled(path, np.eye(3), np.ones(3))
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
 
 
 def test_the_forms_are_what_they_say():
-    assert equalised(np.array([[5.0, 5.0, 9.0, 0.0]])).tolist() == [[0.625, 0.625, 1.0, 0.25]]
+    assert equalise(np.array([[5.0, 5.0, 9.0, 0.0]])).tolist() == [[0.625, 0.625, 1.0, 0.25]]
     assert min_max(np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]])).tolist() == [[0, 0], [1, 0], [0.5, 0]]
     x = sparse.csr_array(np.array([[np.e - 1, 0, 0], [0, 0, 0], [3.0, 3.0, 0], [0, 0, 0]]))
     unit = unit_log_counts(x)

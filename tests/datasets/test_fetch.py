@@ -15,11 +15,11 @@ from file_server import serving
 from places import DATA
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets import find_set
-from scwlearn.datasets.content import content_sha256, read_examples
-from scwlearn.datasets.declare import NamedSet, Part
-from scwlearn.datasets.fetch import FetchError, _loading, fetch
-from scwlearn.datasets.load import state_of
-from scwlearn.datasets.sources import IdxPair, Source, libsvm_text, table, two_digits
+from scwlearn.datasets.content import content_sha256, read_labelled
+from scwlearn.datasets.declare import DataFile, NamedSet
+from scwlearn.datasets.fetch import FetchError, _download_path, fetch
+from scwlearn.datasets.load import file_state
+from scwlearn.datasets.sources import Source, digits_reader, libsvm_reader, table_reader
 
 # Long enough for several chunks, and no two lines are alike, so that pieces in the wrong place are seen.
 TEXT = b"".join(b"%d 1:%d 3:0.%d\n" % ((-1) ** i, i, i + 1) for i in range(20_000))
@@ -54,7 +54,7 @@ def files():
 
 def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
     """A set of one file, with sources of one address each."""
-    sources = tuple(Source((url,), read or libsvm_text(), limit) for url in urls)
+    sources = tuple(Source((url,), read or libsvm_reader(), limit) for url in urls)
     return NamedSet(
         name="tiny",
         title="Tiny",
@@ -62,7 +62,7 @@ def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
         rows=20_000,
         features=3,
         positives=10_000,
-        parts=(Part("tiny/tiny.libsvm.xz", sha256, sources, by_hand),),
+        files=(DataFile("tiny/tiny.libsvm.xz", sha256, sources, by_hand),),
         form="as written",
         licence="none",
         cite="nobody",
@@ -72,8 +72,8 @@ def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
 def fetched(named, cache):
     """Fetch it, see that it is good and that nothing else is there; what was reported."""
     told = Told()
-    assert fetch(named, cache, told, timeout=5) == [cache / named.parts[0].path]
-    assert state_of(named.parts[0], cache) == "good"
+    assert fetch(named, cache, told, timeout=5) == [cache / named.files[0].path]
+    assert file_state(named.files[0], cache) == "good"
     assert left(cache) == ["tiny.libsvm.xz"]
     assert told.done + told.before == pytest.approx(1)
     return told
@@ -86,14 +86,14 @@ def left(cache):
 def fails(named, cache, match):
     with pytest.raises(FetchError, match=match) as caught:
         fetch(named, cache, Told(), timeout=5)
-    assert not (cache / named.parts[0].path).exists()
+    assert not (cache / named.files[0].path).exists()
     return str(caught.value)
 
 
 def begun(url, cache, data):
     """What an earlier run has left."""
     (cache / "tiny").mkdir()
-    _loading(url, cache / "tiny").write_bytes(data)
+    _download_path(url, cache / "tiny").write_bytes(data)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
@@ -103,17 +103,17 @@ def test_a_file_is_had_however_it_is_packed(files, tmp_path, pack):
     assert files.asked == [("tiny", None)]
 
 
-def test_what_is_there_and_good_is_not_fetched_again(files, tmp_path):
+def test_what_is_present_and_good_is_not_fetched_again(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     fetched(named, tmp_path)
     assert fetched(named, tmp_path).before == 1
     assert len(files.asked) == 1
 
 
-def test_what_is_there_and_different_is_fetched_again(files, tmp_path):
+def test_what_is_present_and_different_is_fetched_again(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     (tmp_path / "tiny").mkdir()
-    (tmp_path / named.parts[0].path).write_bytes(lzma.compress(b"1 1:1\n"))
+    (tmp_path / named.files[0].path).write_bytes(lzma.compress(b"1 1:1\n"))
     fetched(named, tmp_path)
 
 
@@ -211,7 +211,7 @@ def test_a_server_that_does_not_speak_is_given_up(tmp_path):
 )
 def test_wrong_content_leaves_nothing_behind(files, tmp_path, content):
     files.content["tiny"] = content
-    fails(tiny(f"{files.address}/tiny"), tmp_path, r"/tiny: .*; nothing of it is kept")
+    fails(tiny(f"{files.address}/tiny"), tmp_path, r"/tiny: .*; nothing was kept")
     assert left(tmp_path) == []
     assert len(files.asked) == 1
 
@@ -220,14 +220,16 @@ def test_wrong_content_leaves_nothing_behind(files, tmp_path, content):
 def test_an_answer_that_is_too_long_is_refused(files, tmp_path, lengths):
     files.lengths = lengths
     named = tiny(f"{files.address}/tiny", limit=len(TEXT) - 1)
-    fails(named, tmp_path, rf"longer than the {len(TEXT) - 1} bytes")
+    fails(named, tmp_path, rf"larger than the allowed {len(TEXT) - 1} bytes")
     assert left(tmp_path) == []
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_small_file_that_is_too_long_unpacked_is_refused(files, tmp_path, pack):
     files.content["tiny"] = pack(TEXT)
-    fails(tiny(f"{files.address}/tiny", limit=len(TEXT) - 1), tmp_path, rf"longer than the {len(TEXT) - 1} bytes")
+    fails(
+        tiny(f"{files.address}/tiny", limit=len(TEXT) - 1), tmp_path, rf"larger than the allowed {len(TEXT) - 1} bytes"
+    )
     assert left(tmp_path) == []
 
 
@@ -254,11 +256,14 @@ def test_two_at_once_do_not_spoil_each_other(files, tmp_path):
 def test_tables_are_read_with_their_label_heading_and_decimals(files, tmp_path):
     files.content["table"] = b"a,b,up\n0.5,0.07385599999999999,1\n0,2e-3,0\n"
     sha256 = content_sha256(*load_libsvm(io.BytesIO(b"1 1:0.5 2:0.073856\n-1 2:0.002\n")))
-    read = table(label_column=-1, heading=True, decimals=6, relabel=lambda up: 2 * up - 1)
+    read = table_reader(label_column=-1, header=True, decimals=6, label_scale=2, label_offset=-1)
     fetched(tiny(f"{files.address}/table", sha256=sha256, read=read), tmp_path)
     files.content["blanks"] = b"6.0000 -1.0000  0.6310\n-5.0000 0 1 \n"
     sha256 = content_sha256(*load_libsvm(io.BytesIO(b"6 1:-1 2:0.631\n-5 2:1\n")))
-    fetched(tiny(f"{files.address}/blanks", sha256=sha256, read=table(label_column=0, delimiter=None)), tmp_path)
+    fetched(
+        tiny(f"{files.address}/blanks", sha256=sha256, read=table_reader(label_column=0, delimiter="whitespace")),
+        tmp_path,
+    )
 
 
 def idx(array):
@@ -273,18 +278,16 @@ def test_images_of_two_digits_are_taken_from_all_their_files(files, tmp_path):
         "more-images": idx(images[4:]),
         "more-labels": idx(np.array([0, 2])),
     }
-    pairs = []
-    for prefix in ("", "more-"):
-        both = (f"{prefix}images", f"{prefix}labels")
-        pairs.append(IdxPair(*(word for name in both for word in (name, hashlib.sha256(raw[name]).hexdigest()))))
+    checksums = [hashlib.sha256(data).hexdigest() for data in raw.values()]
     files.content.update({name: gzip.compress(data) for name, data in raw.items()})
     expected = content_sha256(images[[0, 2, 3, 5]].reshape(4, 4), np.array([1, -1, 1, -1]))
-    source = Source(tuple(f"{files.address}/{name}" for name in raw), two_digits(1, 2, pairs), LIMIT)
-    named = NamedSet(**{**vars(tiny()), "parts": (Part("tiny/tiny.libsvm.xz", expected, (source,)),)})
+    read = digits_reader(positive=1, negative=2, sha256=checksums)
+    source = Source(tuple(f"{files.address}/{name}" for name in raw), read, LIMIT)
+    named = NamedSet(**{**vars(tiny()), "files": (DataFile("tiny/tiny.libsvm.xz", expected, (source,)),)})
     fetched(named, tmp_path)
 
     files.content["more-labels"] = gzip.compress(idx(np.array([0, 1])))
-    fails(named, tmp_path / "elsewhere", r"more-labels is not MNIST's")
+    fails(named, tmp_path / "elsewhere", "file 4 has other content than expected")
 
 
 def as_published(path, examples):
@@ -307,19 +310,19 @@ def as_published(path, examples):
 @pytest.mark.parametrize("name", ["svmguide3", "usps1vsall", "elec2"])
 def test_a_set_is_made_from_what_its_source_publishes(name, files, tmp_path):
     named = find_set(name)
-    (part,) = named.parts
+    (part,) = named.files
     if not (DATA / part.path).exists():
         pytest.skip(f"{name} is not in the data directory")
-    files.content["published"] = as_published(part.path, read_examples(DATA / part.path))
+    files.content["published"] = as_published(part.path, read_labelled(DATA / part.path))
     first = part.sources[0]
-    here = Part(part.path, part.sha256, (Source((f"{files.address}/published",), first.read, first.limit),))
-    fetch(NamedSet(**{**vars(named), "parts": (here,)}), tmp_path, Told())
-    assert state_of(part, tmp_path) == "good"
+    here = DataFile(part.path, part.sha256, (Source((f"{files.address}/published",), first.read, first.max_bytes),))
+    fetch(NamedSet(**{**vars(named), "files": (here,)}), tmp_path, Told())
+    assert file_state(part, tmp_path) == "good"
 
 
 @pytest.mark.data
 def test_mnist_1_against_2_is_made_from_the_original_files(files, tmp_path):
-    (part,) = find_set("mnist1vs2").parts
+    (part,) = find_set("mnist1vs2").files
     packed = {
         url: DATA / "mnist" / (url.rpartition("/")[2].removesuffix(".gz") + ".xz") for url in part.sources[0].urls
     }
@@ -327,6 +330,6 @@ def test_mnist_1_against_2_is_made_from_the_original_files(files, tmp_path):
         pytest.skip("MNIST is not in the data directory")
     files.content = {path.name: path.read_bytes() for path in packed.values()}
     urls = tuple(f"{files.address}/{path.name}" for path in packed.values())
-    here = Part(part.path, part.sha256, (Source(urls, part.sources[0].read, part.sources[0].limit),))
-    fetch(NamedSet(**{**vars(find_set("mnist1vs2")), "parts": (here,)}), tmp_path, Told())
-    assert state_of(part, tmp_path) == "good"
+    here = DataFile(part.path, part.sha256, (Source(urls, part.sources[0].read, part.sources[0].max_bytes),))
+    fetch(NamedSet(**{**vars(find_set("mnist1vs2")), "files": (here,)}), tmp_path, Told())
+    assert file_state(part, tmp_path) == "good"

@@ -4,18 +4,25 @@ import numpy as np
 import pytest
 
 from scwlearn.experiments import paper
-from scwlearn.experiments.agreement import agreement, comparisons, differences
+from scwlearn.experiments.agreement import agreement_table, comparisons, differences_table
 from scwlearn.experiments.claims import verdicts
-from scwlearn.experiments.defaults import costs, defaults
-from scwlearn.experiments.online_runs import Cell, OnlineRuns
+from scwlearn.experiments.defaults import defaults_table, setting_costs
+from scwlearn.experiments.study import DataSetRuns
+from scwlearn.learning.counters import Counts
 from scwlearn.rules import all_rules, find_rule
+from scwlearn.runs.tune import Cell, CellResult
+
+
+def cell(parameters, error, updates):
+    """A cell of which only these are known."""
+    return CellResult(Cell(None, parameters), Counts(10**6, round(10**6 * error), round(updates)))
 
 
 def runs_of(name, rule, rates, updates=100.0, *, cells=(), empty_rows=0, seconds=1.0, parameters=None):
     """Runs over as many permutations as there are rates."""
     rates = np.array(rates)[:, None]
-    return OnlineRuns(
-        data=name,
+    return DataSetRuns(
+        title=name,
         name=name,
         rule=find_rule(rule),
         covariance="full",
@@ -24,16 +31,16 @@ def runs_of(name, rule, rates, updates=100.0, *, cells=(), empty_rows=0, seconds
         empty_rows=empty_rows,
         keeps_order=False,
         seen=np.array([paper.TABLE2.get(name, (1000,))[0]]),
-        mistake_rate=rates,
+        errors=rates,
         updates=np.full_like(rates, updates),
         seconds=np.full_like(rates, seconds),
     )
 
 
 def as_printed(name, rule, **changes):
-    cell = paper.TABLE3[name, find_rule(rule).variant_of or rule]
-    rates = cell.mistake_rate + cell.rate_std * np.array([-1, 0, 1])
-    given = {"updates": cell.updates, "cells": (Cell({}, cell.mistake_rate, cell.updates),)} | changes
+    printed = paper.TABLE3[name, find_rule(rule).variant_of or rule]
+    rates = printed.mistake_rate + printed.rate_std * np.array([-1, 0, 1])
+    given = {"updates": printed.updates, "cells": (cell({}, printed.mistake_rate, printed.updates),)} | changes
     return runs_of(name, rule, given.pop("rates", rates), **given)
 
 
@@ -45,28 +52,28 @@ def row(table, first):
 def test_the_paper_has_seventy_two_cells_and_each_agrees_with_itself():
     blocks = [[as_printed(name, rule) for rule in paper.RULES.values()] for name in paper.TABLE2]
     assert len(comparisons(blocks)) == 72
-    assert row(agreement(blocks), "all, as the rules are")[1:] == ["72 of 72"] * 3
-    assert not differences(blocks).rows
+    assert row(agreement_table(blocks), "all, our rules")[1:] == ["72 of 72"] * 3
+    assert not differences_table(blocks).rows
 
 
 def test_a_rate_agrees_within_three_of_the_papers_deviations_or_half_a_percent():
-    cell = paper.TABLE3["splice", "cw"]  # 0.271 +- 0.009
+    printed = paper.TABLE3["splice", "cw"]  # 0.271 +- 0.009
     for apart, agrees in ((0.026, True), (-0.026, True), (0.028, False)):
-        (found,) = comparisons([[as_printed("splice", "cw", rates=[cell.mistake_rate + apart])]])
+        (found,) = comparisons([[as_printed("splice", "cw", rates=[printed.mistake_rate + apart])]])
         assert found.rate_agrees == agrees
     (found,) = comparisons([[as_printed("w7a", "cw", rates=[0.104 + 0.0049])]])  # +- 0.000
     assert found.rate_agrees
 
 
 def test_updates_agree_within_fifteen_percent_or_at_a_point_as_good_as_the_best():
-    best, near, bad = Cell({"eta": 0.9}, 0.27, 800.0), Cell({"eta": 0.8}, 0.275, 560.0), Cell({"eta": 0.7}, 0.3, 555.0)
+    best, near, bad = cell({"eta": 0.9}, 0.27, 800.0), cell({"eta": 0.8}, 0.275, 560.0), cell({"eta": 0.7}, 0.3, 555.0)
     run = as_printed("splice", "cw", updates=800.0, cells=(best, near, bad))
     (found,) = comparisons([[run]])
     assert not found.updates_agree
-    assert found.tied.parameters == {"eta": 0.8}
-    assert row(agreement([[run]]), "CW")[1:] == ["1 of 1", "0 of 1", "1 of 1"]
+    assert found.tied_cell()[0].parameters == {"eta": 0.8}
+    assert row(agreement_table([[run]]), "CW")[1:] == ["1 of 1", "0 of 1", "1 of 1"]
     (without,) = comparisons([[as_printed("splice", "cw", updates=800.0, cells=(best, bad))]])
-    assert without.tied is None
+    assert without.tied_cell() is None
 
 
 def test_a_hinge_loss_counts_rows_without_features_as_the_paper_does():
@@ -78,8 +85,8 @@ def test_a_hinge_loss_counts_rows_without_features_as_the_paper_does():
 
 def test_a_variant_stands_for_its_row_only_where_it_is_said():
     blocks = [[as_printed("splice", "narow", rates=[0.5]), as_printed("splice", "narow_libol")]]
-    table = agreement(blocks)
-    assert row(table, "all, as the rules are")[1] == "0 of 1"
+    table = agreement_table(blocks)
+    assert row(table, "all, our rules")[1] == "0 of 1"
     assert row(table, "all, NAROW as in LIBOL")[1] == "1 of 1"
 
 
@@ -105,9 +112,9 @@ def test_the_claims_follow_the_figures():
     ]
     assert claim(blocks, "Second-order").confirmed
     assert claim(blocks, "CW significantly").confirmed
-    fails = claim(blocks, "but fails")
+    fails = claim(blocks, "but not")
     assert fails.confirmed
-    assert "1 of 2 sets (splice: 0.200 against 0.100)" in fails.figures
+    assert "1 of 2 data sets (splice: 0.200, the best of them 0.100)" in fails.numbers
     assert claim(blocks, "AROW significantly").confirmed
     assert not claim(blocks, "AROW usually").confirmed  # as many updates as CW
 
@@ -125,17 +132,17 @@ def test_a_claim_about_algorithms_that_were_not_run_is_left_out():
 
 def test_the_cheapest_single_setting_is_the_one_that_loses_least_everywhere():
     def cells(*rates):
-        return tuple(Cell({"r": r}, rate, 1.0) for r, rate in zip((0.5, 1.0, 2.0), rates, strict=True))
+        return tuple(cell({"r": r}, rate, 1.0) for r, rate in zip((0.5, 1.0, 2.0), rates, strict=True))
 
     blocks = [
         [runs_of("one", "arow", [0.1], cells=cells(0.1, 0.12, 0.4))],
         [runs_of("two", "arow", [0.1], cells=cells(0.4, 0.12, 0.1))],
     ]
-    by_point = costs([b[0] for b in blocks])
+    by_point = setting_costs([b[0] for b in blocks])
     assert by_point[(("r", 1.0),)] == pytest.approx(1.2, abs=0.01)
     assert by_point[(("r", 0.5),)] == pytest.approx(2.0, abs=0.02)
-    assert row(defaults(blocks), "AROW")[1:3] == ["r=1", f"{by_point[(('r', 1.0),)]:.3f}"]
-    assert len(defaults([[runs_of("one", "pa", [0.1])]]).rows) == 0
+    assert row(defaults_table(blocks), "AROW")[1:3] == ["r=1", f"{by_point[(('r', 1.0),)]:.3f}"]
+    assert len(defaults_table([[runs_of("one", "pa", [0.1])]]).rows) == 0
 
 
 def test_the_paper_compares_only_algorithms_that_exist():

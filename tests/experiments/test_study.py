@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 
 from scwlearn import Learner
-from scwlearn.datasets import DataSet
-from scwlearn.datasets.synthetic import make_synthetic
-from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, order_of
-from scwlearn.experiments.results import Results
-from scwlearn.experiments.study import CHECKPOINTS, Settings, cost_of_set, run_set
-from scwlearn.experiments.table3 import long_table
-from scwlearn.experiments.tables import as_csv
+from scwlearn.datasets import DataSet, make_synthetic
+from scwlearn.experiments.study import CHECKPOINTS, StudySettings, run_data_set, study_cost
+from scwlearn.experiments.table3 import all_results
 from scwlearn.rules import HOLD, Parameter, Step, find_rule, rule
+from scwlearn.runs.compare import FOLDS, TUNING_ORDER, row_order
+from scwlearn.runs.results import Results
 
 DATA = DataSet("small", "small", *make_synthetic(400, label_noise=0.1))
 RULES = [find_rule(name) for name in ("perceptron", "arow", "scw1", "narow_libol")]
-SMALL = Settings(permutations=3, values=2)
+SMALL = StudySettings(permutations=3, values=2)
 
 
 class Told:
@@ -40,17 +38,17 @@ class Told:
 def study(path, *, data=DATA, rules=RULES, settings=SMALL, workers=2, told=None):
     told = told or Told()
     with Results(path) as results:
-        return run_set(data, rules, settings, results, workers=workers, report=told), told
+        return run_data_set(data, rules, settings, results, workers=workers, report=told), told
 
 
 def table(runs):
-    return as_csv(long_table([runs]))
+    return all_results([runs]).to_csv()
 
 
 def test_the_runs_are_those_of_a_learner_tuned_on_one_permutation(tmp_path):
-    runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=Settings(permutations=2))
+    runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=StudySettings(permutations=2))
     (arow,) = runs
-    tuning = order_of(DATA, 0, TUNING_ORDER, 400)
+    tuning = row_order(400, 0, TUNING_ORDER)
     mistakes = {
         r: Learner("arow", covariance="full", r=r).learn(DATA.x[tuning], DATA.y[tuning]).mistakes
         for r in find_rule("arow").parameters[0].grid
@@ -58,13 +56,13 @@ def test_the_runs_are_those_of_a_learner_tuned_on_one_permutation(tmp_path):
     assert mistakes[arow.parameters["r"]] == min(mistakes.values())
     # Of equal points the larger.
     assert arow.parameters["r"] == max(r for r, m in mistakes.items() if m == min(mistakes.values()))
-    assert {cell.parameters["r"]: round(400 * cell.mistake_rate) for cell in arow.cells} == mistakes
+    assert {cell.parameters["r"]: round(400 * cell.error) for cell in arow.cells} == mistakes
     for number in (1, 2):
-        order = order_of(DATA, 0, number, 400)
+        order = row_order(400, 0, number)
         counts = Learner("arow", covariance="full", **arow.parameters).learn(DATA.x[order], DATA.y[order])
-        assert arow.final_rates[number - 1] == counts.mistakes / 400
+        assert arow.final_errors[number - 1] == counts.mistakes / 400
         assert arow.final_updates[number - 1] == counts.updates
-    assert arow.mistake_rate.shape == (2, CHECKPOINTS)
+    assert arow.errors.shape == (2, CHECKPOINTS)
 
 
 def test_any_number_of_workers_gives_the_same_table(tmp_path):
@@ -116,7 +114,7 @@ def test_a_line_that_was_cut_short_is_run_again(tmp_path):
 def test_a_file_of_another_kind_is_left_alone(tmp_path, text):
     path = tmp_path / "r.jsonl"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"r\.jsonl, line 1: this is no result of a run"):
+    with pytest.raises(ValueError, match=r"r\.jsonl, line 1: not the result of a run"):
         Results(path)
     assert path.read_text() == text
 
@@ -126,7 +124,7 @@ def test_a_line_that_is_no_result_is_named(tmp_path):
     study(path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:3], json.dumps({"data": "small"}), *lines[3:], ""]))
-    with pytest.raises(ValueError, match="line 4: this is no result"):
+    with pytest.raises(ValueError, match="line 4: not the result"):
         Results(path)
 
 
@@ -141,7 +139,7 @@ def test_other_data_and_another_seed_are_other_runs(tmp_path):
 
 def test_two_runs_do_not_write_to_one_file(tmp_path):
     path = tmp_path / "r.jsonl"
-    with Results(path), pytest.raises(ValueError, match=r"r\.jsonl: another run is writing to it"):
+    with Results(path), pytest.raises(ValueError, match=r"r\.jsonl: another run is writing to this file"):
         Results(path)
     with Results(path) as again:
         assert len(again) == 0
@@ -156,7 +154,7 @@ def test_a_larger_study_goes_on_from_a_smaller_one(tmp_path):
 
 def test_cross_validation_judges_each_row_once_on_what_was_not_learned_from_it(tmp_path):
     runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=replace(SMALL, tuning="cv"))
-    order = order_of(DATA, 0, TUNING_ORDER, 400)
+    order = row_order(400, 0, TUNING_ORDER)
     for cell in runs[0].cells:
         wrong = 0
         for part in np.array_split(order, FOLDS):
@@ -164,15 +162,15 @@ def test_cross_validation_judges_each_row_once_on_what_was_not_learned_from_it(t
             learner = Learner("arow", covariance="full", **cell.parameters)
             learner.learn(DATA.x[rest], DATA.y[rest])
             wrong += np.sum((learner.scores(DATA.x[part]) >= 0) != (DATA.y[part] > 0))
-        assert cell.mistake_rate == wrong / 400
+        assert cell.error == wrong / 400
 
 
 def test_a_stream_that_drifts_keeps_its_order_and_is_run_once(tmp_path):
     stream = replace(DATA, shuffle=False)
     runs, _ = study(tmp_path / "r.jsonl", data=stream)
-    assert all(len(run.mistake_rate) == 1 for run in runs)
+    assert all(len(run.errors) == 1 for run in runs)
     counts = Learner("perceptron", covariance="identity").learn(stream.x, stream.y)
-    assert runs[0].final_rates[0] == counts.mistakes / 400
+    assert runs[0].final_errors[0] == counts.mistakes / 400
 
 
 def test_rows_without_features_are_counted(tmp_path):
@@ -184,15 +182,15 @@ def test_rows_without_features_are_counted(tmp_path):
 
 def test_the_cost_is_that_of_all_runs(tmp_path):
     _, told = study(tmp_path / "r.jsonl")
-    assert told.now == pytest.approx(cost_of_set(DATA, RULES, SMALL))
+    assert told.now == pytest.approx(study_cost(DATA, RULES, SMALL))
 
 
 def test_a_small_grid_is_spread_over_the_large_one():
-    points = Settings(values=3).cells(find_rule("scw1"))
+    points = StudySettings(values=3).cells(find_rule("scw1"))
     assert len(points) == 9
-    assert sorted({dict(p)["C"] for p in points}) == [0.125, 1.0, 8.0]
-    assert len(Settings().cells(find_rule("scw1"))) == 81
-    assert Settings(values=3).cells(find_rule("pa")) == [()]
+    assert sorted({p.parameters["C"] for p in points}) == [0.125, 1.0, 8.0]
+    assert len(StudySettings().cells(find_rule("scw1"))) == 81
+    assert [p.parameters for p in StudySettings(values=3).cells(find_rule("pa"))] == [{}]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +203,7 @@ def test_a_small_grid_is_spread_over_the_large_one():
 )
 def test_settings_that_make_no_sense_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
-        Settings(**wrong)
+        StudySettings(**wrong)
 
 
 @pytest.mark.usefixtures("registry")

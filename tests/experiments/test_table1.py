@@ -11,10 +11,10 @@ from scwlearn.experiments.table1 import (
     PROPERTIES,
     VARIANCES,
     Evidence,
-    evidence,
-    last_margin,
-    marks,
-    table1,
+    largest_margin,
+    measure_properties,
+    measurement_table,
+    property_table,
 )
 from scwlearn.rules import HOLD, Parameter, Rule, Step, all_rules, find_rule, rule
 
@@ -36,33 +36,37 @@ def declared(function: Callable[..., Step], *marks: bool, **more: object) -> Rul
 
 
 def evidence_for(own: Rule) -> dict[str, Evidence]:
-    ((_, row),) = table1([own])
-    return {evidence.property: evidence for evidence in row}
+    ((_, row),) = measure_properties([own])
+    return {evidence.name: evidence for evidence in row}
 
 
 def test_all_that_is_declared_is_confirmed_and_where_the_paper_says_something_else_there_is_a_reason() -> None:
-    cells = [(rule, evidence) for rule, row in table1() for evidence in row]
+    cells = [(rule, evidence) for rule, row in measure_properties() for evidence in row]
     assert len(cells) == 4 * len(all_rules())
-    assert all(e.confirmed() for _, e in cells)
-    assert {(rule.name, e.property) for rule, e in cells if not e.unanimous()} == set(DISAGREEMENTS)
+    assert all(e.confirmed for _, e in cells)
+    assert {(rule.name, e.name) for rule, e in cells if not e.unanimous} == set(DISAGREEMENTS)
 
 
 def test_every_row_of_the_paper_is_compared() -> None:
-    compared = [rule.name for rule, row in table1() if all(e.paper is not None for e in row)]
+    compared = [rule.name for rule, row in measure_properties() if all(e.paper is not None for e in row)]
     first, second = ["pa", "pa1", "pa2"], ["second_order_perceptron", "cw", "arow", "iellip", "narow", "nherd"]
     assert compared == [*first, *second, "scw1", "scw2"]
 
 
 def test_scw_and_narow_have_all_four_properties_and_no_other_has() -> None:
-    assert [rule.name for rule, row in table1() if all(e.measured for e in row)] == ["narow", "scw1", "scw2"]
+    assert [rule.name for rule, row in measure_properties() if all(e.measured for e in row)] == [
+        "narow",
+        "scw1",
+        "scw2",
+    ]
 
 
 @pytest.mark.parametrize("v", VARIANCES)
 def test_the_last_margin_is_where_the_rule_says(v: float) -> None:
-    assert last_margin(find_rule("perceptron"), v) == 0
-    assert last_margin(find_rule("pa"), v) == pytest.approx(1, rel=1e-6)
+    assert largest_margin(find_rule("perceptron"), v) == 0
+    assert largest_margin(find_rule("pa"), v) == pytest.approx(1, rel=1e-6)
     scw1 = find_rule("scw1")
-    assert last_margin(scw1, v) == pytest.approx(scw1.constants({})["phi"] * v**0.5, rel=1e-6)
+    assert largest_margin(scw1, v) == pytest.approx(scw1.constants({})["phi"] * v**0.5, rel=1e-6)
 
 
 def plain(m: float, v: float) -> Step:
@@ -95,7 +99,7 @@ def test_a_rule_that_lies_about_a_property_is_found_out(
 ) -> None:
     marks = [mark != (name == lie) for name, mark in zip(NAMES, truth, strict=True)]
     row = evidence_for(declared(function, *marks))
-    assert [name for name, evidence in row.items() if not evidence.confirmed()] == [lie]
+    assert [name for name, evidence in row.items() if not evidence.confirmed] == [lie]
     assert tuple(evidence.measured for evidence in row.values()) == truth
 
 
@@ -106,9 +110,9 @@ def test_a_rule_of_the_users_with_parameters_and_other_looks_has_its_row() -> No
 
     own = declared(half_pa, True, False, True, False, parameters=(Parameter("share", 0.5, "How far."),))
     row = evidence_for(own)
-    assert all(evidence.unanimous() and evidence.paper is None for evidence in row.values())
-    assert row["non_separable"].figure == "m = -1000 becomes -500"
-    assert own in [rule for rule, _ in table1()]
+    assert all(evidence.unanimous and evidence.paper is None for evidence in row.values())
+    assert row["non_separable"].measurement == "m = -1000 becomes -500"
+    assert own in [rule for rule, _ in measure_properties()]
 
 
 @pytest.mark.usefixtures("registry")
@@ -116,29 +120,29 @@ def test_a_rule_that_moves_at_every_margin_has_a_large_margin_that_is_not_adapti
     def least_squares(m: float, v: float) -> Step:
         return Step(alpha=(1 - m) / (v + 1), precision=1.0)
 
-    assert all(e.confirmed() for e in evidence_for(declared(least_squares, True, True, True, False)).values())
+    assert all(e.confirmed for e in evidence_for(declared(least_squares, True, True, True, False)).values())
 
 
 def test_the_table_shows_the_declared_marks_and_notes_what_disagrees() -> None:
-    table = marks(table1())
+    table = property_table(measure_properties())
     assert table.columns == ("algorithm", "Large Margin", "Confidence", "Non-Separable", "Adaptive Margin")
     assert ["SCW-I", "Yes", "Yes", "Yes", "Yes"] in table.rows
     assert ["IELLIP", "No", "Yes", "No (2)", "No"] in table.rows
     assert len(table.notes) == len(DISAGREEMENTS)
     assert table.notes[1].startswith(
-        "(2) IELLIP, Non-Separable: declared No, measured No (m = -1000 becomes 1), the paper says Yes. Its ellipsoid"
+        "(2) IELLIP, Non-Separable: declared No, measured No (m = -1000 becomes 1), paper Yes. Its ellipsoid"
     )
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_disagreement_without_a_reason_is_noted_and_agreement_is_not() -> None:
     own = declared(plain, True, False, True, False)
-    note = "(1) Ours, Large Margin: declared Yes, measured No (moves up to m = 0)."
-    assert marks(table1([own])).notes == [note]
-    assert not marks(table1([find_rule("cw")])).notes
+    note = "(1) Ours, Large Margin: declared Yes, measured No (updates up to m = 0)."
+    assert property_table(measure_properties([own])).notes == [note]
+    assert not property_table(measure_properties([find_rule("cw")])).notes
 
 
 def test_the_evidence_is_shown_with_what_the_properties_mean() -> None:
-    table = evidence(table1([find_rule("narow")]))
+    table = measurement_table(measure_properties([find_rule("narow")]))
     assert list(table.notes) == [f"**{p.title}**: {p.meaning}" for p in PROPERTIES]
-    assert table.rows[0][-2:] == ["m = -1000 becomes -99", "moves up to m = 1, 1, 10"]
+    assert table.rows[0][-2:] == ["m = -1000 becomes -99", "updates up to m = 1, 1, 10"]

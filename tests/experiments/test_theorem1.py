@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,33 +9,30 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from scwlearn.datasets.synthetic import make_synthetic
-from scwlearn.experiments.theorem1 import CW_LIMIT, tables, theorem1
+from scwlearn.datasets import DataSet, make_synthetic
+from scwlearn.experiments.theorem1 import UNLIMITED_C, theorem1, theorem1_tables
 from scwlearn.learning.bounds import loss_bound
 from scwlearn.learning.learner import Learner
 
 
-@dataclass(frozen=True)
-class Data:
-    title: str
-    x: np.ndarray
-    y: np.ndarray
+def data_set(title: str, x: np.ndarray, y: np.ndarray) -> DataSet:
+    return DataSet(title, title, x, y)
 
 
-CLEAN = Data("synthetic", *make_synthetic(1000))
-NOISY = Data("synthetic, noisy", *make_synthetic(1000, label_noise=0.1))
+CLEAN = data_set("synthetic", *make_synthetic(1000))
+NOISY = data_set("synthetic, noisy", *make_synthetic(1000, label_noise=0.1))
 _x, _y = load_breast_cancer(return_X_y=True)
-CANCER = Data("breast cancer", scale(_x), np.where(_y == 1, 1, -1))
-CONTRARY = Data("contrary", np.ones((2, 1)), np.array([1, -1]))
-NOTHING = Data("nothing", np.zeros((3, 2)), np.array([1, -1, 1]))
+CANCER = data_set("breast cancer", scale(_x), np.where(_y == 1, 1, -1))
+CONTRARY = data_set("contrary", np.ones((2, 1)), np.array([1, -1]))
+NOTHING = data_set("nothing", np.zeros((3, 2)), np.array([1, -1, 1]))
 
 every_set = pytest.mark.parametrize("data", [CLEAN, NOISY, CANCER], ids=lambda data: data.title)
-every_price = pytest.mark.parametrize("C", [0.1, 1.0, CW_LIMIT])
+every_price = pytest.mark.parametrize("C", [0.1, 1.0, UNLIMITED_C])
 
 
 @every_set
 @every_price
-def test_the_corrected_theorem_holds_as_far_as_a_comparison_exists(data: Data, C: float) -> None:
+def test_the_corrected_theorem_holds_as_far_as_a_comparison_exists(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
     assert row.compared.feasible
     assert 0 < row.compared_rows <= row.rows == len(data.y)
@@ -48,16 +43,16 @@ def test_the_corrected_theorem_holds_as_far_as_a_comparison_exists(data: Data, C
 
 @every_set
 @every_price
-def test_what_the_paper_prints_is_false_and_its_conclusion_needs_the_cap(data: Data, C: float) -> None:
+def test_what_the_paper_prints_is_false_and_its_conclusion_needs_the_cap(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
-    assert row.moves > 0
+    assert row.updates > 0
     assert not row.printed_holds
     assert row.mistakes_within_loss or not row.run.cap_covers_mistakes
 
 
 @every_set
-def test_steps_that_are_not_cut_have_no_excess(data: Data) -> None:
-    row = theorem1(data, C=CW_LIMIT, eta=0.8, seed=1)
+def test_steps_that_are_not_cut_have_no_excess(data: DataSet) -> None:
+    row = theorem1(data, C=UNLIMITED_C, eta=0.8, seed=1)
     assert row.excess == 0
     assert row.within_bound
 
@@ -70,8 +65,8 @@ def test_separable_data_are_compared_whole_and_noisy_ones_in_part() -> None:
 
 
 @pytest.mark.parametrize("data", [NOISY, CANCER], ids=lambda data: data.title)
-@pytest.mark.parametrize("C", [0.1, CW_LIMIT])
-def test_the_compared_part_is_the_longest_that_a_linear_program_finds_feasible(data: Data, C: float) -> None:
+@pytest.mark.parametrize("C", [0.1, UNLIMITED_C])
+def test_the_compared_part_is_the_longest_that_a_linear_program_finds_feasible(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
     order = np.random.default_rng(0).permutation(len(data.y))
     x, y = data.x[order], data.y[order]
@@ -95,7 +90,7 @@ def test_the_compared_part_is_the_beginning_of_the_run() -> None:
 
 
 def test_the_rows_are_the_first_of_the_seeded_order() -> None:
-    row = theorem1(CLEAN, C=1.0, eta=0.8, seed=3, most_rows=50)
+    row = theorem1(CLEAN, C=1.0, eta=0.8, seed=3, max_rows=50)
     order = np.random.default_rng(3).permutation(1000)[:50]
     assert row.rows == 50
     assert row.run.loss == loss_bound(CLEAN.x[order], CLEAN.y[order], C=1.0, eta=0.8).loss
@@ -103,7 +98,7 @@ def test_the_rows_are_the_first_of_the_seeded_order() -> None:
 
 def test_sparse_rows_are_compared_as_dense_ones() -> None:
     dense, sparse_ = (
-        theorem1(Data(NOISY.title, x, NOISY.y), C=1.0, eta=0.8, seed=0, most_rows=200)
+        theorem1(data_set(NOISY.title, x, NOISY.y), C=1.0, eta=0.8, seed=0, max_rows=200)
         for x in (NOISY.x, sparse.csr_matrix(NOISY.x))
     )
     assert sparse_.compared_rows == dense.compared_rows
@@ -111,21 +106,21 @@ def test_sparse_rows_are_compared_as_dense_ones() -> None:
 
 
 def test_a_run_that_contradicts_itself_at_once_is_compared_up_to_there() -> None:
-    row = theorem1(CONTRARY, C=CW_LIMIT, eta=0.8, seed=0)
+    row = theorem1(CONTRARY, C=UNLIMITED_C, eta=0.8, seed=0)
     assert (row.rows, row.compared_rows) == (2, 1)
     assert row.within_bound
 
 
 def test_a_run_in_which_nothing_moves_is_no_counterexample() -> None:
     row = theorem1(NOTHING, C=1.0, eta=0.8, seed=0)
-    assert (row.moves, row.deviation, row.bound, row.excess) == (0, 0.0, 0.0, 0.0)
+    assert (row.updates, row.deviation, row.bound, row.excess) == (0, 0.0, 0.0, 0.0)
     assert row.printed_holds
     assert row.within_limit
 
 
 def test_the_tables_say_where_there_is_no_comparison() -> None:
-    rows = [theorem1(data, C=CW_LIMIT, eta=0.8, seed=0) for data in (CLEAN, CONTRARY)]
-    whole, compared = tables(rows)
+    rows = [theorem1(data, C=UNLIMITED_C, eta=0.8, seed=0) for data in (CLEAN, CONTRARY)]
+    whole, compared = theorem1_tables(rows)
     assert list(whole.rows[0][:4]) == ["synthetic", "1e+100", "0.8", "1000"]
     assert list(compared.rows[0][3:5]) == ["Yes", "1000"]
-    assert list(compared.rows[1][3:5]) == ["No: the condition is empty from row 2 on", "1"]
+    assert list(compared.rows[1][3:5]) == ["No: none from row 2", "1"]

@@ -6,7 +6,7 @@ import pytest
 from kernel_examples import RULES, SECOND_ORDER, VARIANCES, rbf, rings
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
-from scwlearn.datasets.synthetic import make_synthetic
+from scwlearn.datasets import make_synthetic
 from scwlearn.kernels import KernelLearner
 
 pytestmark = pytest.mark.native

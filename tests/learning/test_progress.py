@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scwlearn import Learner, progressive_validation
-from scwlearn.datasets.synthetic import make_synthetic
+from scwlearn.datasets import make_synthetic
 from scwlearn.learning.tuning import grid, tune
 from scwlearn.rules import all_rules
 

@@ -1,4 +1,4 @@
-"""Paired samples, a value of each algorithm for each permutation or data set, lower better: what they can tell."""
+"""Statistics of paired samples: one value of each algorithm for each permutation or data set, lower is better."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# A test calls two samples different where chance alone makes such a difference this rarely.
-_RARE = 0.05
+# Significance level of the tests.
+_LEVEL = 0.05
 
 
 def spread(values: Array) -> float:
-    """The standard deviation over permutations as the paper has it (n - 1); 0 of one alone."""
+    """Return the sample standard deviation (n - 1); 0 for a single value."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def paired_p(sample: Array, other: Array) -> float | None:
-    """How likely a paired t-test finds such differences by chance; None where they have no variance to go by.
+    """Return the p-value of a paired t-test; None if the differences have no variance.
 
-    That is so for one pair alone, and for pairs that are equal or all differ by the same amount.
+    That is the case for a single pair, and if all pairs differ by the same amount.
 
     Examples
     --------
@@ -33,30 +33,30 @@ def paired_p(sample: Array, other: Array) -> float | None:
     difference = sample - other
     if len(difference) < 2 or difference.std() <= 1e-12 * np.abs(difference).max(initial=1.0):
         return None
-    from scipy import stats  # takes long to load
+    from scipy import stats  # slow to import
 
     return float(stats.ttest_1samp(difference, 0.0).pvalue)
 
 
 def differs(sample: Array, other: Array) -> bool:
-    """Whether a paired t-test at 95 % tells two samples apart; where it cannot be made, whether they are not equal."""
+    """Whether a paired t-test at 95 % finds a difference; without variance, whether the samples are not equal."""
     p = paired_p(sample, other)
-    return not bool(np.allclose(sample, other)) if p is None else p <= _RARE
+    return not bool(np.allclose(sample, other)) if p is None else p <= _LEVEL
 
 
 def best_of(values: Sequence[Array]) -> int:
-    """Which of the samples has the lowest mean."""
+    """Return the index of the sample with the lowest mean."""
     return int(np.argmin([v.mean() for v in values]))
 
 
 def as_good_as_best(values: Sequence[Array]) -> list[bool]:
-    """Which of the paired samples a t-test at 95 % cannot tell from the one with the lowest mean."""
+    """Return which samples do not differ from the one with the lowest mean."""
     best = values[best_of(values)]
     return [not differs(v, best) for v in values]
 
 
 def average_ranks(values: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """The mean rank of each algorithm, 1 for the lowest value; ties share their mean rank.
+    """Return the mean rank of each algorithm, 1 for the lowest value; ties share their mean rank.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def average_ranks(values: Mapping[str, ArrayLike]) -> dict[str, float]:
     """
     from scipy import stats
 
-    ranks = stats.rankdata(table_of(values), axis=0).mean(axis=1)
+    ranks = stats.rankdata(value_table(values), axis=0).mean(axis=1)
     return dict(zip(values, ranks.tolist(), strict=True))
 
 
-def table_of(values: Mapping[str, ArrayLike]) -> Array:
-    """A line for each algorithm, or an error where one has no value."""
+def value_table(values: Mapping[str, ArrayLike]) -> Array:
+    """Return a matrix with a row for each algorithm; raise ValueError if a value is missing."""
     rows = [np.asarray(v, dtype=float) for v in values.values()]
     if len({row.shape for row in rows}) != 1 or np.isnan(rows).any():
         raise ValueError("every algorithm needs a value on every data set")

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ class OutputFile(click.Path):
         if not self._or_stdout and path.exists() and not path.is_file():
             raise CommandError(f"cannot write {path}: not a regular file")
         return path
+
+
+class PlotFile(OutputFile):
+    """Path of a picture to write, with the suffix .svg or .png."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail if the suffix is wrong or Matplotlib is missing."""
+        if Path(value).suffix.lower() not in (".svg", ".png"):
+            self.fail(f"expected a file name ending in .svg or .png, got {str(value)!r}", param, ctx)
+        if find_spec("matplotlib") is None:
+            raise CommandError('--plot needs Matplotlib: pip install "scwlearn[paper]"')
+        return super().convert(value, param, ctx)
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:

@@ -1,8 +1,9 @@
-"""Data sets by name: those of the paper, and others, as two-class problems in the form in which they are learned."""
+"""Data sets by name: those of the paper and others, as two-class problems ready to learn."""
 
 from scwlearn.datasets.catalogue import GROUPS, all_sets, find_set, select_sets
 from scwlearn.datasets.declare import DataSet, NamedSet
-from scwlearn.datasets.load import data_directory, is_there, load_set
+from scwlearn.datasets.generate import make_synthetic
+from scwlearn.datasets.load import data_directory, is_present, load_set
 
 __all__ = [
     "GROUPS",
@@ -11,7 +12,8 @@ __all__ = [
     "all_sets",
     "data_directory",
     "find_set",
-    "is_there",
+    "is_present",
     "load_set",
+    "make_synthetic",
     "select_sets",
 ]

@@ -1,33 +1,75 @@
-"""All the sets by name, one by one and in groups."""
+"""The catalogue of data sets, read from catalogue.toml."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from scwlearn.datasets.declare import NamedSet
-from scwlearn.datasets.other_sets import EMBEDDED_SETS, EXTRA_SETS
-from scwlearn.datasets.paper_sets import COVTYPE_SCALED, PAPER_SETS
+from scwlearn.datasets.declare import DataFile, NamedSet
+from scwlearn.datasets.generate import GENERATORS
+from scwlearn.datasets.prepare import PREPARATIONS
+from scwlearn.datasets.sources import READERS, Source
 
-_SETS = {named.name: named for named in (*PAPER_SETS, COVTYPE_SCALED, *EXTRA_SETS, *EMBEDDED_SETS)}
-
-#: What can be named in place of sets; "all" is these three together. A variant is named by itself.
+#: Names of groups of data sets; "all" is these three together. A variant belongs to no group.
 GROUPS = ("paper", "extra", "embedded")
 
 
+@cache
+def _catalogue() -> dict[str, NamedSet]:
+    declared = tomllib.loads(files("scwlearn.datasets").joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    known = {name: _data_file(**entry) for name, entry in declared["file"].items()}
+    return {name: _named_set(name, known, **entry) for name, entry in declared["set"].items()}
+
+
+def _data_file(path: str, sha256: str, by_hand: str = "", sources: Iterable[dict[str, Any]] = ()) -> DataFile:
+    return DataFile(path, sha256, tuple(_source(**source) for source in sources), by_hand)
+
+
+def _source(urls: list[str], max_megabytes: int, reader: str = "libsvm", **options: Any) -> Source:
+    return Source(tuple(urls), READERS[reader](**options), max_megabytes * 2**20)
+
+
+def _named_set(name: str, known: dict[str, DataFile], **entry: Any) -> NamedSet:
+    for key in ("positive", "negative"):
+        if key in entry:
+            entry[key] = tuple(entry[key])
+    entry["files"] = tuple(known[each] for each in entry.get("files", ()))
+    entry["prepare"] = PREPARATIONS[entry.get("prepare", "as-distributed")]
+    return NamedSet(**{"name": name, "title": name, "make": GENERATORS.get(name), **entry})
+
+
 def all_sets() -> list[NamedSet]:
-    """Every set that is declared, those of the paper first and in its order."""
-    return [*_SETS.values()]
+    """Return every data set, those of the paper first."""
+    return [*_catalogue().values()]
 
 
 def find_set(name: str) -> NamedSet:
-    """The set of that name."""
-    if name not in _SETS:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(_SETS)}")
-    return _SETS[name]
+    """Return the data set of that name; raise ValueError if there is none."""
+    if name not in _catalogue():
+        raise ValueError(f"no data set {name!r}; the data sets are {', '.join(_catalogue())}")
+    return _catalogue()[name]
 
 
 def select_sets(names: Iterable[str]) -> list[NamedSet]:
-    """The sets of these names, which may be groups (paper, extra, embedded, all), each once.
+    """Return the data sets of these names and groups, each once.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of data sets, or of the groups paper, extra, embedded and all.
+
+    Returns
+    -------
+    list of NamedSet
+        In the order of the names.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
 
     Examples
     --------
@@ -37,11 +79,11 @@ def select_sets(names: Iterable[str]) -> list[NamedSet]:
     """
     chosen: dict[str, NamedSet] = {}
     for name in names:
-        groups = GROUPS if name == "all" else (name,)
-        members = [named for named in _SETS.values() if named.group in groups and named.group in GROUPS]
-        if not members and name not in _SETS:
-            known = f"there are {', '.join(_SETS)}, and the groups {', '.join(GROUPS)} and all"
-            raise ValueError(f"there is no data set or group {name!r}; {known}")
-        for named in members or [_SETS[name]]:
+        groups = GROUPS if name == "all" else {name} & {*GROUPS}
+        members = [named for named in all_sets() if named.group in groups]
+        if not members and name not in _catalogue():
+            known = f"the data sets are {', '.join(_catalogue())}; the groups are {', '.join(GROUPS)} and all"
+            raise ValueError(f"no data set or group {name!r}; {known}")
+        for named in members or [find_set(name)]:
             chosen.setdefault(named.name, named)
     return [*chosen.values()]

@@ -1,11 +1,11 @@
-"""What a file of examples says, whatever its spelling: reading it, its checksum, and writing it."""
+"""Data files: reading and writing xz-compressed LIBSVM text, and a checksum of its content."""
 
 from __future__ import annotations
 
 import hashlib
 import lzma
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,20 @@ from scipy import sparse
 from scwlearn._util.atomic import atomic_file
 from scwlearn.data.libsvm import load_libsvm
 
-#: Rows as a csr_array, and the labels as the file has them.
-Examples = tuple[Any, NDArray[np.float64]]
+#: Rows as a csr_array, and the labels of the file.
+Labelled = tuple[Any, NDArray[np.float64]]
 
-# So many rows are spelled at a time: their text is many times as large as their numbers.
-_ROWS_AT_A_TIME = 20_000
-# xz's own choice makes files a third smaller, in four times the time.
+# Rows are formatted in blocks, because their text is many times as large as their numbers.
+_ROWS_PER_BLOCK = 20_000
+# The default preset of xz makes files a third smaller, but takes four times as long.
 _PRESET = 2
 
 
 def content_sha256(x: Any, labels: NDArray[Any]) -> str:
-    """The sha256 of labels, row lengths, indices (from 0) and values, as little-endian float64 and int64.
+    """Return the sha256 of labels, row lengths, indices (from 0) and values, as little-endian float64 and int64.
 
-    Zeros that are written out do not count, nor does the order of the indices in a row: two files have the same
-    checksum if and only if they hold the same examples in the same order.
+    Explicit zeros and the order of the indices in a row do not matter: two files have the same checksum if and only if
+    they hold the same examples in the same order.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def content_sha256(x: Any, labels: NDArray[Any]) -> str:
     rows = _canonical(x)
     digest = hashlib.sha256()
     for numbers, kind in (
-        (np.asarray(labels) + 0.0, "<f8"),  # + 0.0: a label of -0 is 0
+        (np.asarray(labels) + 0.0, "<f8"),  # + 0.0 turns -0 into 0
         (np.diff(rows.indptr), "<i8"),
         (rows.indices, "<i8"),
         (rows.data, "<f8"),
@@ -50,24 +50,22 @@ def content_sha256(x: Any, labels: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def read_examples(path: Path, n_features: int | None = None) -> Examples:
-    """The examples of LIBSVM text packed with xz."""
+def read_labelled(path: Path, n_features: int | None = None) -> Labelled:
+    """Read rows and labels from a data file."""
     try:
-        with lzma.open(path) as file:
-            return load_libsvm(cast(BinaryIO, file), n_features=n_features)
-    except (lzma.LZMAError, EOFError) as error:
-        raise ValueError(f"{path} is not a whole xz file: {error}") from None
+        return load_libsvm(path, n_features=n_features)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        message = str(error)
+        raise ValueError(message if str(path) in message else f"{path}: {message}") from None
 
 
-def write_examples(path: Path, x: Any, labels: NDArray[Any]) -> None:
-    """Write xz-compressed LIBSVM text atomically."""
+def write_labelled(path: Path, x: Any, labels: NDArray[Any]) -> None:
+    """Write rows and labels to a data file, atomically."""
     rows = _canonical(x)
     with atomic_file(path) as raw, lzma.open(raw, "wb", preset=_PRESET) as file:
-        for start in range(0, rows.shape[0], _ROWS_AT_A_TIME):
-            stop = start + _ROWS_AT_A_TIME
-            file.write(_text(rows[start:stop], labels[start:stop]))
+        for start in range(0, rows.shape[0], _ROWS_PER_BLOCK):
+            stop = start + _ROWS_PER_BLOCK
+            file.write(_libsvm_text(rows[start:stop], labels[start:stop]))
 
 
 def _canonical(x: Any) -> Any:
@@ -77,19 +75,19 @@ def _canonical(x: Any) -> Any:
     return rows
 
 
-def _text(rows: Any, labels: NDArray[Any]) -> bytes:
-    # Few values are different in most sets, so each is spelled once.
-    different, which = np.unique(rows.data, return_inverse=True)
-    spelled = [_spelled(value) for value in different.tolist()]
-    features = [f"{i}:{spelled[k]}" for i, k in zip((rows.indices + 1).tolist(), which.tolist(), strict=True)]
+def _libsvm_text(rows: Any, labels: NDArray[Any]) -> bytes:
+    # Most data sets have few distinct values, so each is formatted once.
+    distinct, which = np.unique(rows.data, return_inverse=True)
+    formatted = [_number_text(value) for value in distinct.tolist()]
+    features = [f"{i}:{formatted[k]}" for i, k in zip((rows.indices + 1).tolist(), which.tolist(), strict=True)]
     bounds = rows.indptr.tolist()
     lines = [
-        " ".join([_spelled(label), *features[start:stop]])
+        " ".join([_number_text(label), *features[start:stop]])
         for label, start, stop in zip(np.asarray(labels).tolist(), bounds, bounds[1:], strict=False)
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _spelled(number: float) -> str:
-    """The shortest text that is read as exactly this number."""
+def _number_text(number: float) -> str:
+    """Return the shortest text that is read as exactly this number."""
     return repr(float(number)).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""How a set is declared: what it is, where its files are, which labels are +1, and in which form it is learned."""
+"""The declaration of a data set: its size, its files and their sources, its labels and its form."""
 
 from __future__ import annotations
 
@@ -9,50 +9,51 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn.data.examples import Examples
+from scwlearn.data.rows import Rows
 from scwlearn.datasets.prepare import as_distributed
 from scwlearn.datasets.sources import Source
 
-#: paper: its Table 2. extra: others. embedded: nothing to fetch. variant: another form of a set, used only when named.
+#: paper: Table 2 of the paper. extra: others. embedded: no files. variant: another form of a data set.
 Group = Literal["paper", "extra", "embedded", "variant"]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A file of a set: LIBSVM text packed with xz."""
+class DataFile:
+    """A file of a data set: xz-compressed LIBSVM text."""
 
-    #: Where it lies in a data directory.
+    #: Relative to the data directory.
     path: str
-    #: What `content_sha256` makes of it.
+    #: See `content_sha256`.
     sha256: str
-    #: Tried one after the other.
+    #: Tried in turn.
     sources: tuple[Source, ...] = ()
-    #: Where there is no source: where the data are from and how to make the file.
+    #: How to make the file, if there is no source.
     by_hand: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedSet:
-    """A two-class problem that can be had by name."""
+    """A two-class problem with a name."""
 
-    #: On the command line.
     name: str
-    #: In tables.
+    #: The name in tables.
     title: str
     group: Group
-    #: What must come out: a set of another size or balance is another set.
+    #: Checked when the data set is loaded.
     rows: int
     features: int
     positives: int
-    #: The files, one after the other; none if the set is made.
-    parts: tuple[Part, ...] = ()
+    #: Concatenated; empty if the data set is generated.
+    files: tuple[DataFile, ...] = ()
     make: Callable[[], tuple[NDArray[np.float64], NDArray[np.int8]]] | None = None
-    #: The labels that are +1, and those that are -1: None means all others. Rows with neither are left out.
+    #: The labels that become +1, and those that become -1, None meaning all others. Other rows are dropped.
     positive: tuple[float, ...] = (1.0,)
     negative: tuple[float, ...] | None = None
     prepare: Callable[[Any], Any] = as_distributed
-    #: In words: the form, and why this one.
+    #: A description of the form, with the reason for it.
     form: str
-    #: A matrix of float64, or CSR.
+    #: Whether the rows are a float64 matrix or CSR.
     dense: bool = True
     #: False for a stream whose order matters.
     shuffle: bool = True
@@ -62,7 +63,18 @@ class NamedSet:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set that is loaded: rows, labels -1 and +1, and whether its order may be shuffled.
+    """A data set in memory.
+
+    Attributes
+    ----------
+    name, title : str
+        Its name, and its name in tables.
+    x : matrix
+        The rows: a float64 matrix or CSR.
+    y : array of int8
+        The labels, -1 and +1.
+    shuffle : bool
+        Whether the rows may be shuffled; False for a stream with concept drift.
 
     Examples
     --------
@@ -78,3 +90,8 @@ class DataSet:
     x: Any
     y: NDArray[np.int8]
     shuffle: bool = True
+
+    def examples(self) -> Examples:
+        """Return the data set as one batch of examples."""
+        lines = np.arange(1, len(self.y) + 1)
+        return Examples(x=Rows(self.x), labels=self.y.astype(np.int64), weights=None, lines=lines, source=self.name)

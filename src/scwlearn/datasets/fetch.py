@@ -1,10 +1,8 @@
-"""Sets from their public sources into a data directory: nothing gets its name before its content is checked."""
+"""Fetch data sets from their public sources into a data directory, checking the content of every file."""
 
 from __future__ import annotations
 
 import hashlib
-import lzma
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,124 +10,123 @@ from pathlib import Path
 
 from scwlearn._util.atomic import lock_file
 from scwlearn._util.progress import ProgressReporter
-from scwlearn.datasets.content import Examples, content_sha256, write_examples
-from scwlearn.datasets.declare import NamedSet, Part
-from scwlearn.datasets.download import TIMEOUT, DownloadError, download, unpacked
-from scwlearn.datasets.load import state_of
+from scwlearn.datasets.content import Labelled, content_sha256, write_labelled
+from scwlearn.datasets.declare import DataFile, NamedSet
+from scwlearn.datasets.download import TIMEOUT, DownloadError, download, open_limited
+from scwlearn.datasets.load import file_state
 from scwlearn.datasets.sources import Source
 
-# What is left of the bar for reading, checking and packing.
-_DOWNLOADED = 0.9
+# Share of the progress of a file that is its download; the rest is checking and compressing.
+_DOWNLOAD_SHARE = 0.9
 
 
 class FetchError(OSError):
-    """A set that could not be had: what was tried, and what one can do."""
+    """A data set that could not be fetched: what was tried, and what to do."""
 
 
 def fetch(named: NamedSet, cache: Path, report: ProgressReporter, *, timeout: float = TIMEOUT) -> list[Path]:
-    """The files of a set in `cache`, fetched unless they are there and good; where they are. Each counts as 1."""
-    for part in named.parts:
-        _fetch_part(named, part, cache, report, timeout)
-    return [cache / part.path for part in named.parts]
+    """Fetch the files of a data set that are missing or different; return their paths. Each file counts as 1."""
+    for file in named.files:
+        _fetch_file(named, file, cache, report, timeout)
+    return [cache / file.path for file in named.files]
 
 
-def _fetch_part(named: NamedSet, part: Part, cache: Path, report: ProgressReporter, timeout: float) -> None:
-    path = cache / part.path
-    state = state_of(part, cache)
+def _fetch_file(named: NamedSet, file: DataFile, cache: Path, report: ProgressReporter, timeout: float) -> None:
+    path = cache / file.path
+    state = file_state(file, cache)
     if state == "good":
         report.done_before(1.0)
         return
-    if not part.sources:
-        found = "is another one" if state == "different" else "is missing"
+    if not file.sources:
+        found = "has other content" if state == "different" else "is missing"
         raise FetchError(
-            f"{named.name} cannot be fetched, and {path} {found}. It has to be made by hand, as LIBSVM text packed "
-            f"with xz: {part.by_hand}"
+            f"{named.name} cannot be fetched, and {path} {found}. Make it by hand, as LIBSVM text compressed with xz: "
+            f"{file.by_hand}"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    share = _Share(report, named.name)
-    with _one_at_a_time(cache, report):
-        # Who was waited for may have fetched it.
-        if state_of(part, cache) != "good":
-            _from_sources(named, part, path, share, timeout)
-        share.reached(1.0)
+    progress = _FileProgress(report, named.name)
+    with _locked(cache, report):
+        # Another process may have fetched it meanwhile.
+        if file_state(file, cache) != "good":
+            _from_sources(named, file, path, progress, timeout)
+        progress.reach(1.0)
 
 
-def _from_sources(named: NamedSet, part: Part, path: Path, share: _Share, timeout: float) -> None:
-    """Write the file from the first source that has it, or say what each of them answered."""
+def _from_sources(named: NamedSet, file: DataFile, path: Path, progress: _FileProgress, timeout: float) -> None:
+    """Write a file from the first source that has it."""
     failures = []
-    for source in part.sources:
+    for source in file.sources:
         try:
-            examples = _examples(source, part, path.parent, share, timeout)
+            found = _from_source(source, file, path.parent, progress, timeout)
         except DownloadError as error:
             failures.append(str(error))
         else:
-            write_examples(path, *examples)
-            for used in part.sources:
-                _forget(used, path.parent)
+            write_labelled(path, *found)
+            for used in file.sources:
+                _remove_downloads(used, path.parent)
             return
     raise FetchError(
-        "\n  ".join([f"{named.name}: {part.path} could not be fetched:", *failures])
-        + f"\nTry again later (what came is kept), or put the file into a directory as {part.path} and name the "
-        "directory with --data-dir or SCWLEARN_DATA"
+        "\n  ".join([f"{named.name}: {file.path} could not be fetched:", *failures])
+        + f"\nTry again later (what was received is kept), or put the file into a directory as {file.path} and name "
+        "the directory with --data-dir or SCWLEARN_DATA"
     )
 
 
-def _examples(
-    source: Source, part: Part, folder: Path, share: _Share, timeout: float, *, again: bool = True
-) -> Examples:
-    """The examples that a source has; an error unless their checksum is that of the part."""
+def _from_source(
+    source: Source, file: DataFile, folder: Path, progress: _FileProgress, timeout: float, *, retry: bool = True
+) -> Labelled:
+    """Download and convert the files of a source, and check the result."""
     joined = False
     for i, url in enumerate(source.urls):
-        progress = partial(share.of_file, i, len(source.urls))
+        target, report = _download_path(url, folder), partial(progress.downloaded, i, len(source.urls))
         try:
-            joined |= download(url, _loading(url, folder), limit=source.limit, progress=progress, timeout=timeout)
+            joined |= download(url, target, max_bytes=source.max_bytes, progress=report, timeout=timeout)
         except DownloadError as error:
             raise DownloadError(f"{url}: {error}") from None
     try:
-        return _converted(source, part, folder)
+        return _converted(source, file, folder)
     except ValueError as error:
-        _forget(source, folder)
-        # What was put together may be pieces of two files. What came in one piece is simply wrong.
-        if joined and again:
-            return _examples(source, part, folder, share, timeout, again=False)
-        raise DownloadError(f"{source.urls[0]}: {error}; nothing of it is kept") from None
+        _remove_downloads(source, folder)
+        # A file put together from several responses may mix two versions; any other is simply wrong.
+        if joined and retry:
+            return _from_source(source, file, folder, progress, timeout, retry=False)
+        raise DownloadError(f"{source.urls[0]}: {error}; nothing was kept") from None
 
 
-def _converted(source: Source, part: Part, folder: Path) -> Examples:
-    try:
-        with ExitStack() as stack:
-            files = [stack.enter_context(unpacked(_loading(url, folder), source.limit)) for url in source.urls]
-            x, labels = source.read(files)
-    # gzip and bz2 say OSError of a broken file.
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise ValueError(f"it cannot be read ({error})") from None
+def _converted(source: Source, file: DataFile, folder: Path) -> Labelled:
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(open_limited(_download_path(url, folder), source.max_bytes)) for url in source.urls
+        ]
+        x, labels = source.read(files)
     found = content_sha256(x, labels)
-    if found != part.sha256:
-        raise ValueError(f"it has other content than expected (sha256 {found}, not {part.sha256})")
+    if found != file.sha256:
+        raise ValueError(f"other content than expected (sha256 {found}, not {file.sha256})")
     return x, labels
 
 
-def _loading(url: str, folder: Path) -> Path:
-    """Where a file is while it comes. Copies of the same name elsewhere are other files."""
+def _download_path(url: str, folder: Path) -> Path:
+    """Return the path of an unfinished download; sources may have files of the same name."""
     return folder / f"{url.rpartition('/')[2]}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part"
 
 
-def _forget(source: Source, folder: Path) -> None:
+def _remove_downloads(source: Source, folder: Path) -> None:
     for url in source.urls:
-        _loading(url, folder).unlink(missing_ok=True)
+        _download_path(url, folder).unlink(missing_ok=True)
 
 
-class _Share:
-    """How far one file is, from 0 to 1; a second try does not go back."""
+class _FileProgress:
+    """The progress of one file from 0 to 1; a second attempt does not move it back."""
 
     def __init__(self, report: ProgressReporter, note: str) -> None:
         self._report, self._note, self._reached = report, note, 0.0
 
-    def of_file(self, i: int, count: int, share: float, before: bool) -> None:
-        """How far the i-th of so many downloads is."""
-        self.reached(_DOWNLOADED * (i + share) / count, before)
+    def downloaded(self, i: int, count: int, share: float, before: bool) -> None:
+        """Report the share of the i-th of `count` downloads."""
+        self.reach(_DOWNLOAD_SHARE * (i + share) / count, before)
 
-    def reached(self, share: float, before: bool = False) -> None:
+    def reach(self, share: float, before: bool = False) -> None:
+        """Report the share of the whole file."""
         more = share - self._reached
         if more <= 0:
             return
@@ -141,8 +138,8 @@ class _Share:
 
 
 @contextmanager
-def _one_at_a_time(cache: Path, report: ProgressReporter) -> Iterator[None]:
-    """Two processes that write to the same .part would spoil it."""
+def _locked(cache: Path, report: ProgressReporter) -> Iterator[None]:
+    """Let one process at a time write unfinished downloads."""
     with open(cache / ".lock", "wb") as file:
         if not lock_file(file):
             report.note(f"waiting for another process that fetches into {cache}")

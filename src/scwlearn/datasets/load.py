@@ -1,4 +1,4 @@
-"""Sets from a data directory, checked against their declaration."""
+"""Load data sets from a data directory and check them against their declaration."""
 
 from __future__ import annotations
 
@@ -11,27 +11,46 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn.datasets.catalogue import find_set
-from scwlearn.datasets.content import Examples, content_sha256, read_examples
-from scwlearn.datasets.declare import DataSet, NamedSet, Part
+from scwlearn.datasets.content import Labelled, content_sha256, read_labelled
+from scwlearn.datasets.declare import DataFile, DataSet, NamedSet
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
-    """Where the files of the sets are: what is given, else SCWLEARN_DATA, else the user's cache."""
-    named = given or os.environ.get("SCWLEARN_DATA")
-    if named:
-        return Path(named)
+    """Return the data directory: the one given, or SCWLEARN_DATA, or scwlearn in the user's cache."""
+    chosen = given or os.environ.get("SCWLEARN_DATA")
+    if chosen:
+        return Path(chosen)
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative path is to be ignored, says the standard for it.
+    # The XDG specification says to ignore relative paths.
     return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "scwlearn"
 
 
-def is_there(named: NamedSet, directory: Path) -> bool:
-    """Whether the set can be loaded from that directory; one without files always can."""
-    return all((directory / part.path).is_file() for part in named.parts)
+def is_present(named: NamedSet, directory: Path) -> bool:
+    """Whether all files of a data set are in a directory; true for a generated one."""
+    return all((directory / file.path).is_file() for file in named.files)
 
 
 def load_set(named: NamedSet | str, directory: str | os.PathLike[str] | None = None) -> DataSet:
-    """A set in the form in which it is learned; the directory is found by `data_directory`.
+    """Load a data set, prepared for learning.
+
+    Parameters
+    ----------
+    named : str or NamedSet
+        The data set; `scwlearn datasets` lists the names.
+    directory : str or path, optional
+        The data directory; by default that of `data_directory`.
+
+    Returns
+    -------
+    DataSet
+        Its rows, and labels -1 and +1.
+
+    Raises
+    ------
+    ValueError
+        If there is no data set of that name, or if a file does not hold what is declared.
+    FileNotFoundError
+        If a file is missing.
 
     Examples
     --------
@@ -45,48 +64,48 @@ def load_set(named: NamedSet | str, directory: str | os.PathLike[str] | None = N
     if named.make is not None:
         x, y = named.make()
     else:
-        x, y = prepared(named, *read_files(named, data_directory(directory)))
+        x, y = two_class_problem(named, *read_files(named, data_directory(directory)))
     found = (*x.shape, int(np.count_nonzero(y == 1)))
     declared = (named.rows, named.features, named.positives)
     if found != declared:
         raise ValueError(
-            f"{named.name} has {found[0]} rows, {found[1]} features and {found[2]} rows of +1; it should have "
-            f"{declared[0]}, {declared[1]} and {declared[2]}; see scwlearn datasets verify {named.name}"
+            f"{named.name} has {found[0]} rows, {found[1]} features and {found[2]} rows labelled +1, expected "
+            f"{declared[0]}, {declared[1]} and {declared[2]}; check it with scwlearn datasets verify {named.name}"
         )
     return DataSet(named.name, named.title, x, y, named.shuffle)
 
 
-def state_of(part: Part, directory: Path) -> Literal["good", "missing", "different"]:
-    """Whether the file says what it should, by the checksum of its content."""
-    path = directory / part.path
+def file_state(file: DataFile, directory: Path) -> Literal["good", "missing", "different"]:
+    """Check the content of a file by its checksum."""
+    path = directory / file.path
     if not path.is_file():
         return "missing"
     try:
-        found = content_sha256(*read_examples(path))
+        found = content_sha256(*read_labelled(path))
     except ValueError:  # not xz, or not LIBSVM text
         return "different"
-    return "good" if found == part.sha256 else "different"
+    return "good" if found == file.sha256 else "different"
 
 
-def read_files(named: NamedSet, directory: Path) -> Examples:
-    """What the files of a set say: rows (CSR) and labels. A feature beyond the declared ones is an error."""
+def read_files(named: NamedSet, directory: Path) -> Labelled:
+    """Read and concatenate the files of a data set; more features than declared are an error."""
     parts = []
-    for part in named.parts:
-        path = directory / part.path
+    for file in named.files:
+        path = directory / file.path
         if not path.is_file():
             raise FileNotFoundError(
-                f"{named.name} is not there: {path} is missing; get it with scwlearn datasets fetch {named.name}, or "
-                "name the directory where it is with --data-dir or SCWLEARN_DATA"
+                f"{named.name}: {path} is missing; fetch it with scwlearn datasets fetch {named.name}, or give its "
+                "directory with --data-dir or SCWLEARN_DATA"
             )
-        parts.append(read_examples(path, named.features))
+        parts.append(read_labelled(path, named.features))
     if len(parts) == 1:
         return parts[0]
     x = sparse.vstack([x for x, _ in parts], format="csr")
     return x, np.concatenate([labels for _, labels in parts])
 
 
-def prepared(named: NamedSet, x: Any, labels: NDArray[np.float64]) -> tuple[Any, NDArray[np.int8]]:
-    """What files say as a two-class problem: rows in the form in which they are learned, and labels -1 and +1."""
+def two_class_problem(named: NamedSet, x: Any, labels: NDArray[np.float64]) -> tuple[Any, NDArray[np.int8]]:
+    """Select the rows of the two classes, prepare them, and map their labels to -1 and +1."""
     positive = np.isin(labels, named.positive)
     if named.negative is not None:
         kept = positive | np.isin(labels, named.negative)

@@ -1,4 +1,4 @@
-"""Public copies of the sets: where they are, and how each becomes the examples of one of our files."""
+"""Public sources of data files, and readers that convert what they distribute."""
 
 from __future__ import annotations
 
@@ -12,78 +12,69 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn.data.libsvm import load_libsvm
-from scwlearn.datasets.content import Examples
+from scwlearn.datasets.content import Labelled
 
-MEGABYTE = 2**20
-
-Labels = NDArray[np.float64]
-Reader = Callable[[Sequence[BinaryIO]], Examples]
+Reader = Callable[[Sequence[BinaryIO]], Labelled]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files on the web that make one of ours."""
+    """Files on the web that one of our data files is made from."""
 
     urls: tuple[str, ...]
-    #: What makes examples of the files, unpacked and open.
+    #: Converts the decompressed files.
     read: Reader
-    #: No file is larger than this, neither as it is sent nor unpacked.
-    limit: int
+    #: Maximal size of each file in bytes, compressed and decompressed.
+    max_bytes: int
 
 
-def _same(labels: Labels) -> Labels:
-    return labels
+def libsvm_reader(*, first: int | None = None, label_offset: float = 0.0) -> Reader:
+    """Return a reader of LIBSVM text, or of its first rows; `label_offset` is added to the labels."""
 
-
-def libsvm_text(*, relabel: Callable[[Labels], Labels] = _same, first: int | None = None) -> Reader:
-    """LIBSVM text; of a file that is ours and another's behind it, the `first` rows."""
-
-    def read(files: Sequence[BinaryIO]) -> Examples:
+    def read(files: Sequence[BinaryIO]) -> Labelled:
         x, labels = load_libsvm(files[0])
-        return x[:first], relabel(labels[:first])
+        return x[:first], labels[:first] + label_offset
 
     return read
 
 
-def table(
+def table_reader(
     *,
     label_column: int,
-    delimiter: str | None = ",",
-    heading: bool = False,
+    delimiter: str = ",",
+    header: bool = False,
     decimals: int | None = None,
-    relabel: Callable[[Labels], Labels] = _same,
+    label_scale: float = 1.0,
+    label_offset: float = 0.0,
 ) -> Reader:
-    """Numbers in columns. `decimals`: as many as were meant, where a program wrote 0.07385599999999999 for 0.073856."""
+    """Return a reader of numbers in columns.
 
-    def read(files: Sequence[BinaryIO]) -> Examples:
-        # Typed as Any: NumPy's stubs do not know that it reads lines of bytes.
-        lines: Any = files[0]
-        numbers = np.loadtxt(lines, delimiter=delimiter, skiprows=int(heading), ndmin=2)
-        labels = relabel(numbers[:, label_column])
+    `decimals` rounds values written with rounding errors; labels are multiplied by `label_scale`, then `label_offset`
+    is added.
+    """
+
+    def read(files: Sequence[BinaryIO]) -> Labelled:
+        lines: Any = files[0]  # NumPy's type stubs do not accept lines of bytes
+        separator = None if delimiter == "whitespace" else delimiter
+        numbers = np.loadtxt(lines, delimiter=separator, skiprows=int(header), ndmin=2)
+        labels = label_scale * numbers[:, label_column] + label_offset
         x = np.delete(numbers, label_column, axis=1)
         return sparse.csr_array(x if decimals is None else np.round(x, decimals)), labels
 
     return read
 
 
-@dataclass(frozen=True)
-class IdxPair:
-    """A file of images and one of their labels, in the IDX format of MNIST, known by the sha256 of their bytes."""
+def digits_reader(*, positive: int, negative: int, sha256: Sequence[str]) -> Reader:
+    """Return a reader of two digits as +1 and -1, from pairs of IDX files of images and labels, as MNIST has them.
 
-    images: str
-    images_sha256: str
-    labels: str
-    labels_sha256: str
+    `sha256` are the checksums of the decompressed files.
+    """
 
-
-def two_digits(positive: int, negative: int, pairs: Sequence[IdxPair]) -> Reader:
-    """The images of two digits, one pair of files after the other, as +1 and -1."""
-
-    def read(files: Sequence[BinaryIO]) -> Examples:
+    def read(files: Sequence[BinaryIO]) -> Labelled:
+        pairs = enumerate(zip(files, sha256, strict=True), 1)
+        arrays = [_idx_array(number, file, expected) for number, (file, expected) in pairs]
         x, y = [], []
-        for i, pair in enumerate(pairs):
-            images = _idx(files[2 * i], pair.images, pair.images_sha256)
-            digits = _idx(files[2 * i + 1], pair.labels, pair.labels_sha256)
+        for images, digits in zip(arrays[::2], arrays[1::2], strict=True):
             chosen = (digits == positive) | (digits == negative)
             x.append(images[chosen].reshape(np.count_nonzero(chosen), -1))
             y.append(np.where(digits[chosen] == positive, 1.0, -1.0))
@@ -92,23 +83,20 @@ def two_digits(positive: int, negative: int, pairs: Sequence[IdxPair]) -> Reader
     return read
 
 
-def _idx(file: BinaryIO, name: str, sha256: str) -> NDArray[np.uint8]:
+def _idx_array(number: int, file: BinaryIO, sha256: str) -> NDArray[np.uint8]:
     data = file.read()
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
-        raise ValueError(f"{name} is not MNIST's: its sha256 is {found}, not {sha256}")
-    # Two bytes of nothing, the type (unsigned bytes), the number of dimensions, and each of them in four bytes.
+        raise ValueError(f"file {number} has other content than expected (sha256 {found}, not {sha256})")
+    # Header: two zero bytes, the type (unsigned bytes), the number of dimensions, and each dimension in four bytes.
     dimensions = data[3]
     shape = np.frombuffer(data, ">u4", count=dimensions, offset=4)
     return np.frombuffer(data, np.uint8, offset=4 + 4 * dimensions).reshape(shape.tolist())
 
 
-def libsvm_page(kind: str, file: str, *, limit: int, relabel: Callable[[Labels], Labels] = _same) -> Source:
-    """A file of LIBSVM's page of data sets."""
-    url = f"https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/{kind}/{file}"
-    return Source((url,), libsvm_text(relabel=relabel), limit)
-
-
-def github(repository: str, commit: str, path: str, read: Reader, *, limit: int) -> Source:
-    """A file of a repository, as of a commit, so that it cannot change."""
-    return Source((f"https://raw.githubusercontent.com/{repository}/{commit}/{path}",), read, limit)
+#: Readers by their names in the catalogue.
+READERS: dict[str, Callable[..., Reader]] = {
+    "libsvm": libsvm_reader,
+    "table": table_reader,
+    "digits": digits_reader,
+}

@@ -1,1 +1,1 @@
-"""The paper's evaluation, on the public package: one file per table or figure, named as in the paper."""
+"""The paper's evaluation: one file for each table, figure and theorem."""

@@ -1,17 +1,17 @@
-"""The numbers that the paper prints: Tables 1 to 3 of Wang, Zhao and Hoi 2012, and which of our rows they belong to."""
+"""The numbers of Tables 1 to 3 of the paper, Wang, Zhao and Hoi 2012."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scwlearn.experiments.online_runs import OnlineRuns
+from scwlearn.experiments.study import DataSetRuns
 
-# A deviation that is printed as 0.000 may be half a unit of its last place.
+# A standard deviation printed as 0.000 may be as large as this.
 _ROUNDED_STD = 0.0005
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCell:
     """A cell of Table 3: mean and standard deviation over 20 permutations."""
 
     mistake_rate: float
@@ -21,11 +21,11 @@ class Published:
     seconds: float
 
     def stds_to(self, mistake_rate: float) -> float:
-        """How far another mistake rate is from this one, in its standard deviations."""
+        """Return the difference of another mistake rate from this one, in standard deviations."""
         return (mistake_rate - self.mistake_rate) / max(self.rate_std, _ROUNDED_STD)
 
 
-#: Table 1: large margin, confidence, non-separable, adaptive margin. PA stands for its family, SCW for both forms.
+#: Table 1: large margin, confidence, non-separable, adaptive margin. PA is the whole family, SCW both forms.
 TABLE1: dict[str, tuple[bool, bool, bool, bool]] = {
     "PA": (True, False, True, False),
     "SOP": (False, True, True, False),
@@ -53,7 +53,7 @@ TABLE2: dict[str, tuple[int, int]] = {
     "covtype": (581012, 54),
 }
 
-#: The rows of Table 3 and our names for them.
+#: Rows of Table 3 and the names of our rules.
 RULES = {
     "CW": "cw",
     "NHERD": "nherd",
@@ -63,7 +63,7 @@ RULES = {
     "SCW-II": "scw2",
 }
 
-# As printed: mistake rate, its deviation, updates, their deviation, seconds.
+# Mistake rate and its standard deviation, updates and their standard deviation, seconds.
 _TABLE3 = """
 svmguide3        CW      0.294 0.011    702.6    13.5    0.038
 svmguide3        NHERD   0.224 0.012   1170.3    21.6    0.052
@@ -140,22 +140,23 @@ synthetic-noise  SCW-II  0.145 0.005   2138.9   211.7    0.111
 """
 
 
-def _read(lines: str) -> dict[tuple[str, str], Published]:
+def _read(lines: str) -> dict[tuple[str, str], PublishedCell]:
     cells = {}
     for line in lines.strip().splitlines():
         data, row, *numbers = line.split()
-        cells[data, RULES[row]] = Published(*map(float, numbers))
+        cells[data, RULES[row]] = PublishedCell(*map(float, numbers))
     return cells
 
 
-#: Table 3 by the name of the set and of the rule.
+#: Table 3 by the names of the data set and of the rule.
 TABLE3 = _read(_TABLE3)
 
 
-def printed(run: OnlineRuns) -> Published | None:
-    """What the paper prints for a run like this: over all rows of its set, with a full covariance.
+def published_cell(run: DataSetRuns) -> PublishedCell | None:
+    """Return the paper's numbers for a run over all rows with a full covariance; None if it has none.
 
-    A variant stands beside the numbers of the rule in whose place it is computed.
+    A variant is compared with the numbers of the rule that it replaces.
     """
-    whole = run.name in TABLE2 and run.seen[-1] == TABLE2[run.name][0] and run.covariance == "full"
-    return TABLE3.get((run.name, run.rule.variant_of or run.rule.name)) if whole else None
+    if run.name not in TABLE2 or run.seen[-1] != TABLE2[run.name][0] or run.covariance != "full":
+        return None
+    return TABLE3.get((run.name, run.rule.variant_of or run.rule.name))

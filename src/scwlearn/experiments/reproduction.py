@@ -1,4 +1,4 @@
-"""The paper's evaluation from its runs to the report: what `scwlearn reproduce` does."""
+"""The report of `scwlearn reproduce`: all tables and figures of a study."""
 
 from __future__ import annotations
 
@@ -9,71 +9,81 @@ from pathlib import Path
 import numpy as np
 
 from scwlearn import __version__
+from scwlearn._util.atomic import write_atomically
 from scwlearn.datasets import DataSet
-from scwlearn.experiments import agreement, claims, defaults, table1, theorem1
+from scwlearn.experiments import theorem1
+from scwlearn.experiments.agreement import agreement_table, comparisons, differences_table
+from scwlearn.experiments.claims import claims_table
+from scwlearn.experiments.defaults import defaults_table
 from scwlearn.experiments.figure1 import figure1, figure1_overview
-from scwlearn.experiments.online_runs import OnlineRuns
-from scwlearn.experiments.ranks import cd_diagram
-from scwlearn.experiments.report import Picture, Section, write_csv, write_html, write_markdown
-from scwlearn.experiments.study import Settings
-from scwlearn.experiments.table2 import table2
-from scwlearn.experiments.table3 import long_table, table3, times
-from scwlearn.experiments.tables import Table
-from scwlearn.experiments.tradeoff import tradeoff
+from scwlearn.experiments.ranks import rank_diagram
+from scwlearn.experiments.study import Blocks, StudySettings
+from scwlearn.experiments.table1 import measure_properties, measurement_table, property_table
+from scwlearn.experiments.table2 import data_set_table
+from scwlearn.experiments.table3 import all_results, all_times, results_table
+from scwlearn.experiments.tradeoff import tradeoff_picture
+from scwlearn.report.document import Picture, Section, report_html, report_markdown
 from scwlearn.rules import Rule
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All runs of a study."""
+    """The results of a study."""
 
     sets: Sequence[DataSet]
     rules: Sequence[Rule]
-    #: For each set the runs of each rule.
-    blocks: Sequence[Sequence[OnlineRuns]]
-    settings: Settings
-    #: What the reader has to know besides: sets that were missing, and the like.
+    #: For each data set the runs of each rule.
+    blocks: Blocks
+    settings: StudySettings
+    #: Remarks for the reader, such as missing data sets.
     remarks: Sequence[str] = ()
 
 
 def write_report(study: Reproduction, output: Path, note: Callable[[str], None] = lambda text: None) -> Path:
-    """Tables, figures and the report that shows them, in `output`; the page for a browser."""
+    """Write tables, figures and the report to a directory; return the path of the HTML page."""
     figures = output / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     note("drawing and writing the report")
-    of_sets = table2(study.sets)
+    properties, data_sets = measure_properties(study.rules), data_set_table(study.sets)
     sections = [
-        Section("Table 1: properties", *_table1(study.rules)),
-        Section("Table 2: data sets", tables=[of_sets]),
-        Section("Table 3: mistakes, updates, time", _how(study.settings), [table3(block) for block in study.blocks]),
-        *_paper_numbers(study),
-        Section("Figure 1: online curves", _FIGURE1, pictures=_figure1(study.blocks, figures)),
-        *_comparison(study, figures),
-        Section("One setting for all", tables=[defaults.defaults(study.blocks)]),
+        Section(
+            "Table 1: properties",
+            ("Every property is measured on the rule itself, at its default parameters.",),
+            (property_table(properties), measurement_table(properties)),
+        ),
+        Section("Table 2: data sets", tables=(data_sets,)),
+        Section(
+            "Table 3: mistakes, updates, time", _protocol(study.settings), [results_table(b) for b in study.blocks]
+        ),
+        *_paper_section(study.blocks),
+        _figure1_section(study.blocks, figures),
+        *_comparison_section(study, figures),
+        Section("Default parameters", tables=(defaults_table(study.blocks),)),
+        *_theorem1_section(study),
     ]
-    if bounds := _theorem1(study):
-        sections.append(Section("Theorem 1 on these data", theorem1.WORDS, theorem1.tables(bounds)))
-    write_csv(output / "table2.csv", of_sets)
-    write_csv(output / "table3.csv", long_table(study.blocks))
-    write_csv(output / "times.csv", times(study.blocks))
     title = "Exact soft confidence-weighted learning: the evaluation"
     introduction = [f"Made with scwlearn {__version__}.", *study.remarks]
-    write_markdown(output / "report.md", title, introduction, sections)
-    write_html(output / "report.html", title, introduction, sections)
+    for name, text in (
+        ("table2.csv", data_sets.to_csv()),
+        ("table3.csv", all_results(study.blocks).to_csv()),
+        ("times.csv", all_times(study.blocks).to_csv()),
+        ("report.md", report_markdown(title, introduction, sections, output)),
+        ("report.html", report_html(title, introduction, sections)),
+    ):
+        write_atomically(output / name, text.encode())
     return output / "report.html"
 
 
-def _how(settings: Settings) -> list[str]:
-    chosen = {
-        "libol": "by the fewest online mistakes over one other permutation, as in the authors' toolbox, but over the "
-        "whole grid (that goes one parameter at a time)",
+def _protocol(settings: StudySettings) -> list[str]:
+    tuning = {
+        "libol": "by the fewest online mistakes on one other permutation, as in the authors' toolbox, but over the "
+        "whole grid (the toolbox tunes one parameter at a time)",
         "cv": "by 5-fold cross-validation on one other permutation",
     }
-    kept = "a full covariance" if settings.covariance == "full" else "a diagonal covariance"
     text = [
-        f"One pass, no intercept, {kept} for the second-order algorithms (from SOP on). Parameters are chosen "
-        f"{chosen[settings.tuning]}, from the paper's grids; of equal ones the larger. The paper's grid for eta begins "
-        "at 0.5, where phi = 0 and nothing is ever learned: that cell is dead, and left out."
+        f"One pass, no intercept, a {settings.covariance} covariance for the second-order algorithms (from SOP on). "
+        f"Parameters are chosen {tuning[settings.tuning]}, from the paper's grids; ties go to the larger value. The "
+        "paper's grid for eta starts at 0.5, where phi = 0 and nothing is ever learned: that value is omitted."
     ]
     limits = []
     if settings.values is not None:
@@ -81,70 +91,60 @@ def _how(settings: Settings) -> list[str]:
     if settings.rows is not None:
         limits.append(f"the first {settings.rows} rows of each permutation")
     if limits:
-        text.append(f"**Quick: {' and '.join(limits)} only.** The numbers show about where the full run leads.")
+        text.append(f"**Quick run: only {' and '.join(limits)}.** The numbers approximate those of the full run.")
     return text
 
 
-def _table1(rules: Sequence[Rule]) -> tuple[list[str], list[Table]]:
-    found = table1.table1(rules)
-    words = "Every property is measured on the rule itself, with its default parameters."
-    return [words], [table1.marks(found), table1.evidence(found)]
-
-
-def _paper_numbers(study: Reproduction) -> list[Section]:
-    if not agreement.comparisons(study.blocks):
+def _paper_section(blocks: Blocks) -> list[Section]:
+    if not comparisons(blocks):
         return []
-    tables = [agreement.agreement(study.blocks), agreement.differences(study.blocks), claims.claims(study.blocks)]
-    return [Section("Beside the paper's numbers", tables=[table for table in tables if table.rows])]
+    tables = (agreement_table(blocks), differences_table(blocks), claims_table(blocks))
+    return [Section("Comparison with the paper", tables=[table for table in tables if table.rows])]
 
 
-_FIGURE1 = (
-    "Mean over the permutations with a band of one standard deviation; time: median, 16 to 84 %. The same algorithm "
-    "has the same colour, dash and marker everywhere.",
-)
-
-
-def _figure1(blocks: Sequence[Sequence[OnlineRuns]], figures: Path) -> list[Picture]:
+def _figure1_section(blocks: Blocks, figures: Path) -> Section:
     pictures = []
     if len(blocks) > 1:
-        paths = figure1_overview(blocks, figures / "figure1")
-        pictures.append(Picture(_svg(paths), "Mistake rate against examples seen, all sets"))
+        path = figure1_overview(blocks, figures / "figure1")
+        pictures.append(Picture(path, "Mistake rate against the number of examples, all data sets"))
     for block in blocks:
-        paths = figure1(block, figures / f"figure1-{block[0].name}")
-        pictures.append(Picture(_svg(paths), f"{block[0].data}: mistake rate, updates and time against examples seen"))
-    return pictures
+        path = figure1(block, figures / f"figure1-{block[0].name}")
+        caption = f"{block[0].title}: mistake rate, updates and time against the number of examples"
+        pictures.append(Picture(path, caption))
+    text = (
+        "Mean over the permutations with a band of one standard deviation; for time, the median with the 16th to 84th "
+        "percentiles. Each algorithm has the same colour, dash and marker in all pictures."
+    )
+    return Section("Figure 1: online curves", (text,), pictures=pictures)
 
 
-def _comparison(study: Reproduction, figures: Path) -> list[Section]:
-    """What several sets together say of the algorithms; variants of published code do not take part."""
+def _comparison_section(study: Reproduction, figures: Path) -> list[Section]:
+    """Compare the algorithms over all data sets, without variants of published code."""
     blocks = [[run for run in block if not run.rule.variant_of] for block in study.blocks]
     if len(blocks) < 2 or len(blocks[0]) < 3:
         return []
     rules = [run.rule for run in blocks[0]]
-    # All sets have the same rules in the same order.
-    values = {
-        rule.title: np.array([block[place].final_rates.mean() for block in blocks]) for place, rule in enumerate(rules)
-    }
-    ranks = cd_diagram(rules, values, figures / "ranks", f"Mistake rates, {study.settings.covariance} covariance")
-    costs = tradeoff(blocks, figures / "tradeoff")
-    pictures = [
-        Picture(_svg(ranks), "Mean ranks; a bar joins what the Nemenyi test at 95 % does not tell apart"),
-        Picture(_svg(costs), "Mistakes, updates and time, each over the least on its set, geometric mean over sets"),
-    ]
-    return [Section("Which algorithm", pictures=pictures)]
+    # All data sets have the same rules in the same order.
+    errors = np.array([[run.mean_error for run in block] for block in blocks]).T
+    values = {rule.title: each for rule, each in zip(rules, errors, strict=True)}
+    ranks = rank_diagram(rules, values, figures / "ranks", f"Mistake rates, {study.settings.covariance} covariance")
+    costs = tradeoff_picture(blocks, figures / "tradeoff")
+    pictures = (
+        Picture(ranks, "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish"),
+        Picture(costs, "Mistakes, updates and time relative to the lowest on each data set, geometric means"),
+    )
+    return [Section("Comparison of the algorithms", pictures=pictures)]
 
 
-def _theorem1(study: Reproduction) -> list[theorem1.BoundRow]:
-    most_rows = theorem1.MOST_ROWS if study.settings.rows is None else study.settings.rows // 10
-    how: dict[str, int] = {"seed": study.settings.seed, "most_rows": most_rows}
-    return [
-        theorem1.theorem1(data, C=C, eta=run.parameters["eta"], **how)
+def _theorem1_section(study: Reproduction) -> list[Section]:
+    max_rows = theorem1.MAX_ROWS if study.settings.rows is None else study.settings.rows // 10
+    rows = [
+        theorem1.theorem1(data, C=C, eta=run.parameters["eta"], seed=study.settings.seed, max_rows=max_rows)
         for data, block in zip(study.sets, study.blocks, strict=True)
         for run in block
         if run.rule.name == "scw1" and run.covariance == "full"
-        for C in (run.parameters["C"], theorem1.CW_LIMIT)
+        for C in (run.parameters["C"], theorem1.UNLIMITED_C)
     ]
-
-
-def _svg(paths: Sequence[Path]) -> Path:
-    return next(path for path in paths if path.suffix == ".svg")
+    if not rows:
+        return []
+    return [Section("Theorem 1", theorem1.EXPLANATION, theorem1.theorem1_tables(rows))]

@@ -1,50 +1,48 @@
-"""A study: every algorithm, tuned, over random permutations of a data set, on all cores, each run once."""
+"""The paper's protocol on a data set: tune every algorithm on one permutation, then run it on the others."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from scwlearn._util.progress import ProgressReporter
 from scwlearn.datasets import DataSet
-from scwlearn.experiments.jobs import FOLDS, TUNING_ORDER, Job, Outcome, StoppedError, data_id, execute, rule_id
-from scwlearn.experiments.online_runs import Cell, OnlineRuns, curves
-from scwlearn.experiments.results import Results
-from scwlearn.learning.tuning import grid
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.learner import Learner
 from scwlearn.rules import Rule
+from scwlearn.runs.compare import FOLDS, TUNING_ORDER, Runs, Trials, run_jobs
+from scwlearn.runs.results import Job, Outcome, data_checksum, rule_checksum
+from scwlearn.runs.tune import Cell, CellResult, grid_cells
 
-#: How parameters are chosen: the authors' toolbox counts online mistakes over one permutation, the paper speaks of
+#: How parameters are chosen: the authors' toolbox counts online mistakes on one permutation, the paper speaks of
 #: cross-validation.
 TUNINGS = ("libol", "cv")
 COVARIANCES_OFFERED = ("full", "diagonal")
 CHECKPOINTS = 20
 
-#: Wider sets are not run with a full covariance: a model of so many features has 32 MB, an update as many operations.
-WIDEST_FULL = 2000
+#: Wider data sets are not run with a full covariance: a model of 2000 features takes 32 MB, an update 4 million steps.
+MAX_FULL_FEATURES = 2000
 
-# About what a run costs, in seconds on a core: to start it, a row, and each of its multiplications; a tenth of the rows
-# move a full Sigma. All that hangs on it is the time that a display says is left.
-_COST_OF_A_RUN, _COST_OF_A_ROW, _COST_OF_A_MULTIPLICATION = 2e-3, 0.5e-6, 1e-10
-_SHARE_OF_UPDATES = 0.1
+# Approximate cost in seconds on a core of starting a job, of a row and of a multiplication, and the share of rows that
+# update a full covariance. Only the estimate of the remaining time depends on them.
+_JOB_COST, _ROW_COST, _MULTIPLICATION_COST = 2e-3, 0.5e-6, 1e-10
+_UPDATE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How each set is run."""
+class StudySettings:
+    """Settings of a study."""
 
     permutations: int = 20
     seed: int = 0
     tuning: str = "libol"
-    #: "full", or "diagonal" for the diagonal that suits each rule.
+    #: "full", or "diagonal" for the diagonal form that suits each rule.
     covariance: str = "full"
-    #: So many values of each parameter, evenly from its grid, and so many rows of each order; None: all.
+    #: Number of values of each parameter, spread evenly over its grid, and of rows of each permutation; None for all.
     values: int | None = None
     rows: int | None = None
 
@@ -59,180 +57,167 @@ class Settings:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
 
     @property
-    def widest(self) -> int | None:
-        """How many features a set may have; None: any number."""
-        return WIDEST_FULL if self.covariance == "full" else None
+    def max_features(self) -> int | None:
+        """The largest number of features of a data set; None for any."""
+        return MAX_FULL_FEATURES if self.covariance == "full" else None
 
     def covariance_of(self, rule: Rule) -> str:
+        """Return the covariance that a rule is run with."""
         if rule.order == 1:
             return "identity"
         return rule.diagonal if self.covariance == "diagonal" else "full"
 
-    def cells(self, rule: Rule) -> list[tuple[tuple[str, float], ...]]:
-        """The points of the grid, from the largest values to the smallest: of equal ones the first is taken."""
-        kept = {p.name: _spread_out(p.grid or (p.default,), self.values) for p in rule.parameters}
-        points = [tuple(point.items()) for point in grid(rule)]
-        return [point for point in reversed(points) if all(value in kept[name] for name, value in point)]
+    def cells(self, rule: Rule) -> list[Cell]:
+        """Return the grid from the largest values to the smallest: the first of equal cells wins."""
+        return grid_cells([rule], {p.name: self._spread(p.grid or (p.default,)) for p in rule.parameters})[::-1]
+
+    def _spread(self, values: Sequence[float]) -> Sequence[float]:
+        if self.values is None or len(values) <= self.values:
+            return values
+        step = len(values) / self.values
+        return [values[int((k + 0.5) * step)] for k in range(self.values)]
 
 
-def _spread_out(values: tuple[float, ...], count: int | None) -> tuple[float, ...]:
-    """So many of the values, evenly."""
-    if count is None or len(values) <= count:
-        return values
-    step = len(values) / count
-    return tuple(values[int((k + 0.5) * step)] for k in range(count))
+@dataclass(frozen=True, kw_only=True)
+class DataSetRuns(Runs):
+    """The runs of a tuned algorithm on a data set."""
+
+    #: Title and name of the data set.
+    title: str
+    name: str
+    covariance: str
+    #: The grid on the tuning permutation.
+    cells: tuple[CellResult, ...]
+    #: Rows without any feature: they are predicted, but nothing is learned from them.
+    empty_rows: int
+    #: Whether the rows keep their order, which is then also that of tuning.
+    keeps_order: bool
 
 
-def run_set(
+#: The runs of each algorithm on one data set, and those of all data sets.
+Block = Sequence[DataSetRuns]
+Blocks = Sequence[Block]
+
+
+def run_data_set(
     data: DataSet,
     rules: Sequence[Rule],
-    settings: Settings,
-    results: Results,
+    settings: StudySettings,
+    results: MutableMapping[Job, Outcome],
     *,
-    workers: int,
+    workers: int | None = None,
     report: ProgressReporter,
-) -> list[OnlineRuns]:
-    """Whatever is not among the results yet is run and added to them; all of it together, rule by rule.
+) -> list[DataSetRuns]:
+    """Run all algorithms on a data set, adding what is missing to the results.
 
-    The report is told seconds on a core, about. On Ctrl-C, or any error, the runs under way stop soon, and what was
-    done is among the results.
+    Progress is reported in approximate seconds on a core. After Ctrl-C or an error, the outcomes so far are in the
+    results.
     """
-    fingerprint = data_id(data)
-    plans = [_Plan(data, rule, settings, fingerprint) for rule in rules]
-    ready = deque((plan, job) for plan in plans for job in plan.first_jobs())
-    started: dict[Future[Outcome], tuple[_Plan, Job]] = {}
-    stop = Event()
+    checksum = data_checksum(data.x, data.y, shuffle=data.shuffle)
+    plans = {rule.name: _Plan(data, rule, settings, checksum) for rule in rules}
 
-    def done(plan: _Plan, job: Job) -> None:
-        # Going on with an algorithm that is tuned shows its results early.
-        ready.extendleft((plan, each) for each in reversed(plan.jobs_after(job, results)))
+    def make_learner(rule: Rule, parameters: object) -> Learner:
+        return Learner(rule, covariance=settings.covariance_of(rule), **dict(parameters))  # type: ignore[call-overload]
 
-    # A run has a thread to itself: several side by side need no locks, and its time is that of one core.
-    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+    trials = Trials(data.examples(), make_learner, seed=settings.seed, shuffle=data.shuffle, rows=settings.rows)
+
+    def run(job: Job, stop: Event) -> Outcome:
         try:
-            while ready or started:
-                while ready and len(started) < 2 * workers:
-                    plan, job = ready.popleft()
-                    if job in results:
-                        report.done_before(plan.cost(job))
-                        done(plan, job)
-                    else:
-                        started[pool.submit(execute, job, plan.rule, data, stop)] = plan, job
-                for future in wait(started, return_when=FIRST_COMPLETED).done if started else ():
-                    plan, job = started.pop(future)
-                    results.add(job, _result(future, plan))
-                    report.advance(plan.cost(job), f"{data.title}: {plan.rule.title}")
-                    done(plan, job)
-        except BaseException:
-            stop.set()
-            for future, (_, job) in started.items():
-                if not future.cancel() and isinstance(outcome := _outcome(future), Outcome):
-                    results.add(job, outcome)
-            raise
-    return [plan.runs(results) for plan in plans]
+            return trials.run(plans[job.rule].rule, job, stop)
+        except ValueError as error:
+            raise ValueError(f"{job.rule} on {data.name}: {error}") from error
+
+    def finished(job: Job, known: bool) -> Iterable[Job]:
+        plan = plans[job.rule]
+        if known:
+            report.done_before(plan.cost(job))
+        else:
+            report.advance(plan.cost(job), f"{data.title}: {plan.rule.title}")
+        return plan.jobs_after(job, results)
+
+    run_jobs((job for plan in plans.values() for job in plan.tuning_jobs), run, results, finished, workers=workers)
+    return [plan.runs(results) for plan in plans.values()]
 
 
-def cost_of_set(data: DataSet, rules: Sequence[Rule], settings: Settings) -> float:
-    """About how many seconds on a core `run_set` takes."""
-    return sum(_Plan(data, rule, settings, "").cost_of_all() for rule in rules)
-
-
-def _result(future: Future[Outcome], plan: _Plan) -> Outcome:
-    try:
-        return future.result()
-    except ValueError as error:
-        raise ValueError(f"{plan.rule.name} on {plan.data.name}: {error}") from error
-
-
-def _outcome(future: Future[Outcome]) -> Outcome | BaseException:
-    try:
-        return future.result()
-    except (StoppedError, Exception) as error:
-        return error
-
-
-def _empty_rows(data: DataSet) -> int:
-    x = data.x
-    filled = np.diff(x.indptr) > 0 if sparse.issparse(x) else x.any(axis=1)
-    return int(np.count_nonzero(~filled))
+def study_cost(data: DataSet, rules: Sequence[Rule], settings: StudySettings) -> float:
+    """Estimate the seconds on a core that `run_data_set` takes."""
+    return sum(_Plan(data, rule, settings, "").total_cost() for rule in rules)
 
 
 class _Plan:
-    """The runs of one algorithm on one set: first over its grid, then, with the best parameters, over permutations."""
+    """The jobs of an algorithm on a data set: its grid on the tuning permutation, then the best cell on the others."""
 
-    def __init__(self, data: DataSet, rule: Rule, settings: Settings, fingerprint: str) -> None:
+    def __init__(self, data: DataSet, rule: Rule, settings: StudySettings, checksum: str) -> None:
         self.data, self.rule, self.settings = data, rule, settings
         rows = len(data.y)
-        self._common = {
-            "data": data.name,
-            "data_id": fingerprint,
-            "rule": rule.name,
-            "rule_id": rule_id(rule),
-            "covariance": settings.covariance_of(rule),
-            "seed": settings.seed,
-            "rows": rows if settings.rows is None else min(rows, settings.rows),
-        }
-        self.cells = settings.cells(rule)
-        self._awaited = set(self.first_jobs())
-        # An order that is kept gives the same run each time.
-        self.orders = range(1, (settings.permutations if data.shuffle else 1) + 1)
+        self._job = Job(
+            data=data.name,
+            data_id=checksum,
+            rule=rule.name,
+            rule_id=rule_checksum(rule),
+            covariance=settings.covariance_of(rule),
+            parameters=(),
+            seed=settings.seed,
+            order=TUNING_ORDER,
+            rows=rows if settings.rows is None else min(rows, settings.rows),
+        )
+        folds = range(1, FOLDS + 1) if settings.tuning == "cv" else (0,)
+        self._grid = [
+            (cell, [replace(self._job, parameters=tuple(cell.parameters.items()), fold=fold) for fold in folds])
+            for cell in settings.cells(rule)
+        ]
+        self.tuning_jobs = [job for _, jobs in self._grid for job in jobs]
+        self._missing = {*self.tuning_jobs}
+        # A data set that keeps its order gives the same run each time.
+        self._orders = range(1, (settings.permutations if data.shuffle else 1) + 1)
 
-    def _job(self, parameters: tuple[tuple[str, float], ...], order: int, **how: int) -> Job:
-        return Job(**self._common, parameters=parameters, order=order, **how)  # type: ignore[arg-type]
-
-    def _tuning_jobs(self, cell: tuple[tuple[str, float], ...]) -> list[Job]:
-        folds = range(1, FOLDS + 1) if self.settings.tuning == "cv" else (0,)
-        return [self._job(cell, TUNING_ORDER, fold=fold) for fold in folds]
-
-    def first_jobs(self) -> list[Job]:
-        return [job for cell in self.cells for job in self._tuning_jobs(cell)]
-
-    def jobs_after(self, job: Job, results: Results) -> list[Job]:
-        """What this result is the last condition of."""
-        if job not in self._awaited:
+    def jobs_after(self, job: Job, results: MutableMapping[Job, Outcome]) -> list[Job]:
+        """Return the runs with the best parameters once the last tuning job is done."""
+        if job not in self._missing:
             return []
-        self._awaited.remove(job)
-        return [] if self._awaited else self._runs_of(self._best(results))
+        self._missing.remove(job)
+        return [] if self._missing else self._final_jobs(self._cells(results))
 
-    def _runs_of(self, parameters: tuple[tuple[str, float], ...]) -> list[Job]:
-        return [self._job(parameters, order, checkpoints=CHECKPOINTS) for order in self.orders]
-
-    def _judged(self, results: Results) -> list[Cell]:
-        judged = []
-        for parameters in self.cells:
-            outcomes = [results[job] for job in self._tuning_jobs(parameters)]
-            rows = sum(o.seen[-1] for o in outcomes)
-            rate = sum(o.mistakes[-1] for o in outcomes) / rows
-            # A fold learns from the others: so many updates over all rows.
-            share = FOLDS / (FOLDS - 1) if self.settings.tuning == "cv" else 1.0
-            updates = share * sum(o.updates[-1] for o in outcomes) / len(outcomes)
-            judged.append(Cell(dict(parameters), rate, updates))
-        return judged
-
-    def _best(self, results: Results) -> tuple[tuple[str, float], ...]:
-        cells = self._judged(results)
-        return tuple(min(cells, key=lambda cell: cell.mistake_rate).parameters.items())
-
-    def runs(self, results: Results) -> OnlineRuns:
-        best = self._best(results)
-        return OnlineRuns(
-            data=self.data.title,
+    def runs(self, results: MutableMapping[Job, Outcome]) -> DataSetRuns:
+        """Collect the results."""
+        cells = self._cells(results)
+        jobs = self._final_jobs(cells)
+        x = self.data.x
+        filled = np.diff(x.indptr) > 0 if sparse.issparse(x) else x.any(axis=1)
+        return DataSetRuns.from_outcomes(
+            self.rule,
+            dict(jobs[0].parameters),
+            [results[job] for job in jobs],
+            title=self.data.title,
             name=self.data.name,
-            rule=self.rule,
-            covariance=self.settings.covariance_of(self.rule),
-            parameters=dict(best),
-            cells=tuple(self._judged(results)),
-            empty_rows=_empty_rows(self.data),
+            covariance=self._job.covariance,
+            cells=tuple(cells),
+            empty_rows=int(np.count_nonzero(~filled)),
             keeps_order=not self.data.shuffle,
-            **curves([results[job] for job in self._runs_of(best)]),
         )
 
+    def _cells(self, results: MutableMapping[Job, Outcome]) -> list[CellResult]:
+        return [CellResult(cell, self._total([results[job] for job in jobs])) for cell, jobs in self._grid]
+
+    def _total(self, outcomes: Sequence[Outcome]) -> Counts:
+        seen, mistakes, updates = (
+            sum(getattr(o, name)[-1] for o in outcomes) for name in ("seen", "mistakes", "updates")
+        )
+        # With k folds every row is learned k - 1 times.
+        return Counts(seen, mistakes, round(updates / max(1, len(outcomes) - 1)))
+
+    def _final_jobs(self, cells: Sequence[CellResult]) -> list[Job]:
+        best = min(cells, key=lambda cell: cell.error)
+        parameters = tuple(best.parameters.items())
+        return [replace(self._job, parameters=parameters, order=n, checkpoints=CHECKPOINTS) for n in self._orders]
+
     def cost(self, job: Job) -> float:
+        """Estimate the seconds that a job takes."""
         width: int = self.data.x.shape[1]
         stored: float = getattr(self.data.x, "nnz", self.data.x.size) / max(1, len(self.data.y))
-        work = width * stored / 2 + _SHARE_OF_UPDATES * width**2 if job.covariance == "full" else 6 * stored
-        return _COST_OF_A_RUN + job.rows * (_COST_OF_A_ROW + _COST_OF_A_MULTIPLICATION * work)
+        work = width * stored / 2 + _UPDATE_SHARE * width**2 if job.covariance == "full" else 6 * stored
+        return _JOB_COST + job.rows * (_ROW_COST + _MULTIPLICATION_COST * work)
 
-    def cost_of_all(self) -> float:
-        jobs = self.first_jobs()
-        return self.cost(jobs[0]) * (len(jobs) + len(self.orders))
+    def total_cost(self) -> float:
+        """Estimate the seconds that all jobs take."""
+        return self.cost(self._job) * (len(self.tuning_jobs) + len(self._orders))

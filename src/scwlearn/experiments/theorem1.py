@@ -1,56 +1,42 @@
-"""Theorem 1 on real runs of SCW-I: what it promises where its condition can be met, and how far that is."""
+"""Theorem 1 on runs of SCW-I: where its condition can be met, and what it guarantees there."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scwlearn.experiments.tables import Table, yes_no
+from scwlearn.datasets import DataSet
 from scwlearn.learning.bounds import LossBound, loss_bound
+from scwlearn.report.tables import Table, yes_no
 
-#: An aggressiveness that cuts no step: SCW-I is then CW, and the theorem needs no excess. On noisy rows CW's variances
-#: fall so fast that steps grow beyond 1e50 within thousands of rounds.
-CW_LIMIT = 1e100
+#: A value of C that limits no step: SCW-I is then CW, and the theorem needs no excess. On noisy data the variances of
+#: CW shrink so fast that steps exceed 1e50 within thousands of rounds.
+UNLIMITED_C = 1e100
 
-#: The search for a comparison grows with the moves, and is made once for each halving of the rows: seconds for this
-#: many rows of a few hundred features.
-MOST_ROWS = 10_000
+#: The search for a feasible comparison takes seconds for this many rows of a few hundred features.
+MAX_ROWS = 10_000
 
-# An inequality between sums of many rounds is judged up to this share.
-_SLACK = 1e-9
+# Relative tolerance of inequalities between sums over many rounds.
+_TOLERANCE = 1e-9
 
-
-WORDS = (
-    "For SCW-I at its tuned parameters and without a limit to its steps (C = 1e100, which is CW), over the first rows "
-    "of a random order. k = (1 + phi²)/phi². The theorem compares a run with a Gaussian that puts every example that "
-    "moved the model as well as the run did; on data that no hyperplane separates there is none after some row, and it "
-    "speaks of the rows before. The paper prints sum l ≤ sum alpha² v; the two differ by the factor k on every run. "
-    "The excess is what steps that C cut too short may add to the bound.",
+EXPLANATION = (
+    "SCW-I at its tuned parameters, and without a limit to its steps (C = 1e100, which is CW), on the first rows of a "
+    "random order. k = (1 + phi²)/phi². The theorem compares a run with a Gaussian that classifies every example that "
+    "changed the model at least as well as the run did. On data that is not linearly separable such a Gaussian does "
+    "not exist beyond some row, and the theorem applies to the rows before it. The paper states sum l ≤ sum alpha² v; "
+    "the two differ by the factor k on every run. The excess is what steps that C made too short may add to the bound.",
 )
-
-
-class Examples(Protocol):
-    """Rows and labels -1 and +1, under the title they have in the table."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def x(self) -> Any: ...
-    @property
-    def y(self) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class BoundRow:
-    """A run, and its longest part from the start for which a feasible comparison exists.
+    """A run, and its longest beginning for which a feasible comparison exists.
 
-    Without one the theorem says nothing. More rounds are more conditions, so that once there is none there is
-    none again; an online run stopped early is the same run, so that the theorem speaks of the part.
+    Every round adds a condition, so once there is no feasible comparison there is none later. An online run that is
+    stopped early is a run, so the theorem applies to its beginning.
     """
 
     title: str
@@ -61,60 +47,60 @@ class BoundRow:
 
     @property
     def rows(self) -> int:
-        """How many rows were run."""
+        """Number of rows of the run."""
         return len(self.run.losses)
 
     @property
     def compared_rows(self) -> int:
-        """How many of them have a feasible comparison."""
+        """Number of rows with a feasible comparison."""
         return len(self.compared.losses)
 
     @property
-    def moves(self) -> int:
-        """How many rounds of the run moved the model."""
+    def updates(self) -> int:
+        """Number of rounds that changed the model."""
         return int(np.count_nonzero(self.run.squares))
 
     @property
     def deviation(self) -> float:
-        """The largest relative difference of a round's loss from k alpha^2 v: rounding alone."""
+        """Largest relative difference of a round's loss from k alpha^2 v: only rounding."""
         squares = self.run.factor * self.run.squares
         moved = squares > 0
         return float(np.max(np.abs(self.run.losses[moved] / squares[moved] - 1), initial=0.0))
 
     @property
     def printed_holds(self) -> bool:
-        """The first inequality as the paper prints it, sum l <= sum alpha^2 v: false on every run that moves."""
+        """The inequality as printed in the paper, sum l <= sum alpha^2 v: false on every run with an update."""
         return _at_most(self.run.loss, float(self.run.squares.sum()))
 
     @property
     def mistakes_within_loss(self) -> bool:
-        """What the paper concludes: no more mistakes than the sum of the losses."""
+        """The paper's conclusion: there are no more mistakes than the sum of the losses."""
         return _at_most(self.run.mistakes, self.run.loss)
 
     @property
     def bound(self) -> float:
-        """k B of the compared part: the right side as the paper means it."""
+        """k B of the compared rows, the right side that the paper intends."""
         return self.compared.factor * self.compared.bound
 
     @property
     def excess(self) -> float:
-        """What steps that C cut too short add to it, k times."""
+        """k times the excess of the compared rows."""
         return self.compared.factor * self.compared.excess
 
     @property
     def within_bound(self) -> bool:
-        """The compared part's sum of losses is at most k B: not promised, but for steps that are not cut."""
+        """Whether the sum of losses is at most k B: guaranteed only if no step is limited."""
         return _at_most(self.compared.loss, self.bound)
 
     @property
     def within_limit(self) -> bool:
-        """The compared part's sum of losses is at most k (B + excess): the theorem as corrected."""
+        """Whether the sum of losses is at most k (B + excess): the corrected theorem."""
         return _at_most(self.compared.loss, self.compared.loss_limit)
 
 
-def theorem1(data: Examples, *, C: float, eta: float, seed: int, most_rows: int = MOST_ROWS) -> BoundRow:
-    """Run SCW-I over the first `most_rows` rows of a random order and compare as much of it as can be compared."""
-    order = np.random.default_rng(seed).permutation(len(data.y))[:most_rows]
+def theorem1(data: DataSet, *, C: float, eta: float, seed: int, max_rows: int = MAX_ROWS) -> BoundRow:
+    """Run SCW-I over the first rows of a random order, and compare as many of them as possible."""
+    order = np.random.default_rng(seed).permutation(len(data.y))[:max_rows]
 
     def first(rows: int) -> LossBound:
         return loss_bound(data.x[order[:rows]], data.y[order[:rows]], C=C, eta=eta)
@@ -125,22 +111,20 @@ def theorem1(data: Examples, *, C: float, eta: float, seed: int, most_rows: int 
     return BoundRow(data.title, C, eta, run, compared)
 
 
-def tables(rows: Sequence[BoundRow]) -> list[Table]:
-    """What needs no comparison, on whole runs; and the bound, on as much of each as can be compared."""
-    return [_table("Whole runs", rows, _WHOLE_RUN), _table("As far as a comparison exists", rows, _COMPARED)]
+def theorem1_tables(rows: Sequence[BoundRow]) -> list[Table]:
+    """Return the statements about whole runs, and the bound on the rows that can be compared."""
+    return [_table("Whole runs", rows, _WHOLE_RUN), _table("Rows with a feasible comparison", rows, _COMPARED)]
 
 
 def _at_most(small: float, large: float) -> bool:
-    return small <= large * (1 + _SLACK)
+    return small <= large * (1 + _TOLERANCE)
 
 
-def _exists(row: BoundRow) -> str:
-    if row.compared_rows == row.rows:
-        return "Yes"
-    return f"No: the condition is empty from row {row.compared_rows + 1} on"
+def _feasible(row: BoundRow) -> str:
+    return "Yes" if row.compared_rows == row.rows else f"No: none from row {row.compared_rows + 1}"
 
 
-# A title, and the cell of a row.
+# Heading and cell of each column.
 Columns = tuple[tuple[str, Callable[[BoundRow], str]], ...]
 
 _RUN: Columns = (
@@ -151,18 +135,18 @@ _RUN: Columns = (
 _WHOLE_RUN: Columns = (
     *_RUN,
     ("rows", lambda row: f"{row.rows}"),
-    ("moves", lambda row: f"{row.moves}"),
+    ("updates", lambda row: f"{row.updates}"),
     ("sum l", lambda row: f"{row.run.loss:.4g}"),
     ("sum alpha² v", lambda row: f"{row.run.squares.sum():.4g}"),
-    ("sum l ≤ sum alpha² v, as printed", lambda row: yes_no(row.printed_holds)),
-    ("l = k alpha² v up to", lambda row: f"{row.deviation:.0e}"),
+    ("sum l ≤ sum alpha² v (paper)", lambda row: yes_no(row.printed_holds)),
+    ("relative error of l = k alpha² v", lambda row: f"{row.deviation:.0e}"),
     ("mistakes", lambda row: f"{row.run.mistakes}"),
     ("mistakes ≤ sum l", lambda row: yes_no(row.mistakes_within_loss)),
-    ("cap covers mistakes", lambda row: yes_no(row.run.cap_covers_mistakes)),
+    ("loss can reach 1 on every mistake", lambda row: yes_no(row.run.cap_covers_mistakes)),
 )
 _COMPARED: Columns = (
     *_RUN,
-    ("a comparison exists", _exists),
+    ("feasible for all rows", _feasible),
     ("rows compared", lambda row: f"{row.compared_rows}"),
     ("sum l", lambda row: f"{row.compared.loss:.4g}"),
     ("k B", lambda row: f"{row.bound:.4g}"),

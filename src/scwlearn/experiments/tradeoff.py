@@ -1,8 +1,8 @@
-"""What accuracy costs: mistakes against updates and against time, each algorithm a point over all data sets."""
+"""The cost of accuracy: mistakes against updates and time, each algorithm a point."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,54 +12,56 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import NDArray
 
-from scwlearn.experiments.online_runs import OnlineRuns
-from scwlearn.experiments.style import house, look_of, save
+from scwlearn.experiments.study import Block, Blocks, DataSetRuns
+from scwlearn.report.pictures import picture_style, picture_title, write_both
+from scwlearn.report.theme import FAINT, algorithm_style
 
 Array = NDArray[np.float64]
 
 
-def tradeoff(blocks: Sequence[Sequence[OnlineRuns]], path: Path) -> list[Path]:
-    """Draw each algorithm by its geometric means, over the data sets, of what it needs relative to the best.
+def tradeoff_picture(blocks: Blocks, path: Path) -> Path:
+    """Draw each algorithm by the geometric means, over the data sets, of its cost relative to the lowest.
 
-    Every data set has the same algorithms in the same order. Left and low is good; the grey line joins those that no
-    other beats in both.
+    Every data set has the same algorithms in the same order. The grey line joins those that no other beats in both.
     """
-    # A set without a mistake or an update counts as having one: there is no ratio to zero.
-    mistakes = _relative(blocks, lambda r: max(r.final_rates.mean(), 1 / r.seen[-1]))
-    updates = _relative(blocks, lambda r: max(r.final_updates.mean(), 1.0))
-    seconds = _relative(blocks, lambda r: r.typical_seconds)
-    with house():
+    # No mistake or no update counts as one: a ratio to zero does not exist.
+    mistakes = _relative(blocks, lambda run: max(run.mean_error, 1 / run.seen[-1]))
+    updates = _relative(blocks, lambda run: max(run.final_updates.mean(), 1.0))
+    seconds = _relative(blocks, lambda run: run.median_seconds)
+    with picture_style():
         figure = Figure(figsize=(12, 5.4))
         panels = figure.subplots(1, 2, sharey=True)
         figure.subplots_adjust(left=0.06, right=0.985, bottom=0.105, top=0.86, wspace=0.06)
         for axes, x, what in zip(panels, (updates, seconds), ("updates", "time"), strict=True):
-            _points(axes, blocks[0], x, mistakes)
-            axes.set_xlabel(f"{what}, times the fewest" if what == "updates" else f"{what}, times the shortest")
-        panels[0].set_ylabel("mistakes, times the fewest")
+            _draw_points(axes, blocks[0], x, mistakes)
+            axes.set_xlabel(f"{what}, relative to the lowest")
+        panels[0].set_ylabel("mistakes, relative to the lowest")
         for axes, x in zip(panels, (updates, seconds), strict=True):
             _name_points(figure, axes, blocks[0], x, mistakes)
-        about = f"geometric means over {len(blocks)} data sets; left and low is good; grey: not beaten in both"
-        figure.text(0.012, 0.945, "What accuracy costs", fontsize=13, fontweight="bold")
-        figure.text(0.012, 0.9, about, color="#666666")
-        return save(figure, path)
+        subtitle = (
+            f"Geometric means over {len(blocks)} data sets; lower left is better. "
+            "Grey line: algorithms that no other beats in both."
+        )
+        picture_title(figure, "The cost of accuracy", subtitle)
+        return write_both(figure, path)
 
 
-def _relative(blocks: Sequence[Sequence[OnlineRuns]], measure: Callable[[OnlineRuns], float]) -> Array:
+def _relative(blocks: Blocks, measure: Callable[[DataSetRuns], float]) -> Array:
     table = np.log([[measure(run) for run in runs] for runs in blocks])
     means: Array = np.exp((table - table.min(axis=1, keepdims=True)).mean(axis=0))
     return means
 
 
-def _points(axes: Axes, runs: Sequence[OnlineRuns], x: Array, y: Array) -> None:
-    order = [i for i in np.lexsort((y, x)) if not np.any((x <= x[i]) & (y <= y[i]) & ((x < x[i]) | (y < y[i])))]
-    axes.plot(x[order], y[order], color="#bbbbbb", linewidth=5, solid_capstyle="round", alpha=0.5, zorder=1)
+def _draw_points(axes: Axes, runs: Block, x: Array, y: Array) -> None:
+    front = [i for i in np.lexsort((y, x)) if not np.any((x <= x[i]) & (y <= y[i]) & ((x < x[i]) | (y < y[i])))]
+    axes.plot(x[front], y[front], color=FAINT, linewidth=5, solid_capstyle="round", alpha=0.5, zorder=1)
     for run, each_x, each_y in zip(runs, x, y, strict=True):
-        look = look_of(run.rule)
-        axes.plot([each_x], [each_y], linestyle="none", **look.point(11 if look.stands_out else 8))
+        style = algorithm_style(run.rule)
+        axes.plot([each_x], [each_y], linestyle="none", **style.point(11 if style.highlighted else 8))
     axes.set(xscale="log", yscale="log")
-    for values, bounds, axis in ((x, axes.set_xlim, axes.xaxis), (y, axes.set_ylim, axes.yaxis)):
+    for values, set_limits, axis in ((x, axes.set_xlim, axes.xaxis), (y, axes.set_ylim, axes.yaxis)):
         reach = max(values.max() / values.min(), 1.1)
-        bounds(values.min() / reach**0.1, values.max() * reach**0.1)
+        set_limits(values.min() / reach**0.1, values.max() * reach**0.1)
         fine = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7) if reach < 10 else (1, 2, 5)
         axis.set_major_locator(LogLocator(subs=fine))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -67,15 +69,15 @@ def _points(axes: Axes, runs: Sequence[OnlineRuns], x: Array, y: Array) -> None:
     axes.grid()
 
 
-def _name_points(figure: Figure, axes: Axes, runs: Sequence[OnlineRuns], x: Array, y: Array) -> None:
-    """Write each title where it covers neither a point nor another title, with a line to a point that is not near."""
+def _name_points(figure: Figure, axes: Axes, runs: Block, x: Array, y: Array) -> None:
+    """Write each name where it covers no point and no other name, with a line to a distant point."""
     at = axes.transData.transform(np.column_stack([x, y]))
     dot = figure.dpi / 72
     taken = [Bbox([point - 6 * dot, point + 6 * dot]) for point in at]
-    crowd = np.sum(np.linalg.norm(at[:, None] - at, axis=-1) < 60 * dot, axis=1)
-    # Those in a crowd have the least choice, so they choose first.
-    for i in np.argsort(-crowd, kind="stable"):
-        look = look_of(runs[i].rule)
+    neighbours = np.sum(np.linalg.norm(at[:, None] - at, axis=-1) < 60 * dot, axis=1)
+    # Crowded points have the fewest free places, so they come first.
+    for i in np.argsort(-neighbours, kind="stable"):
+        style = algorithm_style(runs[i].rule)
         text = axes.annotate(
             runs[i].rule.title,
             (x[i], y[i]),
@@ -83,32 +85,32 @@ def _name_points(figure: Figure, axes: Axes, runs: Sequence[OnlineRuns], x: Arra
             textcoords="offset points",
             ha="center",
             va="center",
-            fontweight="bold" if look.stands_out else "normal",
-            arrowprops={"arrowstyle": "-", "color": look.colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
+            fontweight=style.font_weight,
+            arrowprops={"arrowstyle": "-", "color": style.colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
         )
-        distance, box = _free(at[i], np.array(text.get_window_extent().size), taken, axes.bbox, dot)
+        distance, box = _free_place(at[i], np.array(text.get_window_extent().size), taken, axes.bbox, dot)
         taken.append(box)
         text.set_position((np.mean(box.get_points(), axis=0) - at[i]) / dot)
         if distance == _NEAR and text.arrow_patch:
             text.arrow_patch.set_visible(False)
 
 
-#: Where titles are tried: so many points from their own, to the right, to the left, above, below and between.
+#: Distances in points and angles in degrees at which a name is tried.
 _NEAR = 8
 _DISTANCES = (_NEAR, 13, 19, 26, 36, 48, 62, 78, 96)
 _ANGLES = (0, 180, 90, 270, 45, 315, 135, 225, 22, 338, 158, 202, 68, 292, 112, 248)
 
 
-def _free(point: Array, size: Array, taken: list[Bbox], within: BboxBase, dot: float) -> tuple[int, Bbox]:
-    """The nearest place for a title of that size, and its distance; the farthest if all are taken."""
+def _free_place(point: Array, size: Array, taken: list[Bbox], within: BboxBase, dot: float) -> tuple[int, Bbox]:
+    """Return the nearest free place for a name and its distance; the farthest if all are taken."""
     others = [box for box in taken if not box.contains(*point)]
     for distance in _DISTANCES:
         for angle in _ANGLES:
-            away = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
-            corner = point + away * (distance * dot + size / 2) - size / 2
+            direction = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+            corner = point + direction * (distance * dot + size / 2) - size / 2
             box = Bbox([corner, corner + size])
             inside = within.contains(*box.p0) and within.contains(*box.p1)
-            line = [point + share * distance * dot * away for share in (0.3, 0.6, 0.9)]
+            line = [point + share * distance * dot * direction for share in (0.3, 0.6, 0.9)]
             crossed = any(other.contains(*step) for other in others for step in line)
             if inside and not crossed and not box.padded(dot).count_overlaps(taken):
                 return distance, box

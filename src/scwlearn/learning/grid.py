@@ -69,7 +69,7 @@ def learn_grid(
 
     Examples
     --------
-    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.datasets import make_synthetic
     >>> from scwlearn.learning.grid import learn_grid
     >>> X, y = make_synthetic(1000, label_noise=0.1)
     >>> learners = learn_grid("scw1", [{"C": C} for C in (0.25, 1.0, 4.0)], X, y, covariance="diagonal")
@@ -105,7 +105,7 @@ def count_grid(
 
     Examples
     --------
-    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.datasets import make_synthetic
     >>> from scwlearn.learning.grid import count_grid
     >>> X, y = make_synthetic(1000, label_noise=0.1)
     >>> counts = count_grid("scw1", [{"C": C} for C in (0.25, 1.0, 4.0)], X, y, covariance="diagonal")
@@ -145,7 +145,7 @@ def learn_together(
     Examples
     --------
     >>> from scwlearn import Learner
-    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.datasets import make_synthetic
     >>> from scwlearn.learning.grid import learn_together
     >>> X, y = make_synthetic(1000)
     >>> learners = [Learner("pa1"), Learner("scw1", covariance="diagonal")]

@@ -127,7 +127,7 @@ def progressive_validation(
     Examples
     --------
     >>> from scwlearn import Learner, progressive_validation
-    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.datasets import make_synthetic
     >>> X, y = make_synthetic(2000)
     >>> [p.counts.seen for p in progressive_validation(Learner("scw1"), X, y, checkpoints=4)]
     [500, 1000, 1500, 2000]

@@ -45,7 +45,7 @@ def tune(
 
     Examples
     --------
-    >>> from scwlearn.datasets.synthetic import make_synthetic
+    >>> from scwlearn.datasets import make_synthetic
     >>> from scwlearn.learning.tuning import tune
     >>> X, y = make_synthetic(1000, label_noise=0.1)
     >>> tune("arow", X, y, covariance="diagonal")

@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML page about one or several runs."""
+"""Reports: self-contained HTML pages and pictures of runs, comparisons and grids."""
 
 from scwlearn.report.page import page, write_page
 

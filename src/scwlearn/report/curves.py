@@ -1,4 +1,4 @@
-"""The curves of one run, or of several over each other: mistakes, updates, log-loss and speed as examples come."""
+"""Panels of the mistake rate, updates, log-loss and speed of one or several runs."""
 
 from __future__ import annotations
 
@@ -6,139 +6,126 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from scwlearn.report.cards import card, legend, numbers
-from scwlearn.report.drawing import Band, Line, line_plot
-from scwlearn.report.figures import Stretch, points_of, speed_of, stretches
+from scwlearn.report.formatting import abbreviated, count, four_decimals, four_digits, percent, short_percent
+from scwlearn.report.key_figures import Interval, curve_points, intervals, mean_speed
 from scwlearn.report.markup import Markup
-from scwlearn.report.text import count, fixed, measure, percent, rough, short_percent
+from scwlearn.report.panels import legend, numbers, panel
+from scwlearn.report.svg import Line, Tooltip, line_plot
+from scwlearn.report.theme import line_class
 from scwlearn.runs.record import Point, Record
-
-#: Colours and dashes of runs that share a plot; after so many of them they begin anew.
-COLOURS, DASHES = 7, 3
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Something that is known at each point, and of each stretch between two."""
+    """A quantity known at each point of a run and for each interval between two points."""
 
     title: str
-    says: str
-    at: Callable[[Point], float | None]
-    within: Callable[[Stretch], float | None]
+    text: str
+    so_far: Callable[[Point], float | None]
+    recent: Callable[[Interval], float | None]
     form: Callable[[float], str]
     tick: Callable[[float], str]
+
+    def format(self, value: float | None) -> str:
+        """Format a value; None is empty."""
+        return "" if value is None else self.form(value)
+
+    def steps(self, parts: Sequence[Interval]) -> list[tuple[float, float | None]]:
+        """Return the points of a line that is constant in each interval."""
+        return list(chain.from_iterable(((p.start, self.recent(p)), (p.stop, self.recent(p))) for p in parts))
 
 
 CURVES = (
     Curve(
         "Mistake rate",
-        "The share of examples predicted wrongly, each before it was learned from.",
+        "Share of examples predicted wrongly, each predicted before the model learned from it.",
         lambda point: point.mistakes / point.seen,
-        lambda stretch: stretch.mistakes,
+        lambda interval: interval.mistakes,
         percent,
         short_percent,
     ),
     Curve(
         "Updates",
-        "The share of examples that changed the model.",
+        "Share of examples that changed the model.",
         lambda point: point.updates / point.seen,
-        lambda stretch: stretch.updates,
+        lambda interval: interval.updates,
         percent,
         short_percent,
     ),
     Curve(
         "Log-loss",
-        "How much the labels surprised the probabilities, on average.",
+        "Mean of -log(probability of the true label), before learning.",
         lambda point: point.log_loss,
-        lambda stretch: stretch.log_loss,
-        fixed,
-        measure,
+        lambda interval: interval.log_loss,
+        four_decimals,
+        four_digits,
     ),
     Curve(
         "Speed",
         "Examples per second: reading, predicting and learning.",
-        speed_of,
-        lambda stretch: stretch.speed,
-        rough,
-        rough,
+        mean_speed,
+        lambda interval: interval.speed,
+        abbreviated,
+        abbreviated,
     ),
 )
 
-# More of them on a line run into each other.
-_MOST_DOTS = 30
+# Lines with more points are drawn without dots.
+_MAX_DOTS = 30
 
-_SO_FAR, _SINCE = "so far", "since the point before"
-
-
-def look_of(number: int) -> str:
-    """How a run looks in a plot that it shares."""
-    return f"c{number % COLOURS} d{number // COLOURS % DASHES}"
+_SO_FAR, _RECENT = "so far", "since the previous point"
 
 
-def curves_of(record: Record) -> list[Markup]:
-    """A card for each curve that the run has."""
-    points = points_of(record)
-    return [made for curve in CURVES if (made := _alone(curve, points))] if points else []
+def curve_panels(record: Record) -> list[Markup]:
+    """Return a panel for each curve of a run."""
+    points = curve_points(record)
+    return [made for curve in CURVES if (made := _single(curve, points))] if points else []
 
 
-def curves_together(records: Sequence[Record], names: Sequence[str]) -> list[Markup]:
-    """A card for each curve that any of the runs has, with the legend of those that have it."""
-    runs = [points_of(record) for record in records]
-    return [made for curve in CURVES for made in _together(curve, runs, names)]
+def joint_curve_panels(records: Sequence[Record], names: Sequence[str]) -> list[Markup]:
+    """Return a panel for each curve that at least one of the runs has."""
+    runs = [curve_points(record) for record in records]
+    return [made for curve in CURVES for made in _joint(curve, runs, names)]
 
 
-def _alone(curve: Curve, points: Sequence[Point]) -> Markup | None:
-    parts = stretches(points)
-    values, recent = [curve.at(point) for point in points], [None, *map(curve.within, parts)]
+def _single(curve: Curve, points: Sequence[Point]) -> Markup | None:
+    parts = intervals(points)
+    values, recent = [curve.so_far(point) for point in points], [None, *map(curve.recent, parts)]
     seen = [point.seen for point in points]
     lines = [
-        Line(_SINCE, "c1 d0", _stairs(curve, parts), _last(curve, recent)),
-        Line(_SO_FAR, "c0 d0", [*zip(seen, values, strict=True)], _last(curve, values), len(points) <= _MOST_DOTS),
+        Line(_RECENT, "c1 d0", curve.steps(parts), curve.format(recent[-1])),
+        Line(_SO_FAR, "c0 d0", [*zip(seen, values, strict=True)], curve.format(values[-1]), len(points) <= _MAX_DOTS),
     ]
-    lines = [line for line in lines if line.places]  # one point alone has no stretch before it
+    lines = [line for line in lines if line.points]  # a single point has no interval before it
     rows = [
-        (count(point.seen), _told(curve, value), _told(curve, since))
+        (count(point.seen), curve.format(value), curve.format(since))
         for point, value, since in zip(points, values, recent, strict=True)
     ]
-    bands = [
-        Band(point.seen, [f"{seen} examples", f"{value} {_SO_FAR}", *([f"{since} {_SINCE}"] if since else [])])
+    tips = [
+        Tooltip(point.seen, [f"{seen} examples", f"{value} {_SO_FAR}", *([f"{since} {_RECENT}"] if since else [])])
         for point, (seen, value, since) in zip(points, rows, strict=True)
     ]
     description = f"After {rows[-1][0]} examples {rows[-1][1]}."
-    plot = line_plot(f"{curve.title} by examples", description, lines, bands, curve.tick)
+    plot = line_plot(f"{curve.title} by examples", description, lines, tips, curve.tick)
     if plot is None:
         return None
-    behind = numbers(("examples", _SO_FAR, _SINCE), rows)
-    return card(curve.title, curve.says, legend(reversed(lines)), plot, behind)
+    return panel(curve.title, curve.text, legend(reversed(lines)), plot, numbers(("examples", _SO_FAR, _RECENT), rows))
 
 
-def _together(curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str]) -> list[Markup]:
+def _joint(curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str]) -> list[Markup]:
     lines, recent = [], []
     for number, (points, name) in enumerate(zip(runs, names, strict=True)):
-        values = [(point.seen, curve.at(point)) for point in points]
+        values = [(point.seen, curve.so_far(point)) for point in points]
         if any(value is not None for _, value in values):
-            lines.append(Line(name, look_of(number), values, dots=len(points) <= _MOST_DOTS))
-            recent.append(Line(name, look_of(number), _stairs(curve, stretches(points))))
-    cards = [_shared(curve, curve.title, lines)]
+            lines.append(Line(name, line_class(number), values, dots=len(points) <= _MAX_DOTS))
+            recent.append(Line(name, line_class(number), curve.steps(intervals(points))))
+    panels = [_joint_panel(curve, curve.title, lines)]
     if curve is CURVES[0]:
-        cards.append(_shared(curve, f"{curve.title} {_SINCE}", recent))
-    return [made for made in cards if made]
+        panels.append(_joint_panel(curve, f"{curve.title} {_RECENT}", recent))
+    return [made for made in panels if made]
 
 
-def _shared(curve: Curve, title: str, lines: Sequence[Line]) -> Markup | None:
-    ends = "; ".join(f"{line.name}: {_told(curve, line.places[-1][1])}" for line in lines if line.places)
+def _joint_panel(curve: Curve, title: str, lines: Sequence[Line]) -> Markup | None:
+    ends = "; ".join(f"{line.name}: {curve.format(line.points[-1][1])}" for line in lines if line.points)
     plot = line_plot(f"{title} of {len(lines)} runs", f"At the end {ends}.", lines, (), curve.tick)
-    return card(title, curve.says, legend(lines), plot) if plot else None
-
-
-def _stairs(curve: Curve, parts: Sequence[Stretch]) -> list[tuple[float, float | None]]:
-    """A value that holds from one point to the next."""
-    return list(chain.from_iterable(((p.after, curve.within(p)), (p.until, curve.within(p))) for p in parts))
-
-
-def _told(curve: Curve, value: float | None) -> str:
-    return "" if value is None else curve.form(value)
-
-
-def _last(curve: Curve, values: Sequence[float | None]) -> str:
-    return _told(curve, values[-1])
+    return panel(title, curve.text, legend(lines), plot) if plot else None

@@ -1,16 +1,16 @@
-"""HTML and SVG elements. Text is escaped unless it is an element already, so that nobody can forget it."""
+"""HTML and SVG elements; text is escaped unless it is markup already."""
 
 from __future__ import annotations
 
 import re
 from html import escape
 
-#: HTML has these without an end.
-_VOID = frozenset({"meta"})
+#: Elements without an end tag.
+_VOID = frozenset({"img", "meta"})
 
-#: What no page may hold as it is: control characters, halves of pairs, what turns the direction of the text around it,
-#: and what XML does not know. Names and labels come from data that nobody has looked at.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+#: Control characters, lone surrogates, characters that change the direction of text, and characters invalid in XML.
+#: Names and labels come from untrusted data.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 
 
 class Markup(str):
@@ -20,22 +20,28 @@ class Markup(str):
 
 
 def visible(text: str) -> str:
-    """The same text with what cannot be seen, or would change how the rest is seen, written as an escape."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Replace invisible and direction-changing characters by escapes such as \\u202e."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def html(text: str) -> Markup:
-    """Text as HTML and XML have it, within an element or an attribute."""
+    """Escape text for the content of an element or an attribute."""
     return text if isinstance(text, Markup) else Markup(escape(visible(text)))
 
 
+def rich_text(text: str) -> Markup:
+    """Escape text, turning ``**bold**`` and ```code``` into elements."""
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html(text))
+    return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", bold))
+
+
 def join(*parts: str) -> Markup:
-    """Elements and text, one after the other."""
+    """Concatenate elements and text."""
     return Markup("".join(map(html, parts)))
 
 
 def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Markup:
-    """An element. Attributes are named as in Python (`class_`, `aria_label`); None and False are left out.
+    """Return an element; attributes are spelled as in Python (`class_`, `aria_label`), and None and False are omitted.
 
     Examples
     --------
@@ -43,23 +49,19 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
     '<p class="note">1 &lt; 2, <b>surely</b></p>'
     """
     given = "".join(
-        f' {_attribute_name(key)}="{_attribute(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     return Markup(f"<{name}{given}>") if name in _VOID else Markup(f"<{name}{given}>{join(*children)}</{name}>")
 
 
-def _attribute_name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
-
-
 def _attribute(value: str | float) -> str:
     if value is True:
         return ""
-    return html(value) if isinstance(value, str) else place(value)
+    return html(value) if isinstance(value, str) else coordinate(value)
 
 
-def place(value: float) -> str:
-    """A coordinate, to a hundredth."""
+def coordinate(value: float) -> str:
+    """Format a coordinate with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""The page as a whole."""
+"""The HTML report of one or several runs."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ import os
 from collections.abc import Sequence
 
 from scwlearn._util.atomic import write_atomically
-from scwlearn.report.comparison import anchor, comparison_of
-from scwlearn.report.figures import names_of
-from scwlearn.report.look import policy, script, style
+from scwlearn.report.comparison_section import anchor, comparison_section
+from scwlearn.report.document import html_document
+from scwlearn.report.formatting import shorten
+from scwlearn.report.key_figures import distinct_names
 from scwlearn.report.markup import Markup, element, join, visible
-from scwlearn.report.one_run import head_of, run_of, subject_of
-from scwlearn.report.text import shorten
+from scwlearn.report.run_section import run_heading, run_panels, run_title
 from scwlearn.runs.record import Record
 
 
 def page(records: Sequence[Record], names: Sequence[str] | None = None) -> str:
-    """One HTML page about one or several runs, which needs nothing beside itself and asks nobody for anything.
+    """Return a self-contained HTML page about one or several runs.
 
     Parameters
     ----------
     records : sequence of Record
-        At least one. Several are held against each other first, then each has a section.
+        At least one. Several are compared first, then each has a section.
     names : sequence of str, optional
-        What the runs are called; by default their algorithms and whatever else tells them apart.
+        Names of the runs; by default their algorithms and the parameters in which they differ.
 
     Returns
     -------
     str
         The page, to be written in UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If there is no record, or not one name for each.
 
     Examples
     --------
@@ -43,17 +48,32 @@ def page(records: Sequence[Record], names: Sequence[str] | None = None) -> str:
         raise ValueError("a report needs at least one record")
     if names is not None and len(names) != len(records):
         raise ValueError(f"names must hold {len(records)} names, one for each record, got {len(names)}")
-    called = names_of(records) if names is None else list(names)
     if len(records) == 1:
-        title = subject_of(records[0]) if names is None else called[0]
-        head, body = head_of(records[0], title), run_of(records[0])
+        (record,) = records
+        title = run_title(record) if names is None else names[0]
+        heading, body = run_heading(record, title), run_panels(record)
     else:
-        title, head, body = f"{len(records)} runs", Markup(), _several(records, called)
-    return _document(shorten(visible(title), 160), head, body)
+        chosen = distinct_names(records) if names is None else names
+        title, heading, body = f"{len(records)} runs", Markup(), _several(records, chosen)
+    return html_document(shorten(visible(title), 160), heading, body)
 
 
 def write_page(records: Sequence[Record], path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
-    """Write `page` to a file, as a whole or not at all.
+    """Write the page of `page` to a file, atomically.
+
+    Parameters
+    ----------
+    records, names
+        As for `page`.
+    path : str or path
+        The file to write; an existing file is replaced.
+
+    Raises
+    ------
+    ValueError
+        As for `page`.
+    OSError
+        If the file cannot be written; an existing file is then unchanged.
 
     Examples
     --------
@@ -70,34 +90,10 @@ def _several(records: Sequence[Record], names: Sequence[str]) -> Markup:
         element(
             "section",
             element("h2", shorten(visible(name), 160)),
-            head_of(record, name),
-            run_of(record),
+            run_heading(record, name),
+            run_panels(record),
             id=anchor(number),
         )
         for number, (record, name) in enumerate(zip(records, names, strict=True))
     )
-    return join(comparison_of(records, names), *sections)
-
-
-def _document(title: str, head: Markup, body: Markup) -> str:
-    button = element("button", "Dark", id="theme", type="button", title="Light or dark", hidden=True)
-    brand = element("span", element("b", "scwlearn"), " report", class_="brand")
-    bar = element("div", brand, button, class_="top")
-    top = element(
-        "head",
-        element("meta", charset="utf-8"),
-        # Before anything that it is about.
-        element("meta", http_equiv="Content-Security-Policy", content=policy()),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", title),
-        element("style", Markup(style())),
-    )
-    rest = element(
-        "body",
-        element("header", bar, element("h1", title), head),
-        element("main", body),
-        element("footer", "Made by scwlearn. The page is whole: it loads nothing."),
-        element("div", id="tip", role="status", hidden=True),
-        element("script", Markup(script())),
-    )
-    return f"<!doctype html>\n{element('html', top, rest, lang='en')}\n"
+    return join(comparison_section(records, names), *sections)

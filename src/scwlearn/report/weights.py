@@ -1,115 +1,114 @@
-"""The largest weights of a model, by class, each with a bar of two standard deviations either way."""
+"""The panel of the largest weights of each class, with bars of two standard deviations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scwlearn.report.axes import Axis, finite, linear
-from scwlearn.report.cards import card, numbers
-from scwlearn.report.drawing import grid_below, picture, text, tip
-from scwlearn.report.markup import Markup, element, place, visible
-from scwlearn.report.text import count, measure, shorten, width
+from scwlearn.report.formatting import count, four_digits, shorten, text_width
+from scwlearn.report.markup import Markup, coordinate, element, visible
+from scwlearn.report.panels import numbers, panel
+from scwlearn.report.svg import Axis, drawable, label, linear_axis, svg, tooltip, x_grid
 from scwlearn.runs.record import TopWeight
 
-#: More classes, or weights of a class, than this are not drawn: nobody would look at them.
-_MOST_CLASSES, _MOST_WEIGHTS = 30, 30
-#: So many classes are in sight at once.
-_IN_SIGHT = 6
-#: One alone is enlarged on a narrow screen.
-_FONT, _FONT_ALONE, _ROW, _TOP = 11.5, 13.0, 19.0, 6.0
-#: How wide the plot of one class is, and one beside others.
-_ALONE, _BESIDE = 480.0, 370.0
+#: Limits on what is drawn.
+_MAX_CLASSES, _MAX_WEIGHTS = 30, 30
+#: The plots of further classes open on a click.
+_CLASSES_IN_SIGHT = 6
+#: The plot of a single class has larger text, because it is enlarged on a narrow screen.
+_FONT_SIZE, _SINGLE_FONT_SIZE, _ROW_HEIGHT, _TOP = 11.5, 13.0, 19.0, 6.0
+#: Width of the plot of a single class, and of one among several.
+_SINGLE_WIDTH, _WIDTH = 480.0, 370.0
 
 
-def weights_of(tops: Mapping[str, Sequence[TopWeight]]) -> Markup | None:
-    """A plot for each class, all with the same axis."""
-    drawn = {label: _drawable(top) for label, top in tops.items()}
-    drawn = {label: top for label, top in list(drawn.items())[:_MOST_CLASSES] if top}
+def weights_panel(tops: Mapping[str, Sequence[TopWeight]]) -> Markup | None:
+    """Return a plot for each class, all on the same scale."""
+    drawn = {name: [w for w in top[:_MAX_WEIGHTS] if drawable([w.weight])] for name, top in tops.items()}
+    drawn = {name: top for name, top in list(drawn.items())[:_MAX_CLASSES] if top}
     if not drawn:
         return None
-    alone = len(drawn) == 1
+    single = len(drawn) == 1
     span = _span(weight for top in drawn.values() for weight in top)
-    wide = _ALONE if alone else _BESIDE
-    plots = [_plot(label, top, span, wide) for label, top in drawn.items()]
+    plots = [_plot(name, top, span, _SINGLE_WIDTH if single else _WIDTH) for name, top in drawn.items()]
     rows = [
-        (visible(label), visible(w.name), measure(w.weight), "" if w.deviation is None else measure(w.deviation))
-        for label, top in tops.items()
-        if label in drawn
-        for w in top[:_MOST_WEIGHTS]
+        (
+            visible(name),
+            visible(w.name),
+            four_digits(w.weight),
+            "" if w.deviation is None else four_digits(w.deviation),
+        )
+        for name, top in tops.items()
+        if name in drawn
+        for w in top[:_MAX_WEIGHTS]
     ]
-    behind = numbers(("class", "feature", "weight", "deviation"), rows, words=2)
-    return card("Largest weights", _says(tops, drawn), *_arranged(plots), behind, wide=not alone)
+    details = numbers(("class", "feature", "weight", "standard deviation"), rows, text_columns=2)
+    return panel("Largest weights", _text(tops, drawn), *_arranged(plots), details, wide=not single)
 
 
-def _drawable(top: Sequence[TopWeight]) -> list[TopWeight]:
-    return [weight for weight in top[:_MOST_WEIGHTS] if finite([weight.weight])]
-
-
-def _says(tops: Mapping[str, Sequence[TopWeight]], drawn: Mapping[str, Sequence[TopWeight]]) -> str:
+def _text(tops: Mapping[str, Sequence[TopWeight]], drawn: Mapping[str, Sequence[TopWeight]]) -> str:
     known = any(_deviation(weight) is not None for top in drawn.values() for weight in top)
-    says = "What speaks for a class is to the right of 0, what speaks against it to the left. "
-    says += "Bars: ±2 standard deviations." if known else "The algorithm knows no deviations: there are no bars."
+    text = "Features in favour of a class are to the right of 0, features against it to the left. "
+    text += "Bars: ±2 standard deviations." if known else "This algorithm has no standard deviations."
     if len(drawn) < len(tops):
-        says += f" {count(len(drawn))} of {count(len(tops))} classes are shown."
-    return says
+        text += f" {count(len(drawn))} of {count(len(tops))} classes are shown."
+    return text
 
 
 def _arranged(plots: Sequence[Markup]) -> list[Markup]:
-    """Those in sight, and the rest to be opened."""
     if len(plots) == 1:
         return [*plots]
-    shown = [element("div", *plots[:_IN_SIGHT], class_="multiples")]
-    if rest := plots[_IN_SIGHT:]:
+    shown = [element("div", *plots[:_CLASSES_IN_SIGHT], class_="multiples")]
+    if rest := plots[_CLASSES_IN_SIGHT:]:
         more = element("summary", f"{len(rest)} more classes")
         shown.append(element("details", more, element("div", *rest, class_="multiples"), class_="more"))
     return shown
 
 
 def _deviation(weight: TopWeight) -> float | None:
-    """None where there is none, or where it is nothing that a bar could show."""
-    known = finite([weight.deviation])
+    """Return the standard deviation; None if it is unknown or cannot be drawn."""
+    known = drawable([weight.deviation])
     return known[0] if known and known[0] >= 0 else None
 
 
 def _span(weights: Iterable[TopWeight]) -> tuple[float, float]:
     ends = [0.0]
     for weight in weights:
-        spread = 2 * (_deviation(weight) or 0.0)
-        ends += [weight.weight - spread, weight.weight + spread]
+        reach = 2 * (_deviation(weight) or 0.0)
+        ends += [weight.weight - reach, weight.weight + reach]
     return min(ends), max(ends)
 
 
-def _plot(label: str, top: Sequence[TopWeight], span: tuple[float, float], wide: float) -> Markup:
-    font = _FONT_ALONE if wide == _ALONE else _FONT
-    names = [shorten(visible(weight.name), 0.36 * wide / font) for weight in top]
-    left = 14 + font * max(width(name) for name in names)
+def _plot(name: str, top: Sequence[TopWeight], span: tuple[float, float], width: float) -> Markup:
+    single = width == _SINGLE_WIDTH
+    font_size = _SINGLE_FONT_SIZE if single else _FONT_SIZE
+    features = [shorten(visible(weight.name), 0.36 * width / font_size) for weight in top]
+    left = 14 + font_size * max(map(text_width, features))
     head = 22.0
-    bottom = head + _TOP + _ROW * len(top)
-    across = linear(*span, left + 6, wide - 20, most=6, tight=True)
+    bottom = head + _TOP + _ROW_HEIGHT * len(top)
+    x = linear_axis(*span, left + 6, width - 20, tight=True)
     rows = (
-        _row(weight, name, head + _TOP + _ROW * (number + 0.5), across)
-        for number, (weight, name) in enumerate(zip(top, names, strict=True))
+        _row(weight, feature, head + _TOP + _ROW_HEIGHT * (number + 0.5), x)
+        for number, (weight, feature) in enumerate(zip(top, features, strict=True))
     )
-    zero = element("path", d=f"M{place(across(0.0))} {place(head)}V{place(bottom)}", class_="zero")
-    title = f"Largest weights of class {shorten(visible(label), 40)}"
-    told = ", ".join(f"{name} {measure(weight.weight)}" for name, weight in zip(names, top, strict=True))
-    above = text(shorten(visible(label), (wide - 20) / 14), 0.0, 8.0, class_="class")
-    frame = (above, grid_below(across, head, bottom, measure), zero)
-    return picture(
-        wide, bottom + 28, title, told, *frame, *rows, class_="weights alone" if wide == _ALONE else "weights"
-    )
+    zero = element("path", d=f"M{coordinate(x(0.0))} {coordinate(head)}V{coordinate(bottom)}", class_="zero")
+    title = f"Largest weights of class {shorten(visible(name), 40)}"
+    description = ", ".join(f"{f} {four_digits(weight.weight)}" for f, weight in zip(features, top, strict=True))
+    above = label(shorten(visible(name), (width - 20) / 14), 0.0, 8.0, class_="class")
+    frame = (above, x_grid(x, head, bottom, four_digits), zero)
+    kind = "weights alone" if single else "weights"
+    return svg(width, bottom + 28, title, description, *frame, *rows, class_=kind)
 
 
-def _row(weight: TopWeight, name: str, y: float, across: Axis) -> Markup:
+def _row(weight: TopWeight, feature: str, y: float, x: Axis) -> Markup:
     deviation = _deviation(weight)
-    look = "c0" if weight.weight >= 0 else "c1"
-    told = measure(weight.weight)
+    value = four_digits(weight.weight)
     marks = []
     if deviation is not None:
-        low, high = across(weight.weight - 2 * deviation), across(weight.weight + 2 * deviation)
-        marks.append(element("path", d=f"M{place(low)} {place(y)}H{place(high)}", class_="spread"))
-        told += f" ± {measure(2 * deviation)}"
-    marks.append(element("circle", cx=across(weight.weight), cy=y, r=3.6))
-    words = text(name, across.start - 14, y, class_="name", anchor="end")
-    hit = element("rect", x=0, y=y - _ROW / 2, width=across.end + 6, height=_ROW, class_="hit")
-    return element("g", tip(shorten(visible(weight.name), 60), told), hit, words, *marks, class_=f"weight dots {look}")
+        low, high = x(weight.weight - 2 * deviation), x(weight.weight + 2 * deviation)
+        marks.append(element("path", d=f"M{coordinate(low)} {coordinate(y)}H{coordinate(high)}", class_="spread"))
+        value += f" ± {four_digits(2 * deviation)}"
+    marks.append(element("circle", cx=x(weight.weight), cy=y, r=3.6))
+    text = label(feature, x.start - 14, y, class_="name", anchor="end")
+    area = element("rect", x=0, y=y - _ROW_HEIGHT / 2, width=x.end + 6, height=_ROW_HEIGHT, class_="hit")
+    colour = "c0" if weight.weight >= 0 else "c1"
+    tip = tooltip(shorten(visible(weight.name), 60), value)
+    return element("g", tip, area, text, *marks, class_=f"weight dots {colour}")

@@ -8,7 +8,7 @@ import pytest
 
 from places import DATA
 from scwlearn.cli.app import run
-from scwlearn.datasets import all_sets, is_there
+from scwlearn.datasets import all_sets, is_present
 
 
 def started(*arguments, **options):
@@ -31,9 +31,9 @@ def test_the_list_shows_all_sets_without_truncation(tmp_path):
         (line,) = [line for line in lines if line.split()[:1] == [named.name]]
         assert f"{named.rows} x {named.features}" in line
         assert named.licence in line
-        assert ("missing" if named.parts else "generated") in line
+        assert ("missing" if named.files else "generated") in line
     assert "scwlearn datasets fetch splice svmguide3" in done.stdout
-    assert "by hand, see scwlearn datasets show NAME: mitface" in done.stdout
+    assert "by hand (see scwlearn datasets show NAME): mitface" in done.stdout
     assert "…" not in done.stdout
 
 
@@ -47,7 +47,7 @@ def test_show_prints_the_whole_declaration(capsys, tmp_path):
 
 @pytest.mark.data
 def test_verify_accepts_good_files(capsys):
-    if not all(is_there(named, DATA) for named in all_sets() if named.name in ("splice", "mushrooms")):
+    if not all(is_present(named, DATA) for named in all_sets() if named.name in ("splice", "mushrooms")):
         pytest.skip("splice or mushrooms are not in the data directory")
     assert run(["datasets", "verify", "splice", "mushrooms", "digits", "--data-dir", str(DATA)]) == 0
     printed = capsys.readouterr()

@@ -1,18 +1,25 @@
-"""List, fetch, verify, show and export data sets."""
+"""List, fetch, verify, show and export data sets by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from scwlearn.cli.app import CommandError
+from scwlearn.cli.console import output, progress
 from scwlearn.cli.output import OutputFile
 
+if TYPE_CHECKING:
+    from scwlearn.datasets import NamedSet
 
-def _directory_option(name: str, text: str) -> Callable[[Any], Any]:
-    return click.option(name, "directory", type=click.Path(path_type=Path, file_okay=False), help=text)
+
+def _directory_option(name: str, help: str) -> Callable[[Any], Any]:
+    return click.option(name, "directory", type=click.Path(path_type=Path, file_okay=False), help=help)
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -22,63 +29,123 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [name for name in (*(named.name for named in all_sets()), *groups) if name.startswith(incomplete)]
 
 
-def _names(*, required: bool = True) -> Callable[[Any], Any]:
+def _names_argument(*, required: bool = True) -> Callable[[Any], Any]:
     return click.argument("names", nargs=-1, required=required, metavar="NAME...", shell_complete=_complete)
 
 
-_data_dir = _directory_option("--data-dir", "Where the files are. Default: SCWLEARN_DATA, or the cache of scwlearn.")
-_quiet = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+_data_dir = _directory_option("--data-dir", "Directory of the files. Default: SCWLEARN_DATA, or the user's cache.")
+_quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 
-# What the commands do loads NumPy and more, which --help can do without.
+
+@contextmanager
+def _usage_error() -> Iterator[None]:
+    """Report an unknown name as wrong usage."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @click.group(invoke_without_command=True)
 @_data_dir
 @click.pass_context
 def command(ctx: click.Context, directory: Path | None) -> None:
-    """The data sets by name. Without a command: which there are, and which of them are here."""
+    """List, fetch, verify, show and export data sets by name. Without a subcommand: list."""
     ctx.obj = directory
     if ctx.invoked_subcommand is None:
-        from scwlearn.cli.named_sets import list_sets
-
-        list_sets(directory)
+        _list(directory)
 
 
 @command.command("list")
 @_data_dir
 @click.pass_obj
 def list_command(given: Path | None, directory: Path | None) -> None:
-    """Which sets there are, and which of them are here."""
-    from scwlearn.cli.named_sets import list_sets
+    """List all data sets, and whether their files are present."""
+    _list(directory or given)
 
-    list_sets(directory or given)
+
+def _list(given: Path | None) -> None:
+    from rich.table import Table
+
+    from scwlearn.datasets import all_sets, data_directory, is_present
+
+    directory, out = data_directory(given), output()
+    table = Table("name", "group", "rows x features", "state", "licence", box=None, pad_edge=False)
+    missing = []
+    for named in all_sets():
+        state = "generated" if not named.files else "present" if is_present(named, directory) else "missing"
+        table.add_row(named.name, named.group, f"{named.rows} x {named.features}", state, named.licence)
+        if state == "missing":
+            missing.append(named)
+    out.print(table)
+    out.print(f"\nDirectory: {directory}", soft_wrap=True)
+    available = [named.name for named in missing if all(file.sources for file in named.files)]
+    manual = [named.name for named in missing if named.name not in available]
+    if available:
+        out.print(f"To fetch the missing ones: scwlearn datasets fetch {' '.join(available)}", soft_wrap=True)
+    if manual:
+        out.print(f"To be made by hand (see scwlearn datasets show NAME): {' '.join(manual)}", soft_wrap=True)
+    if missing:
+        out.print("If the files are elsewhere, use --data-dir DIRECTORY or set SCWLEARN_DATA.", soft_wrap=True)
 
 
 @command.command("fetch")
-@_names()
-@_directory_option("--cache", "Where the files go. Default: where sets are looked for.")
+@_names_argument()
+@_directory_option("--cache", "Directory to write the files to. Default: as --data-dir.")
 @_quiet
 @click.pass_obj
 def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
-    """Get sets from their public sources, checked. NAME is a set, or paper, extra, embedded, all."""
-    from scwlearn.cli.named_sets import fetch_sets
+    """Download data sets, and check them.
 
-    fetch_sets(names, directory or given, quiet)
+    NAME is a data set, or one of the groups paper, extra, embedded and all.
+    """
+    from scwlearn.datasets import data_directory, select_sets
+    from scwlearn.datasets.fetch import FetchError, fetch
+
+    with _usage_error():
+        chosen = select_sets(names)
+    cache = data_directory(directory or given)
+    failures = []
+    with progress(sum(len(named.files) for named in chosen), quiet, "fetching") as report:
+        for named in chosen:
+            try:
+                fetch(named, cache, report)
+            except FetchError as error:  # the others may be available
+                failures.append(str(error))
+            else:
+                report.note(f"{named.name}: {f'in {cache}' if named.files else 'needs no files'}")
+        if failures:
+            raise CommandError("\n".join(failures))
 
 
 @command.command("verify")
-@_names(required=False)
+@_names_argument(required=False)
 @_data_dir
 @_quiet
 @click.pass_obj
 def verify_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
-    """Check the content of the files.
+    """Check the content of files.
 
-    Those of all sets that are here, or of those that are named.
+    Those of the named data sets, or of all that are present.
     """
-    from scwlearn.cli.named_sets import verify_sets
+    from scwlearn.datasets import all_sets, data_directory, is_present, select_sets
+    from scwlearn.datasets.load import file_state
 
-    verify_sets(names, directory or given, quiet)
+    where, out, bad = data_directory(directory or given), output(), []
+    with _usage_error():
+        chosen = select_sets(names) if names else [named for named in all_sets() if is_present(named, where)]
+    files = {file.path: file for named in chosen for file in named.files}
+    with progress(len(files), quiet, "verifying") as report:
+        for path, file in files.items():
+            state = file_state(file, where)
+            out.print(f"{path}: {state}", soft_wrap=True)
+            report.advance(1.0, path)
+            if state != "good":
+                bad.append(path)
+    if not files:
+        out.print(f"No files to check in {where}.", soft_wrap=True)
+    if bad:
+        raise CommandError(f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch replaces them")
 
 
 @command.command("show")
@@ -86,10 +153,37 @@ def verify_command(given: Path | None, names: tuple[str, ...], directory: Path |
 @_data_dir
 @click.pass_obj
 def show_command(given: Path | None, name: str, directory: Path | None) -> None:
-    """All that is declared of a set."""
-    from scwlearn.cli.named_sets import show_set
+    """Show everything that is declared about a data set."""
+    from scwlearn.datasets import data_directory, find_set
 
-    show_set(name, directory or given)
+    with _usage_error():
+        named = find_set(name)
+    out = output()
+    for heading, text in _facts(named, data_directory(directory or given)):
+        out.print(f"{heading + ':':<10} {text}", soft_wrap=True)
+
+
+def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
+    yield "name", named.name
+    yield "title", named.title
+    yield "group", named.group
+    yield "size", f"{named.rows} rows x {named.features} features, {named.positives} rows labelled +1"
+    if named.files:
+        positive = ", ".join(f"{value:g}" for value in named.positive)
+        others = "all others" if named.negative is None else ", ".join(f"{value:g}" for value in named.negative)
+        yield "labels", f"{positive} as +1, {others} as -1"
+    yield "form", named.form
+    yield "stored as", "a float64 matrix" if named.dense else "a sparse matrix (CSR)"
+    yield "order", "may be shuffled" if named.shuffle else "must be kept"
+    yield "licence", named.licence
+    yield "cite", named.cite
+    for file in named.files:
+        yield "file", f"{directory / file.path}{'' if (directory / file.path).is_file() else ' (missing)'}"
+        yield "content", f"sha256 {file.sha256}"
+        for source in file.sources:
+            yield from (("source", url) for url in source.urls)
+        if file.by_hand:
+            yield "by hand", file.by_hand
 
 
 @command.command("export")
@@ -100,14 +194,27 @@ def show_command(given: Path | None, name: str, directory: Path | None) -> None:
     "--format",
     "data_format",
     type=click.Choice(("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")),
-    help="Default: what the name of FILE ends with.",
+    help="Default: according to the suffix of FILE.",
 )
 @click.pass_obj
 def export_command(given: Path | None, name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
-    """Write a set to FILE; - is standard output.
+    """Write a data set to FILE; - is standard output.
 
-    It has two classes, and is prepared as declared.
+    It has the labels -1 and +1, and its features are prepared as declared.
     """
-    from scwlearn.cli.named_sets import export_set
+    from scwlearn.data.io.detect import format_of_name
+    from scwlearn.data.io.streams import STDIN
+    from scwlearn.data.writing import write_examples
+    from scwlearn.datasets import find_set, load_set
 
-    export_set(name, file, directory or given, data_format)
+    with _usage_error():
+        named = find_set(name)
+    chosen = data_format or format_of_name(file.name)
+    if chosen is None:
+        raise click.UsageError(f"the suffix of {file.name} implies no format; use --format")
+    examples = [load_set(named, directory or given).examples()]
+    if str(file) == STDIN:
+        write_examples(examples, sys.stdout.buffer, chosen)
+        return
+    count = write_examples(examples, file, chosen)
+    output().print(f"{file}: {count} examples of {named.name}", soft_wrap=True)

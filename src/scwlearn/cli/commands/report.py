@@ -13,25 +13,18 @@ from scwlearn.cli.output import OutputFile, check_outputs
 @click.command(cls=SectionCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path, dir_okay=False))
 @option(
-    "-o",
-    "--output",
-    type=OutputFile(),
-    required=True,
-    section="Output",
-    metavar="PAGE",
-    help="Where to write the page (HTML).",
+    "-o", "--output", type=OutputFile(), required=True, section="Output", metavar="PAGE", help="HTML page to write."
 )
 @quiet_option
 def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
-    """Write one page about RUNs: their mistakes on the way, probabilities, confusions, largest weights.
+    """Write a page about RUNs: learning curves, reliability, confusion matrix and largest weights.
 
-    A RUN is a model that scwlearn train saved, or what its --json printed, kept in a file. The page needs no network.
+    A RUN is a model saved by scwlearn train, or a file with the output of its --json. The page is self-contained.
     """
     check_outputs({"-o": output}, runs)
     from scwlearn.report import write_page
     from scwlearn.runs.record import read_records
 
-    records = [record for path in runs for record in read_records(path)]
-    write_page(records, output)
+    write_page([record for path in runs for record in read_records(path)], output)
     if not quiet:
         click.echo(f"report: {output}", err=True)

@@ -9,15 +9,15 @@ import pytest
 from matplotlib.image import imread
 
 from run_examples import libsvm_text, vw_text
-from scwlearn.cli import plots
+from scwlearn.cli import output
 from scwlearn.cli.app import run
 from scwlearn.cli.heat_map import heat_map
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
-from scwlearn.runs.grids import Cell, Outcome, best_first, cells_of
 from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.trained_model import TrainedModel
+from scwlearn.runs.tune import Cell, CellResult, best_first, grid_cells
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 
@@ -133,7 +133,7 @@ def test_the_table_the_map_and_the_command_go_to_stdout(capsys, data):
     assert lines[0].split() == ["error", "mistakes", "updates", "algorithm", "and", "parameters"]
     assert lines[1].split()[3] == "scw1"
     assert lines[3] == ""
-    assert lines[4] == "error in %, the darker the better, * the best"
+    assert lines[4] == "error in % (darker is better, * is the best)"
     assert lines[5].split() == ["eta"]
     assert lines[6].split() == ["C", "0.6", "0.9"]
     assert [line.split()[0] for line in lines[7:10]] == ["0.1", "1", "10"]
@@ -152,8 +152,8 @@ def test_of_several_algorithms_the_best_of_each_is_shown(capsys, data):
 
 def outcomes(values, rule="scw1"):
     axes = {"C": [0.1, 1.0], "eta": [0.6, 0.7, 0.9]} if rule == "scw1" else {"r": [1.0, 2.0]}
-    cells = cells_of([find_rule(rule)], axes)
-    return [Outcome(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
+    cells = grid_cells([find_rule(rule)], axes)
+    return [CellResult(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
 
 
 def test_of_equal_cells_the_larger_values_win_as_in_tune():
@@ -163,7 +163,7 @@ def test_of_equal_cells_the_larger_values_win_as_in_tune():
 
 def test_of_equal_algorithms_the_first_named_wins():
     one, other = Cell(find_rule("pa"), {}), Cell(find_rule("arow"), {"r": 1.0})
-    found = best_first([Outcome(one, Counts(9, 3, 3)), Outcome(other, Counts(9, 3, 3))])
+    found = best_first([CellResult(one, Counts(9, 3, 3)), CellResult(other, Counts(9, 3, 3))])
     assert [each.cell.rule.name for each in found] == ["pa", "arow"]
 
 
@@ -174,7 +174,7 @@ def test_the_map_is_darker_where_it_is_better():
 
 def test_the_map_of_one_parameter_is_a_column_and_of_none_there_is_none():
     assert heat_map(best_first(outcomes([5, 4], "arow")), "error")[1:] == ["r", "1  0.50 ▒", "2  0.40*█"]
-    assert heat_map([Outcome(Cell(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []
+    assert heat_map([CellResult(Cell(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []
 
 
 @pytest.mark.parametrize("source", ["two classes", "a third class late", "names"])
@@ -221,11 +221,11 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, algorithms, suffix):
     [
         (["--grid", "C"], "expected NAME=VALUE,... as in C=0.1,1,10, got 'C'"),
         (["--grid", "C=a"], "expected NAME=VALUE,... as in C=0.1,1,10, got 'C=a'"),
-        (["--grid", "r=1"], "scw1 has no parameter 'r'; it has C, eta"),
+        (["--grid", "r=1"], "scw1 has no parameter 'r'; its parameters: C, eta"),
         (["--grid", "eta=0.3"], "eta must be a number strictly between 0.5 and 1, got 0.3"),
         (["-a", "scw3"], "unknown algorithm 'scw3'; choose from perceptron"),
         (["-a", ","], "expected NAME,..., got ','"),
-        (["--plot", "a.gif"], "expected a name that ends in .svg or .png, got 'a.gif'"),
+        (["--plot", "a.gif"], "expected a file name ending in .svg or .png, got 'a.gif'"),
         (["--metric", "f1"], "'f1' is not one of 'error', 'log-loss'"),
     ],
 )
@@ -238,14 +238,14 @@ def test_wrong_usage_says_what_is_allowed(capsys, data, arguments, message):
 
 
 def test_without_matplotlib_a_plot_is_refused_before_anything_is_learned(capsys, data, monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(output, "find_spec", lambda name: None)
     assert run(["tune", data, "--plot", "a.svg"]) == 1
-    assert capsys.readouterr() == ("", 'scwlearn: error: --plot needs matplotlib: pip install "scwlearn[paper]"\n')
+    assert capsys.readouterr() == ("", 'scwlearn: error: --plot needs Matplotlib: pip install "scwlearn[paper]"\n')
 
 
 def test_a_plot_into_a_directory_that_is_not_there_is_refused_before_anything_is_learned(capsys, data, tmp_path):
     assert run(["tune", data, "--plot", str(tmp_path / "no" / "a.svg")]) == 1
-    assert "there is no directory" in capsys.readouterr().err
+    assert ": no directory " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "message"), [("1 0 |x a\n", "no example to learn from"), ("", "empty")])
@@ -267,16 +267,16 @@ def test_data_that_lies_sorted_is_said_to_mislead(capsys, tmp_path):
     lines = sorted(libsvm_text(400).splitlines(keepends=True), key=lambda line: line.startswith("-"))
     (path,) = files(tmp_path, "".join(lines))
     assert run(["tune", path, *SMALL]) == 0
-    assert "--shuffle-buffer N mixes them" in capsys.readouterr().err
+    assert "use --shuffle-buffer N to shuffle them" in capsys.readouterr().err
     assert run(["tune", path, *SMALL, "--shuffle-buffer", "400"]) == 0
-    assert "mixes" not in capsys.readouterr().err
+    assert "to shuffle them" not in capsys.readouterr().err
 
 
 def test_a_best_cell_at_the_border_of_the_grid_is_told_of(capsys, data):
     assert run(["tune", data, "--grid", "C=1e-9,1e-8,1", "--grid", "eta=0.9"]) == 0
-    assert "no larger C than 1, the best, was tried: --grid C=... does" in capsys.readouterr().err
+    assert "the best C, 1, is the largest of the grid; extend it: --grid C=..." in capsys.readouterr().err
     assert run(["tune", data, "--grid", "C=1e-9,0.5,1e9", "--grid", "eta=0.9"]) == 0
-    assert "was tried" not in capsys.readouterr().err
+    assert "of the grid" not in capsys.readouterr().err
 
 
 def test_a_few_examples_or_one_class_are_not_sorted():

@@ -15,8 +15,8 @@ from scwlearn.cli.app import run
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.learning.tuning import tune
 from scwlearn.rules import all_rules, find_rule
-from scwlearn.runs import comparison
-from scwlearn.runs.comparison import Runs, standings
+from scwlearn.runs import compare
+from scwlearn.runs.compare import Runs, standings
 
 
 @pytest.fixture
@@ -74,8 +74,9 @@ def test_mean_spread_rank_and_test_are_those_of_scipy(capsys, data):
 
 
 def runs(name, errors):
-    values = np.array(errors)
-    return Runs(find_rule(name), {}, values, values, values)
+    values = np.array(errors)[:, None]
+    seen = np.array([100])
+    return Runs(rule=find_rule(name), parameters={}, seen=seen, errors=values, updates=values, seconds=values)
 
 
 def test_what_cannot_be_told_from_the_best_is_as_good():
@@ -166,7 +167,7 @@ def test_several_files_are_one_and_a_limit_takes_the_first_examples(capsys, data
 
 
 def test_data_that_does_not_fit_in_memory_is_refused_with_what_to_do(capsys, data, monkeypatch):
-    monkeypatch.setattr(comparison, "available_memory", lambda: 1000)
+    monkeypatch.setattr(compare, "available_memory", lambda: 1000)
     assert run(["compare", data]) == 1
     message = capsys.readouterr().err
     assert f"error: {data} is too large" in message
@@ -192,7 +193,7 @@ def test_the_table_marks_what_is_as_good_as_the_best(capsys, data):
     assert lines[1].startswith("*")
     assert lines[1].split()[-3:] == ["scw1", "C=0.5", "eta=0.75"]
     assert lines[2].startswith(" ")
-    assert lines[4].startswith("* the best, and what a paired t-test")
+    assert lines[4].startswith("* the best, and all that a paired t-test")
     assert lines[5] == f"best: scwlearn train {data} -a scw1 --C 0.5 --eta 0.75"
     assert printed.err.splitlines()[0] == "300 examples, 2 algorithms, 5 orders"
 
@@ -200,7 +201,7 @@ def test_the_table_marks_what_is_as_good_as_the_best(capsys, data):
 def test_of_one_order_nothing_is_tested(capsys, data):
     assert run(["compare", data, "-a", "scw1,perceptron", "-k", "1", "-q"]) == 0
     printed = capsys.readouterr()
-    assert "one order alone tells nothing about chance" in printed.out
+    assert "a test needs more than one order" in printed.out
     assert printed.err == ""
 
 
@@ -219,7 +220,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, suffix, permutations):
     [
         (["-a", "nonsense"], 2, "unknown algorithm 'nonsense'; choose from perceptron"),
         (["-k", "0"], 2, "0 is not in the range x>=1"),
-        (["--plot", "a.pdf"], 2, "expected a name that ends in .svg or .png, got 'a.pdf'"),
+        (["--plot", "a.pdf"], 2, "expected a file name ending in .svg or .png, got 'a.pdf'"),
         (["--covariance", "identity", "--variance-floor", "0.1"], 2, "--variance-floor must be 0"),
     ],
 )

@@ -176,11 +176,11 @@ def test_an_older_or_newer_record_is_read():
     ],
 )
 def test_what_is_no_record_is_refused(field, bad):
-    with pytest.raises(ValueError, match="this is no record of a run"):
+    with pytest.raises(ValueError, match="not a record of a run"):
         Record.from_json({**a_record().to_json(), field: bad})
 
 
 def test_one_is_not_told_as_many():
     text = Page(page([ODD["one example"]])).text
     assert "1 mistake " in text
-    assert "1 weight not 0" in text
+    assert "1 nonzero weight" in text

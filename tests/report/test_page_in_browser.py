@@ -13,7 +13,7 @@ from PIL import Image, ImageColor
 
 from report_examples import HOSTILE, a_record, of_classes
 from scwlearn.report import page
-from scwlearn.report.look import COLOURS
+from scwlearn.report.theme import COLOURS
 from scwlearn.runs.record import Bin, TopWeight
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -146,7 +146,7 @@ def test_the_button_makes_light_dark_and_a_point_says_what_it_is(browse):
     assert told["before"] == [rgb("paper", 0), rgb("c1", 0)]
     assert told["after"] == [rgb("paper", 1), rgb("c1", 1)]
     words, (left, top, right, bottom) = told["tip"]
-    assert words.splitlines() == ["100 examples", "25.00\xa0% so far", "23.33\xa0% since the point before"]
+    assert words.splitlines() == ["100 examples", "25.00\xa0% so far", "23.33\xa0% since the previous point"]
     assert right - left > 50
     assert bottom - top > 20
 
@@ -159,6 +159,6 @@ def test_the_picture_has_the_colours_of_light_and_dark(browse, tmp_path, dark):
     image = Image.open(picture).convert("RGB")
     assert image.size == (1280, 2400)
     counts = {colour: number for number, colour in image.getcolors(maxcolors=1 << 24)}
-    many = {"paper": 300_000, "card": 1_000_000, "c0": 2000, "c1": 2000, "grid": 2000}
+    many = {"paper": 300_000, "panel": 1_000_000, "c0": 2000, "c1": 2000, "grid": 2000}
     for name, least in many.items():
         assert counts.get(ImageColor.getrgb(COLOURS[name][dark]), 0) > least, name

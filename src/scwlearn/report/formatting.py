@@ -1,4 +1,4 @@
-"""Numbers and names as a person reads them."""
+"""Numbers, times and names as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(value: float) -> str:
-    """A whole number.
+    """Format a whole number.
 
     Examples
     --------
@@ -23,19 +23,19 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else str(value)
 
 
-def some(value: int, what: str) -> str:
-    """So many of something.
+def counted(value: int, noun: str) -> str:
+    """Format a number of things.
 
     Examples
     --------
-    >>> some(1, "mistake"), some(2000, "mistake")
+    >>> counted(1, "mistake"), counted(2000, "mistake")
     ('1 mistake', '2,000 mistakes')
     """
-    return f"{count(value)} {what}{'' if value == 1 else 's'}"
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
 
 
 def percent(share: float) -> str:
-    """A share of a whole, to a hundredth of a per cent.
+    """Format a share with two decimals of a percent.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def percent(share: float) -> str:
 
 
 def short_percent(share: float) -> str:
-    """The same as a tick has it.
+    """Format a share for a tick.
 
     Examples
     --------
@@ -57,33 +57,39 @@ def short_percent(share: float) -> str:
     return f"{100 * share:.4g}{SPACE}%"
 
 
-def measure(value: float) -> str:
-    """Any other number, to four digits."""
+def four_digits(value: float) -> str:
+    """Format a number with four significant digits."""
     return f"{value:.4g}"
 
 
-def fixed(value: float) -> str:
-    """A loss, to four places."""
+def four_decimals(value: float) -> str:
+    """Format a loss with four decimals."""
     return f"{value:.4f}"
 
 
-def rough(value: float) -> str:
-    """To three digits, with a letter for thousands and more.
+def shortest(value: float) -> str:
+    """Format a number as a user would type it, with all digits needed to read the same number again."""
+    return repr(value).removesuffix(".0")
+
+
+def abbreviated(value: float) -> str:
+    """Format a number with three significant digits and a letter for thousands, millions and more.
 
     Examples
     --------
-    >>> rough(1234567), rough(999), rough(20000)
+    >>> abbreviated(1234567), abbreviated(999), abbreviated(20000)
     ('1.23M', '999', '20k')
     """
     for size, letter in _SIZES:
-        # What rounds to 1000 of one size is 1 of the next.
+        # 999.6k rounds to 1000k, which is 1M.
         if 0.9995 * size <= abs(value) < math.inf:
-            return f"{_short(f'{value / size:#.3g}')}{letter}"
+            digits = f"{value / size:#.3g}"
+            return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{letter}"
     return f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:
-    """So many seconds, or minutes and hours where they are many."""
+    """Format a duration in seconds, or in hours and minutes if it is long."""
     if not seconds >= 60 or not math.isfinite(seconds):
         return f"{seconds:.3g}{SPACE}s"
     minutes, rest = divmod(round(seconds), 60)
@@ -92,8 +98,8 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number}{SPACE}{unit}" for number, unit in parts if number)
 
 
-def moment(iso: str) -> str:
-    """A time as a record has it, in words; as it stands where it is none."""
+def date_time(iso: str) -> str:
+    """Format an ISO 8601 time; return any other text unchanged."""
     try:
         when = datetime.fromisoformat(iso)
     except ValueError:
@@ -102,33 +108,29 @@ def moment(iso: str) -> str:
     return f"{when.day} {when:%B %Y, %H:%M}{zone}"
 
 
-def width(text: str) -> float:
-    """About how wide a text is, in units of its font size: as in DejaVu Sans, the widest of the usual fonts."""
-    return sum(_letter(letter) for letter in text)
+def text_width(text: str) -> float:
+    """Estimate the width of a text in units of its font size, for DejaVu Sans, the widest of the usual fonts."""
+    return sum(_letter_width(letter) for letter in text)
 
 
-def shorten(text: str, most: float) -> str:
-    """A text cut to at most this width, with an ellipsis in place of its middle: both ends of a name tell it apart."""
-    # No letter but a combining one is narrower than this, so that no longer text can fit.
-    reach = int(most / 0.36) + 1
-    if len(text) <= reach and width(text) <= most:
+def shorten(text: str, width: float) -> str:
+    """Cut a text to a width, with an ellipsis in its middle: names often differ only at their ends."""
+    # 0.36 is the narrowest letter, so a longer text cannot fit.
+    reach = int(width / 0.36) + 1
+    if len(text) <= reach and text_width(text) <= width:
         return text
     front, back = text[:reach], text[-reach:]
-    while width(front) > 0.6 * most:
+    while text_width(front) > 0.6 * width:
         front = front[:-1]
-    while back and width(front) + 1 + width(back) > most:
+    while back and text_width(front) + 1 + text_width(back) > width:
         back = back[1:]
     return f"{front}…{back}"
 
 
-def _letter(letter: str) -> float:
+def _letter_width(letter: str) -> float:
     if unicodedata.combining(letter):
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return 1.0
     wide = 0.36 if letter in " .,:;|!'ijl" else 1.0 if letter in "mwMW@%" else 0.86 if letter in "<>=+~" else 0.64
     return max(wide, 0.75) if letter.isupper() else wide
-
-
-def _short(number: str) -> str:
-    return number.rstrip("0").rstrip(".") if "." in number else number

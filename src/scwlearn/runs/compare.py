@@ -1,0 +1,338 @@
+"""The comparison engine: algorithms on the same examples in the same random orders, each run in one thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import count as count_up
+from itertools import pairwise
+from threading import Event, Lock
+from typing import Any, Self
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from scwlearn._util.memory import available_memory
+from scwlearn._util.progress import ProgressReporter
+from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
+from scwlearn._util.threads import allowed_threads
+from scwlearn.data.examples import Examples, NamedRows
+from scwlearn.data.parts import Part, join
+from scwlearn.rules import Rule
+from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.labels import training_labels
+from scwlearn.runs.results import Job, Outcome
+from scwlearn.runs.tune import CellResult, ModelBatch, best_first, grid_cells
+
+Array = NDArray[np.float64]
+MakeLearner = Callable[[Rule, Mapping[str, float]], Any]
+
+#: The order on which parameters are chosen; the orders that are reported count from 1.
+TUNING_ORDER = 0
+#: Folds of a cross-validation.
+FOLDS = 5
+
+# Examples learned in one call by `compare`: the scores of all their classes are in memory.
+_ROWS_PER_CALL = 2**14
+# Bytes of a stored value with its column, and of an example with its label.
+_VALUE_BYTES, _EXAMPLE_BYTES = 16, 32
+# The data, its parts while they are joined, and an order of it.
+_COPIES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """The runs of an algorithm: arrays of shape (orders, checkpoints)."""
+
+    rule: Rule
+    parameters: Mapping[str, float]
+    #: Examples seen at each checkpoint.
+    seen: NDArray[np.intp]
+    #: Progressive error up to each checkpoint.
+    errors: Array
+    updates: Array
+    #: Processor time of one thread.
+    seconds: Array
+
+    @classmethod
+    def from_outcomes(cls, rule: Rule, parameters: Mapping[str, float], runs: Sequence[Outcome], **more: Any) -> Self:
+        """Build the arrays from one outcome for each order; `more` are the fields of a subclass."""
+        seen = np.array(runs[0].seen)
+        return cls(
+            rule=rule,
+            parameters=dict(parameters),
+            seen=seen,
+            errors=np.array([run.mistakes for run in runs]) / np.maximum(seen, 1),
+            updates=np.array([run.updates for run in runs], dtype=float),
+            seconds=np.array([run.seconds for run in runs]),
+            **more,
+        )
+
+    @property
+    def final_errors(self) -> Array:
+        """The error of each order."""
+        return self.errors[:, -1]
+
+    @property
+    def final_updates(self) -> Array:
+        """The number of updates of each order."""
+        return self.updates[:, -1]
+
+    @property
+    def mean_error(self) -> float:
+        """The mean error over the orders."""
+        return float(self.final_errors.mean())
+
+    @property
+    def median_seconds(self) -> float:
+        """The median time, which is robust to a pause of the machine."""
+        return float(np.median(self.seconds[:, -1]))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An algorithm in a comparison."""
+
+    runs: Runs
+    #: Mean rank over the orders, 1 for the lowest error.
+    rank: float
+    #: p-value of a paired t-test against the best; None for the best, and if there is no variance to test with.
+    p: float | None
+    as_good_as_best: bool
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the error over the orders."""
+        return spread(self.runs.final_errors)
+
+
+def standings(runs: Sequence[Runs]) -> list[Standing]:
+    """Rank algorithms by mean error; ties keep their order."""
+    errors = [each.final_errors for each in runs]
+    best = best_of(errors)
+    ranks = average_ranks({each.rule.name: each.final_errors for each in runs})
+    found = [
+        Standing(each, ranks[each.rule.name], None if place == best else paired_p(errors[place], errors[best]), same)
+        for place, (each, same) in enumerate(zip(runs, as_good_as_best(errors), strict=True))
+    ]
+    return sorted(found, key=lambda each: each.runs.mean_error)
+
+
+def row_order(count: int, seed: int, number: int) -> NDArray[np.intp]:
+    """Return a random order of rows; `number` tells apart the orders of one seed."""
+    return np.random.default_rng([seed, number]).permutation(count)
+
+
+class StoppedError(Exception):
+    """A job that was stopped before its end."""
+
+
+class _Ordered:
+    """Examples in one order, cut at the checkpoints and into calls of `learn`."""
+
+    def __init__(self, examples: Examples, checkpoints: int, rows_per_call: int | None) -> None:
+        count = len(examples)
+        self.examples, self.labels = examples, training_labels(examples)
+        self.checkpoints = {*np.linspace(0, count, checkpoints + 1).astype(int).tolist()[1:]}
+        cuts = {0, *self.checkpoints, *range(0, count, rows_per_call or max(1, count))}
+        self.parts = [(stop, examples.part(start, stop)) for start, stop in pairwise(sorted(cuts))]
+
+
+class Trials:
+    """Runs of learners on examples in random orders; concurrent runs share one copy of an order."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        make_learner: MakeLearner,
+        *,
+        seed: int,
+        shuffle: bool = True,
+        rows: int | None = None,
+        rows_per_call: int | None = None,
+    ) -> None:
+        self._examples, self._make_learner = examples, make_learner
+        self._seed, self._shuffle, self._rows, self._rows_per_call = seed, shuffle, rows, rows_per_call
+        self._lock = Lock()
+        self._in_use: WeakValueDictionary[tuple[int, int], _Ordered] = WeakValueDictionary()
+        self._latest: _Ordered | None = None
+
+    def in_order(self, number: int, checkpoints: int = 1) -> _Ordered:
+        """Return the examples in an order, cut into parts."""
+        with self._lock:
+            found = self._in_use.get((number, checkpoints))
+            if found is None:
+                count = len(self._examples)
+                order = row_order(count, self._seed, number) if self._shuffle else np.arange(count)
+                self._latest = None  # its memory may be needed
+                examples = self._examples.chosen(order[: self._rows])
+                found = self._in_use[number, checkpoints] = _Ordered(examples, checkpoints, self._rows_per_call)
+            # The next job is likely to need the same order.
+            self._latest = found
+            return found
+
+    def run(self, rule: Rule, job: Job, stop: Event) -> Outcome:
+        """Run a job in the calling thread; raise StoppedError soon after `stop` is set."""
+        ordered = self.in_order(job.order, job.checkpoints)
+        learner = self._make_learner(rule, dict(job.parameters))
+        if job.fold:
+            return _run_fold(learner, ordered, job.fold - 1)
+        points, seconds, start = [], 0.0, 0
+        for end, part in ordered.parts:
+            seconds += _learn(learner, part, ordered.labels[start:end])
+            start = end
+            if end in ordered.checkpoints:
+                counts = learner.counts
+                points.append((counts.seen, counts.mistakes, counts.updates, round(seconds, 6)))
+            if stop.is_set() and end < len(ordered.examples):
+                raise StoppedError
+        return Outcome(*zip(*points, strict=True))
+
+
+def _run_fold(learner: Any, ordered: _Ordered, held_out: int) -> Outcome:
+    """Learn from the other folds in order and count the mistakes on the fold that is held out."""
+    folds = np.array_split(np.arange(len(ordered.examples)), FOLDS)
+    rest = np.concatenate([fold for number, fold in enumerate(folds) if number != held_out])
+    seconds = _learn(learner, ordered.examples.chosen(rest), ordered.labels[rest])
+    test = folds[held_out]
+    wrong = int(np.sum((learner.scores(ordered.examples.x.chosen(test)) >= 0) != (ordered.labels[test] > 0)))
+    return Outcome((len(test),), (wrong,), (learner.counts.updates,), (round(seconds, 6),))
+
+
+def _learn(learner: Any, part: Examples, labels: NDArray[Any]) -> float:
+    """Learn from examples and return the time. Jobs share the processor: only thread time excludes waiting."""
+    start = time.thread_time()
+    learner.learn(part.x, labels, weights=part.weights)
+    return time.thread_time() - start
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    run: Callable[[Job, Event], Outcome],
+    results: MutableMapping[Job, Outcome],
+    finished: Callable[[Job, bool], Iterable[Job]],
+    *,
+    workers: int | None = None,
+) -> None:
+    """Run the jobs that have no result yet, in threads, and add their outcomes to the results.
+
+    `finished(job, known)` is called after each job, where `known` tells that its result was there before; it returns
+    further jobs. After Ctrl-C or an error, the jobs under way stop soon, and the outcomes so far are in the results.
+    """
+    workers = workers or allowed_threads()
+    waiting: list[tuple[int, int, Job]] = []
+    running: dict[Future[Outcome], Job] = {}
+    stop, added = Event(), count_up()
+
+    def add(more: Iterable[Job]) -> None:
+        # By order, so that jobs under way at the same time share it.
+        for job in more:
+            heappush(waiting, (job.order, next(added), job))
+
+    add(jobs)
+    # One thread for each job: no locks, and its time is that of one core.
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < 2 * workers:
+                    job = heappop(waiting)[-1]
+                    if job in results:
+                        add(finished(job, True))
+                    else:
+                        running[pool.submit(run, job, stop)] = job
+                for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+                    job = running.pop(future)
+                    results[job] = future.result()
+                    add(finished(job, False))
+        except BaseException:
+            stop.set()
+            for future, job in running.items():
+                if not future.cancel() and future.exception() is None:
+                    results[job] = future.result()
+            raise
+
+
+def read_all(batches: Iterable[Examples], limit: int | None = None) -> Examples:
+    """Return all examples, or the first `limit`, in memory; raise ValueError if they do not fit."""
+    parts: list[Examples] = []
+    count = needed = 0
+    for examples in batches:
+        part = examples if limit is None else examples.part(0, min(len(examples), limit - count))
+        rows = part.x.rows if isinstance(part.x, NamedRows) else part.x
+        needed += _COPIES * (_VALUE_BYTES * rows.stored + _EXAMPLE_BYTES * len(part))
+        available = available_memory()
+        # One copy is in memory already.
+        if available is not None and needed * (_COPIES - 1) // _COPIES > available:
+            raise ValueError(
+                f"{part.source} is too large: a comparison shuffles the data in memory, and {count + len(part)} "
+                f"examples need {needed / 2**30:.3g} GiB, more than there is; compare fewer examples (limit)"
+            )
+        parts.append(part)
+        count += len(part)
+        if count == limit:
+            break
+    if not count:
+        raise ValueError("the data holds no examples")
+    return join([Part.of(part) for part in parts]).examples()
+
+
+class Comparison:
+    """Algorithms with the same settings and their own parameters on the same examples."""
+
+    def __init__(self, examples: Examples, rules: Sequence[Rule], settings: Mapping[str, Any], seed: int = 0) -> None:
+        examples = numbers_as_names(examples) if settings.get("max_features") is not None else examples
+        labels = training_labels(examples)
+        self._configs = {rule.name: ModelConfig(rule, rule.check({}), settings).for_labels(labels) for rule in rules}
+        self._trials = Trials(examples, self._learner, seed=seed, rows_per_call=_ROWS_PER_CALL)
+        self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
+
+    def _learner(self, rule: Rule, parameters: Mapping[str, float]) -> Any:
+        return replace(self._configs[rule.name], parameters=parameters).learner()
+
+    def tune(self, report: ProgressReporter) -> None:
+        """Choose the parameters of each algorithm from the paper's grid, on an order of its own.
+
+        Progress is reported in runs, as one run of each algorithm.
+        """
+        settings = next(iter(self._configs.values())).settings
+        cells = grid_cells([config.rule for config in self._configs.values()])
+        models = ModelBatch([ModelConfig(cell.rule, cell.parameters, settings) for cell in cells])
+        ordered = self._trials.in_order(TUNING_ORDER)
+        for _, part in ordered.parts:
+            models.learn(part)
+            report.advance(len(self._configs) * len(part) / len(ordered.examples), "tuning")
+        models.finish()
+        found = [CellResult(cell, counts) for cell, counts in zip(cells, models.counts, strict=True)]
+        for best in reversed(best_first(found)):
+            self._configs[best.rule.name] = ModelConfig(best.rule, best.parameters, settings)
+
+    def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
+        """Run each algorithm once over each order; progress is reported in runs."""
+        results: dict[Job, Outcome] = {}
+        jobs = {name: self._jobs(config, permutations) for name, config in self._configs.items()}
+
+        def run(job: Job, stop: Event) -> Outcome:
+            return self._trials.run(self._configs[job.rule].rule, job, stop)
+
+        def finished(job: Job, known: bool) -> tuple[Job, ...]:
+            report.advance(1.0, self._configs[job.rule].rule.title)
+            return ()
+
+        run_jobs((job for each in jobs.values() for job in each), run, results, finished)
+        return [
+            Runs.from_outcomes(config.rule, config.parameters, [results[job] for job in jobs[name]])
+            for name, config in self._configs.items()
+        ]
+
+    def _jobs(self, config: ModelConfig, permutations: int) -> list[Job]:
+        parameters = tuple(config.parameters.items())
+        return [
+            replace(self._job, rule=config.rule.name, parameters=parameters, order=order)
+            for order in range(1, permutations + 1)
+        ]

@@ -1,0 +1,165 @@
+"""Jobs and their outcomes, and a results file to which each outcome is appended, so that nothing runs twice."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterator, MutableMapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scwlearn import __version__, _native
+from scwlearn._util.atomic import lock_file
+from scwlearn.rules import Rule
+
+_HEADER = {"scwlearn": "results of runs", "format": 1}
+
+
+@functools.cache
+def _version() -> str:
+    return f"{__version__}-{hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of an algorithm over one order of the data. Equal jobs have equal outcomes, except for their times."""
+
+    data: str
+    #: Checksums of the data and of the source of the rule: if either changes, it is another job.
+    data_id: str
+    rule: str
+    rule_id: str
+    covariance: str
+    parameters: tuple[tuple[str, float], ...]
+    seed: int
+    #: Number of the random order.
+    order: int
+    #: Number of rows used from the order.
+    rows: int
+    #: The fold (from 1) that is held out and scored; 0 for progressive validation.
+    fold: int = 0
+    checkpoints: int = 1
+    #: Version of the package, with a checksum of the native module.
+    version: str = field(default_factory=_version)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The counts and the processor time of a job at each checkpoint."""
+
+    seen: tuple[int, ...]
+    mistakes: tuple[int, ...]
+    updates: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+
+class Results(MutableMapping[Job, Outcome]):
+    """Outcomes by job, in memory and in a JSON Lines file that is only appended to.
+
+    An incomplete last line, left by a crash or a full disk, is dropped. Any other invalid line is an error, because the
+    file may not be ours.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._outcomes: dict[Job, Outcome] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
+        try:
+            if not lock_file(self._file):
+                raise ValueError(f"{path}: another run is writing to this file; wait, or choose another --output")
+            end = 0
+            for number, line in enumerate(self._file, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                self._read(number, line)
+                end += len(line)
+            self._file.truncate(end)
+            self._file.seek(end)
+            if end == 0:
+                self._write(_HEADER)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read(self, number: int, line: bytes) -> None:
+        try:
+            entry = json.loads(line)
+            if number > 1:
+                job, outcome = _parse(entry)
+                self._outcomes[job] = outcome
+            elif entry != _HEADER:
+                raise ValueError("unknown header")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{self.path}, line {number}: not the result of a run ({error}); delete the line, or choose another "
+                "--output"
+            ) from None
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+
+    def __setitem__(self, job: Job, outcome: Outcome) -> None:
+        """Append an outcome to the file, then keep it."""
+        self._write({**asdict(job), "parameters": dict(job.parameters), **asdict(outcome)})
+        self._outcomes[job] = outcome
+
+    def __delitem__(self, job: Job) -> None:
+        raise TypeError("results are only appended to")
+
+    def __getitem__(self, job: Job) -> Outcome:
+        return self._outcomes[job]
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self._outcomes)
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def _parse(entry: dict[str, Any]) -> tuple[Job, Outcome]:
+    outcome = Outcome(*(tuple(entry[name]) for name in Outcome.__dataclass_fields__))
+    if len({len(values) for values in asdict(outcome).values()}) != 1 or not outcome.seen:
+        raise ValueError("the lists differ in length")
+    fields = {name: entry[name] for name in Job.__dataclass_fields__}
+    return Job(**{**fields, "parameters": tuple(entry["parameters"].items())}), outcome
+
+
+def data_checksum(x: Any, y: NDArray[Any], *, shuffle: bool) -> str:
+    """Return a checksum of everything that a run sees of a data set."""
+    digest = hashlib.sha256(repr((x.shape, shuffle)).encode())
+    for array in (x.data, x.indices, x.indptr, y) if sparse.issparse(x) else (x, y):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
+
+
+def rule_checksum(rule: Rule) -> str:
+    """Return a checksum of the file that declares a rule, without its imports; in a notebook, of the function."""
+    name = rule.function.__module__
+    module = sys.modules.get(name)
+    try:
+        source = inspect.getsource(rule.function if module is None or name == "__main__" else module)
+    except (OSError, TypeError):
+        source = repr((rule.function.__code__.co_code, rule.function.__code__.co_consts))
+    return hashlib.sha256(source.encode()).hexdigest()[:16]

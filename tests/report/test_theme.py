@@ -1,0 +1,117 @@
+"""The theme: algorithms and lines are distinct under any colour vision, and readable on light and dark."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from colour_vision import DISTINCT, VISIONS, cielab, luminance
+from scwlearn.report import theme
+from scwlearn.report.theme import COLOURS, LINE_COLOURS, LINE_DASHES, algorithm_style
+from scwlearn.rules import HOLD, all_rules, all_variants, declare, find_rule, rule
+
+EVERY = [*all_rules(), *all_variants()]
+
+
+def marker(style):
+    return style.marker, style.hollow
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_any_two_algorithms_are_told_apart_with_any_colour_vision(vision):
+    for one, other in combinations(EVERY, 2):
+        a, b = algorithm_style(one), algorithm_style(other)
+        differ = np.linalg.norm(cielab(a.colour, vision) - cielab(b.colour, vision)) >= DISTINCT
+        assert differ or (marker(a) != marker(b) and a.dash != b.dash), (one.title, other.title)
+
+
+def test_every_algorithm_has_a_marker_of_its_own():
+    assert len({marker(algorithm_style(each)) for each in EVERY}) == len(EVERY)
+
+
+def test_scw_stands_out():
+    scw = [algorithm_style(find_rule(name)) for name in ("scw1", "scw2")]
+    others = [algorithm_style(each) for each in EVERY if each.name not in ("scw1", "scw2")]
+    for style in scw:
+        assert style.width > 1.5 * max(other.width for other in others)
+        assert style.layer > max(other.layer for other in others)
+    darkest = min(luminance(algorithm_style(each).colour) for each in all_rules() if each.name not in ("scw1", "scw2"))
+    assert max(luminance(style.colour) for style in scw) < darkest
+
+
+def test_first_order_is_thin_and_broken_second_order_solid():
+    for each in all_rules():
+        style = algorithm_style(each)
+        assert (style.dash == "solid") == (each.order == 2)
+        assert (style.width < 1.3) == (each.order == 1)
+
+
+def test_a_variant_has_the_colour_of_its_rule_and_another_line_and_marker():
+    for each in all_variants():
+        parent, style = algorithm_style(find_rule(each.variant_of)), algorithm_style(each)
+        assert style.colour == parent.colour
+        assert style.dash != parent.dash
+        assert marker(style) != marker(parent)
+
+
+@pytest.fixture
+def own_rule(monkeypatch):
+    """Declares a rule as a researcher does, for one test."""
+    monkeypatch.setattr(declare, "_declared", dict(declare._declared))
+    monkeypatch.setattr(theme, "_user_rules", {})
+
+    def declares(name, order, year):
+        def step(m: float) -> object:
+            return HOLD
+
+        step.__name__ = name
+        what = {"title": name, "estimator": name.title(), "large_margin": True, "non_separable": True}
+        return rule(order=order, cite=f"Somebody {year}", **what)(step)
+
+    return declares
+
+
+def test_a_rule_of_ones_own_has_a_style_of_its_own_and_keeps_it(own_rule):
+    one, two = own_rule("own_one", 2, 2026), own_rule("own_two", 1, 2027)
+    styles = [algorithm_style(one), algorithm_style(two)]
+    three = own_rule("own_three", 1, 2020)
+    styles.append(algorithm_style(three))
+    assert [algorithm_style(each) for each in (one, two, three)] == styles
+    for style in styles:
+        for taken in (algorithm_style(each) for each in EVERY):
+            assert style.dash != taken.dash
+            assert marker(style) != marker(taken)
+    for a, b in combinations(styles, 2):
+        assert marker(a) != marker(b)
+        for vision in VISIONS:
+            assert np.linalg.norm(cielab(a.colour, vision) - cielab(b.colour, vision)) >= DISTINCT
+
+
+def test_the_style_of_ones_own_rule_does_not_depend_on_who_is_drawn_first(own_rule):
+    one, two = own_rule("own_one", 2, 2026), own_rule("own_two", 1, 2027)
+    forwards = [algorithm_style(one), algorithm_style(two)]
+    theme._user_rules.clear()
+    backwards = [algorithm_style(two), algorithm_style(one)]
+    assert forwards == backwards[::-1]
+
+
+LINES = [f"c{i}" for i in range(LINE_COLOURS)]
+
+
+@pytest.mark.parametrize("dark", [0, 1], ids=["light", "dark"])
+def test_colours_are_told_apart_with_any_colour_vision_and_from_the_paper(dark):
+    assert LINE_DASHES * LINE_COLOURS >= 20
+    for one, other in combinations(LINES, 2):
+        for vision in VISIONS:
+            a, b = (cielab(COLOURS[name][dark], vision) for name in (one, other))
+            assert sum((a - b) ** 2) ** 0.5 >= DISTINCT, (one, other, vision)
+
+    def contrast(one, other):
+        a, b = sorted(luminance(COLOURS[name][dark]) for name in (one, other))
+        return (b + 0.05) / (a + 0.05)
+
+    # As the accessibility guidelines want it: 3 for marks, 4.5 for text.
+    assert min(contrast(line, "panel") for line in LINES) >= 3
+    for ink in ("ink", "soft", "c0", "c1"):
+        assert contrast(ink, "panel") >= 4.5
+    assert contrast("soft", "paper") >= 4.5

@@ -293,7 +293,7 @@ class KernelLearner(BaseLearner):
         self._extend(batch, [coordinates for coordinates, _ in spans], taken)
 
     def _rooms(self, rows: int) -> list[int]:
-        """Return how many examples each span may have after so many rows."""
+        """Return the most examples that each span may have after another `rows` rows."""
         if not self.model.one_span:
             return [span.count + rows for span in self.model.spans]
         # One more than allowed shows that there are too many.

@@ -27,7 +27,7 @@ from scwlearn.rules.native import OwnRule, is_compiled, native_rule
 #: Called with the rows done and the rows in total, each counted once per learner.
 Progress = Callable[[int, int], None]
 
-# As many models go through the rows at a time as fit in so many bytes, so that a grid over millions of features needs
+# Bytes of the models that go through the rows at a time, so that a grid over millions of features needs
 # little more memory than its results.
 _BYTES_AT_ONCE = 2**28
 

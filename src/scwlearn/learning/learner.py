@@ -343,7 +343,7 @@ class Learner(OneAtATime):
         return model
 
     def covariance_for(self, width: int, *, named: bool = False) -> str:
-        """Return the name of the covariance for so many features, which "auto" leaves open until the first row."""
+        """Return the form of Sigma for this number of features; "auto" is decided by the first row."""
         name: str = self.config.covariance
         if name != "auto":
             return name

@@ -13,8 +13,8 @@ from scwlearn.rules.native import OwnRule
 
 Model = TypeVar("Model")
 
-# With a full Sigma bcm can be repeated for these; the steps of the others become larger than what they say they have
-# learned, and their sums run away (docs/merging.md has the measurements).
+# With a full Sigma, bcm can be repeated for these rules. The steps of the others exceed the evidence they report, and
+# their sums diverge (docs/merging.md has the measurements).
 _MERGED_AGAIN_BY_BCM = frozenset({"arow", "nherd", "scw1", "scw2"})
 
 

@@ -56,7 +56,7 @@ def instruction_set(request):
 @pytest.fixture
 def use_class_block(monkeypatch):
     """A function that says how many rows the classes with a full covariance take at a time."""
-    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored, joint: rows)
+    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: rows)
 
 
 @pytest.fixture(scope="session")

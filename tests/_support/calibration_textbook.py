@@ -84,12 +84,12 @@ class Textbook:
         self.signals, self.logits, self.labels = [], [], []
         self.line, self.limit, self.shift = np.zeros(3), np.full(2, 1e60), np.zeros(33)
 
-    def looks(self, f, v):
+    def signals_and_logit(self, f, v):
         z = np.append(signals(np.float64(f), v, self.limit), 1.0)
         return z, np.clip(self.line @ z, -30, 30)
 
     def learn(self, f, v, y, w=1.0):
-        z, u = self.scores_and_variances(f, v)
+        z, u = self.signals_and_logit(f, v)
         self.clock.enter(w)
         self.signals.append(z)
         self.logits.append(u)
@@ -110,7 +110,7 @@ class Textbook:
         self.shift = shift_of(u, w, y, p)
 
     def probability(self, f, v):
-        u = self.scores_and_variances(f, v)[1]
+        u = self.signals_and_logit(f, v)[1]
         return logistic(u + np.interp(u, KNOTS, self.shift))
 
 
@@ -123,14 +123,14 @@ class ClassTextbook:
         # Two slopes, then the constants.
         self.line, self.limit, self.shift = np.zeros(2 + n_classes), np.full(2, 1e60), np.zeros(33)
 
-    def looks(self, f, v):
+    def signals_and_softmax(self, f, v):
         """The signals of each class with its place among the constants, and the softmax."""
         z = np.hstack([signals(f - max(f), v, self.limit), np.eye(len(f))])
         e = np.exp(z @ self.line - max(z @ self.line))
         return z, e / e.sum()
 
     def learn(self, f, v, label, w=1.0):
-        z, p = self.scores_and_variances(f, v)
+        z, p = self.signals_and_softmax(f, v)
         self.clock.enter(w)
         self.signals.append(z)
         self.chances.append(p)
@@ -160,7 +160,7 @@ class ClassTextbook:
         self.shift = shift_of(np.log(p / (1 - p)), np.repeat(w, size - 2), y, p)
 
     def probabilities(self, f, v):
-        p = self.scores_and_variances(f, v)[1]
+        p = self.signals_and_softmax(f, v)[1]
         u = np.log(p / (1 - p))
         p = logistic(u + np.interp(u, KNOTS, self.shift))
         return p / p.sum()

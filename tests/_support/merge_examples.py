@@ -5,7 +5,7 @@ import pytest
 
 from laws import draw_examples, taught
 from scwlearn import Learner
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES as COVARIANCES
 from scwlearn.model.gaussian import GROWTH, ROUNDS
 
 RULES = ("bcm", "ev", "kl")

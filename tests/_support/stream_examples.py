@@ -106,9 +106,8 @@ def what_a_learner_knows(learner):
     """The same of a learner for two classes or for several."""
     model, scale, names = learner.model, learner.running_scale, learner.vocabulary
     return (
-        type(learner).__name__,
         None if model is None else (model.size, model.memory.tobytes(), model.scalars.tobytes()),
-        getattr(learner, "n_classes", 2),
+        learner.n_classes,
         None if scale is None or scale.state is None else scale.state.tobytes(),
         None if names is None else spelled(names.__getstate__()),
         learner.counts,

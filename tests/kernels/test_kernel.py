@@ -115,7 +115,7 @@ def test_threads_change_not_a_bit(monkeypatch):
         monkeypatch.setattr("scwlearn.model.full.AppendableFull.uses_threads", lambda self, size: True)
         learner = KernelLearner("scw1", kernel_parameters={"gamma": 4.0})
         learner.learn(x, y)
-        states.add((learner.gaussian.memory.tobytes(), learner.counts))
+        states.add((learner.model.gaussian(0).memory.tobytes(), learner.counts))
     assert len(states) == 1
 
 
@@ -162,5 +162,5 @@ def test_a_model_takes_as_much_memory_as_the_docs_say():
     learner.learn(x, y)
     count = learner.support.count
     assert count > 500
-    held = learner.gaussian.memory.nbytes + learner.support._factor.nbytes
+    held = learner.model.gaussian(0).memory.nbytes + learner.support._factor.nbytes
     assert 16 * count**2 <= held <= 4 * 16 * count**2 + 2**18

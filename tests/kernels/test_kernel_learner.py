@@ -157,7 +157,7 @@ def test_the_same_input_gives_the_same_bits_and_is_left_alone(new):
     x, y = rings(150, noise=0.2)
     before = x.copy(), y.copy()
     one, other = taught(new(), x, y), taught(new(), x, y)
-    assert one.gaussian.memory.tobytes() == other.gaussian.memory.tobytes()
+    assert one.model.gaussian(0).memory.tobytes() == other.model.gaussian(0).memory.tobytes()
     assert np.array_equal(x, before[0])
     assert np.array_equal(y, before[1])
 
@@ -175,7 +175,7 @@ def test_predicting_changes_nothing(new):
 def test_a_model_in_read_only_memory_goes_on_as_if_never_stopped(new):
     x, y = rings(150, noise=0.2)
     learner, whole = taught(new(), x[:100], y[:100]), taught(new(), x[:100], y[:100])
-    for array in (learner.gaussian.memory, learner.gaussian.scalars, learner.model.tally):
+    for array in (learner.model.gaussian(0).memory, learner.model.gaussian(0).scalars, learner.model.tally):
         array.flags.writeable = False
     learner.learn(x[100:], y[100:])
     whole.learn(x[100:], y[100:])
@@ -203,8 +203,8 @@ def test_a_full_support_learns_from_projections_on_its_span(rule, budget):
     learner = KernelLearner(rule, kernel_parameters={"gamma": 1.0}, budget=budget, **defaults_of(rule))
     learner.learn(x[:300], y[:300])
     assert learner.support.count == budget
-    mean, sigma = learner.gaussian.weights()[:budget], learner.gaussian.margin_variances(np.eye(learner.gaussian.size))
-    sigma = np.diag(sigma[:budget]) if rule == "pa" else learner.gaussian.matrix()[:budget, :budget]
+    gaussian = learner.model.gaussian(0)
+    mean, sigma = gaussian.weights()[0, :budget], gaussian.matrix()[:budget, :budget]
     scores, variances = [], []
     for row, label in zip(x[300:], y[300:], strict=True):
         t = np.linalg.solve(learner.support.factor, rbf(row[None], learner.support.examples)[0])

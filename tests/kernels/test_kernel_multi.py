@@ -49,7 +49,7 @@ def textbook(name, features, y, multi_class, a=1.0, n_classes=0, **how):
 
 def assert_as_in_the_textbook(learner, x, y, features, **how):
     scores, variances, counts = textbook(
-        learner.rule.name, features, y, learner.multi_class, learner.initial_variance, **how
+        learner.rule.name, features, y, learner.config.multi_class, learner.config.initial_variance, **how
     )
     got = learner.learn(x, y)
     assert (got.seen, got.mistakes, got.updates) == counts
@@ -243,7 +243,7 @@ def test_one_versus_rest_goes_on_from_the_binary_learner_as_it_would():
 
 def test_an_empty_binary_learner_becomes_two_classes():
     learner = KernelLearner("scw1", intercept=True, budget=7).split()
-    assert (learner.n_classes, learner.budget, learner.kernel.constant) == (2, 7, True)
+    assert (learner.n_classes, learner.config.budget, learner.kernel.constant) == (2, 7, True)
     x, y = petals(100, 3)
     learner.learn(x, y)
     assert learner.n_classes == 3

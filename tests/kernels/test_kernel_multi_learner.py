@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers import kernel_several
 from kernel_examples import as_they_come, petals, rbf, taught
 from scwlearn.kernels import KernelLearner
 from scwlearn.learning.counters import Counts
@@ -21,7 +22,7 @@ SCHEMES = ["joint", "ovr"]
 @pytest.fixture(params=SCHEMES)
 def new(request):
     """A maker of new learners."""
-    return lambda **how: KernelLearner(n_classes=0, multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
+    return lambda **how: kernel_several(multi_class=request.param, kernel_parameters={"gamma": 1.0}, **how)
 
 
 def assert_alike(one, other, x, atol=1e-9):
@@ -122,7 +123,7 @@ def test_sparse_rows_a_matrix_and_a_function_are_the_rows(new, kind):
     assert_alike(thin, expected, x)
     assert sparse.issparse(thin.support.examples)
     how = {name: value for name, value in kind.items() if name != "rule"}
-    multi_class = expected.multi_class
+    multi_class = expected.config.multi_class
     own = KernelLearner(kind["rule"], n_classes=0, kernel=rbf, multi_class=multi_class, **how)
     assert_alike(taught(own, x, y), expected, x)
     computed = KernelLearner(kind["rule"], n_classes=0, kernel="precomputed", multi_class=multi_class, **how)
@@ -149,7 +150,7 @@ def test_an_intercept_adds_one_to_the_kernel(new):
     x, y = petals(150, 3)
     with_constant = taught(new(rule="scw1", intercept=True), x, y)
     by_hand = KernelLearner(
-        "scw1", n_classes=0, kernel=lambda a, b: rbf(a, b) + 1.0, multi_class=with_constant.multi_class
+        "scw1", n_classes=0, kernel=lambda a, b: rbf(a, b) + 1.0, multi_class=with_constant.config.multi_class
     )
     assert_alike(with_constant, taught(by_hand, x, y), x)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scwlearn.model.class_covariance import class_covariance
 
 from multi_examples import FORMS, every_form
 from scwlearn import Learner
-from scwlearn.learning.merging.features import arranged
-from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussians
+from scwlearn.learning.merging.features import _arranged as arranged
+from scwlearn.model.covariances import covariance as named_covariance
+from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussian
 
 COVARIANCES = ("identity", "diagonal", "diagonal-drop", "full")
 FEATURES = 11
@@ -98,8 +98,8 @@ def test_a_marginal_knows_the_length_of_its_weights_where_it_was_known(form):
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_marginal_of_the_prior_is_the_prior_of_fewer_features(shared):
     for name in COVARIANCES:
-        covariance = class_covariance(name, shared=shared)
-        marginal = Gaussians.prior(covariance, 6, 3, 0.3, joint=True).marginal(np.array([1, 4]))
+        prior = Gaussian.prior(named_covariance(name, shared=shared), 6, 0.3, classes=3)
+        marginal = prior.marginal(np.array([1, 4]))
         np.testing.assert_allclose(marginal.variances(), np.full((3, 2), 0.3), rtol=1e-15)
         marginal.add_classes(1)
         np.testing.assert_allclose(marginal.matrix(3), 0.3 * np.eye(2), rtol=1e-15)
@@ -145,7 +145,7 @@ def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, for
     learner = Learner(rule, n_classes=0, covariance=covariance, initial_variance=2.0, **FORMS[form])
     learner.learn(x, y)
     models, places = learner.model, [6, 0, 3]
-    seated = models.seated(places, 9)
+    seated = models.with_classes(places, 9)
     assert seated.classes == 9
     new = np.setdiff1d(np.arange(9), places)
     np.testing.assert_array_equal(seated.weights()[places], models.weights()[:3])
@@ -172,7 +172,7 @@ def test_a_class_by_itself_has_its_weights_and_its_sigma(covariance, form):
     before = models.memory.tobytes()
     for number in range(5):
         one = models.of_class(number)
-        np.testing.assert_array_equal(one.weights(), models.weights()[number])
+        np.testing.assert_array_equal(one.weights()[0], models.weights()[number])
         np.testing.assert_array_equal(one.matrix(), models.matrix(number))
         one.memory[:] = 7.0
     assert models.memory.tobytes() == before

@@ -176,7 +176,7 @@ def test_the_constant_feature_of_an_intercept_is_not_scaled():
     learner = Learner("perceptron", intercept=True)
     learner.learn(RunningScale().learn(x), y)
     # The Perceptron's weight of a constant 1 is a sum of labels.
-    assert learner.model.weights()[-1].is_integer()
+    assert learner.model.weights()[0, -1].is_integer()
     assert learner.n_features == FEATURES
 
 

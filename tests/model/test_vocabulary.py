@@ -14,7 +14,7 @@ from sklearn.feature_extraction import DictVectorizer
 from laws import everything, state
 from scwlearn import Learner
 from scwlearn._native import Vocabulary
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES as COVARIANCES
 
 pytestmark = pytest.mark.native
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scwlearn import Learner, StreamClassifier
-from scwlearn.learning.classifier import Classifier, Recipe
+from scwlearn import StreamClassifier
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.explain import INTERCEPT
 from stream_examples import (
     EXAMPLES,
@@ -187,9 +188,8 @@ def test_dicts_are_rows_with_columns_in_the_order_of_the_names(rule, multi_class
         for name, value in numbers_of(example).items():
             if name != INTERCEPT:
                 row[names[name]] = value
-    how = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": scale}
-    several = {"multi_class": multi_class, "shared_covariance": False, "rivals": "max"}
-    other = Classifier(Recipe(Learner, several, model.rule, {}, how, several))
+    settings = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": scale}
+    other = Classifier(LearnerConfig.create(rule, settings | {"multi_class": multi_class}))
     other.learn(x, np.array(TOLD))
     known = [*range(len(names)), -1]
     np.testing.assert_allclose(model._classifier.weights()[:, known], other.weights(), rtol=1e-9, atol=1e-12)

@@ -22,7 +22,7 @@ def test_the_parts_of_an_explanation_are_the_score(settings, count):
         assert list(parts) == (model.classes if count > 20 else model.classes[-1:])
         for score, of_class in zip(scores, parts.values(), strict=True):
             assert sum(part.adds for part in of_class) == pytest.approx(score, rel=1e-9, abs=1e-12)
-            features = of_class[:-1] if model._classifier.learner.intercept else of_class
+            features = of_class[:-1] if model._classifier.learner.config.intercept else of_class
             sizes = [abs(part.adds) for part in features]
             assert sizes == sorted(sizes, reverse=True)
             assert {part.name for part in features} <= set(model._classifier.learner.names)

@@ -5,9 +5,9 @@ import copy
 import numpy as np
 import pytest
 
-from helpers import several
 from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
 from scwlearn.data.class_weights import ClassWeights
+from scwlearn.learning.config import LearnerConfig
 from stream_examples import EXAMPLES, TOLD, taught
 
 pytestmark = pytest.mark.native
@@ -84,7 +84,7 @@ def test_twins_share_a_scale_and_what_they_hold_ready():
     def stop(margin, variance):
         raise _Stops
 
-    one.rule = stop
+    one.config = LearnerConfig.create(stop, {"scale": True, "covariance": "diagonal"})
     before = copy.copy(one)
     stopping = one.with_parameters({})
     with pytest.raises(_Stops):
@@ -101,7 +101,7 @@ def test_a_scale_does_not_move_where_there_is_no_room_for_a_class(monkeypatch):
     def full(self, model, classes):
         raise MemoryError
 
-    monkeypatch.setattr(several, "_with_room", full)
+    monkeypatch.setattr(Learner, "_with_room", full)
     with pytest.raises(MemoryError):
         learner.learn(7 * np.eye(200)[:1], [2])
     assert learner.running_scale.state.tolist() == before.tolist()

@@ -31,7 +31,7 @@ from speed.peers import module
 import scwlearn
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets.prepare import min_max, unit_log_counts
-from scwlearn.report import pictures, theme
+from scwlearn.display import pictures, theme
 from scwlearn.rules import all_rules
 
 Array = NDArray[np.float64]

@@ -19,10 +19,10 @@ from scwlearn._util.significance import spread
 from scwlearn.datasets import DataSet, data_directory, load_set, make_synthetic
 from scwlearn.datasets.content import read_labelled
 from scwlearn.datasets.generate import PAPER_NOISE_STD
+from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import RULES, TABLE3
 from scwlearn.learning.grid import count_grid
 from scwlearn.learning.tuning import grid
-from scwlearn.report.tables import Table
 from scwlearn.rules import find_rule
 from scwlearn.runs.compare import TUNING_ORDER, row_order
 

@@ -4,7 +4,8 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from scwlearn.cli.messages import in_flags, plural
+from scwlearn.cli.messages import in_flags
+from scwlearn.display.formatting import plural
 from use_examples import CSV, failed, libsvm_model, written
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from report_examples import a_record, of_classes
 from report_page import Page, texts, ticks
+from scwlearn.display.formatting import abbreviated, date_time, duration, shorten, text_width
+from scwlearn.display.svg import linear_axis, log_axis
+from scwlearn.display.theme import line_class
 from scwlearn.report import page
-from scwlearn.report.formatting import abbreviated, date_time, duration, shorten, text_width
 from scwlearn.report.key_figures import calibration_error
-from scwlearn.report.svg import linear_axis, log_axis
-from scwlearn.report.theme import line_class
 from scwlearn.runs.record import Bin, TopWeight
 
 PLOTS = {

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image, ImageColor
 
 from report_examples import HOSTILE, a_record, of_classes
+from scwlearn.display.theme import COLOURS
 from scwlearn.report import page
-from scwlearn.report.theme import COLOURS
 from scwlearn.runs.record import Bin, TopWeight
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from scwlearn.cli.messages import number_text
+from scwlearn.display.formatting import number_text
 from scwlearn.runs.tune import CellResult, grid_axes
 
 # From the best to the worst.

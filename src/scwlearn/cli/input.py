@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import SCHEMA_FIXED, error_message, plural
+from scwlearn.cli.messages import SCHEMA_FIXED, error_message
 from scwlearn.cli.options import DataOptions
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.streams import STDIN, expand
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_examples
+from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn._util.progress import ProgressReporter

@@ -1,4 +1,4 @@
-"""Wording of messages: errors, option names, numbers and plurals."""
+"""Wording of messages: errors and option names."""
 
 from __future__ import annotations
 
@@ -42,16 +42,6 @@ def option_name(name: str) -> str | None:
 
 def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
     return ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
-
-
-def plural(count: int, noun: str, several: str = "") -> str:
-    """Return a count with its noun: 1 example, 2,000 examples."""
-    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
-
-
-def number_text(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
-    return repr(value).removesuffix(".0")
 
 
 def error_message(error: BaseException) -> str:

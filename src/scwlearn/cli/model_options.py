@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import error_message, number_text
+from scwlearn.cli.messages import error_message
 from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, with_options, words
+from scwlearn.display.formatting import number_text
 from scwlearn.rules import Rule, all_rules, find_rule
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from scwlearn._util.atomic import atomic_file
 from scwlearn.data.libsvm import load_libsvm
+from scwlearn.display.formatting import number_text
 
 #: Rows as a csr_array, and the labels of the file.
 Labelled = tuple[Any, NDArray[np.float64]]
@@ -78,16 +79,11 @@ def _canonical(x: Any) -> Any:
 def _libsvm_text(rows: Any, labels: NDArray[Any]) -> bytes:
     # Most data sets have few distinct values, so each is formatted once.
     distinct, which = np.unique(rows.data, return_inverse=True)
-    formatted = [_number_text(value) for value in distinct.tolist()]
+    formatted = [number_text(value) for value in distinct.tolist()]
     features = [f"{i}:{formatted[k]}" for i, k in zip((rows.indices + 1).tolist(), which.tolist(), strict=True)]
     bounds = rows.indptr.tolist()
     lines = [
-        " ".join([_number_text(label), *features[start:stop]])
+        " ".join([number_text(float(label)), *features[start:stop]])
         for label, start, stop in zip(np.asarray(labels).tolist(), bounds, bounds[1:], strict=False)
     ]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _number_text(number: float) -> str:
-    """Return the shortest text that is read as exactly this number."""
-    return repr(float(number)).removesuffix(".0")

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.significance import as_good_as_best, differs
+from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import TABLE2
 from scwlearn.experiments.study import Block, Blocks, DataSetRuns
-from scwlearn.report.tables import Table
 
 #: The paper's algorithms on one data set, by name.
 ByName = dict[str, DataSetRuns]

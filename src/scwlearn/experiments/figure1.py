@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.stats import rankdata
 
+from scwlearn.display.pictures import picture_style, write_both
+from scwlearn.display.theme import SOFT, algorithm_style
 from scwlearn.experiments.study import Block, Blocks, DataSetRuns
-from scwlearn.report.pictures import picture_style, write_both
-from scwlearn.report.theme import SOFT, algorithm_style
 
 Array = NDArray[np.float64]
 

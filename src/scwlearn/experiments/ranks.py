@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scwlearn._util.significance import average_ranks, value_table
-from scwlearn.report.pictures import picture_style, picture_title, write_both
-from scwlearn.report.theme import SOFT, algorithm_style
+from scwlearn.display.pictures import picture_style, picture_title, write_both
+from scwlearn.display.theme import SOFT, algorithm_style
 from scwlearn.rules import Rule
 
 Values = Mapping[str, ArrayLike]

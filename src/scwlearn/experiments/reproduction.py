@@ -11,6 +11,7 @@ import numpy as np
 from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn.datasets import DataSet
+from scwlearn.display.document import Picture, Section, report_html, report_markdown
 from scwlearn.experiments import theorem1
 from scwlearn.experiments.agreement import agreement_table, comparisons, differences_table
 from scwlearn.experiments.claims import claims_table
@@ -22,7 +23,6 @@ from scwlearn.experiments.table1 import measure_properties, measurement_table, p
 from scwlearn.experiments.table2 import data_set_table
 from scwlearn.experiments.table3 import all_results, all_times, results_table
 from scwlearn.experiments.tradeoff import tradeoff_picture
-from scwlearn.report.document import Picture, Section, report_html, report_markdown
 from scwlearn.rules import Rule
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from scwlearn.display.tables import Table, yes_no
 from scwlearn.experiments.paper import TABLE1
 from scwlearn.learning.learner import Learner
-from scwlearn.report.tables import Table, yes_no
 from scwlearn.rules import HOLD, Rule, Step, all_rules, find_rule
 
 #: The variances v = x'Sigma x at which a rule is evaluated.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from scwlearn.datasets import DataSet
+from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import TABLE2
-from scwlearn.report.tables import Table
 
 
 def data_set_table(sets: Sequence[DataSet]) -> Table:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.significance import as_good_as_best, spread
+from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import published_cell
 from scwlearn.experiments.study import Block, Blocks
-from scwlearn.report.tables import Table
 
 _COLUMNS = (
     "algorithm",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scwlearn.datasets import DataSet
+from scwlearn.display.tables import Table, yes_no
 from scwlearn.learning.bounds import LossBound, loss_bound
-from scwlearn.report.tables import Table, yes_no
 
 #: A value of C that limits no step: SCW-I is then CW, and the theorem needs no excess. On noisy data the variances of
 #: CW shrink so fast that steps exceed 1e50 within thousands of rounds.

@@ -12,9 +12,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import NDArray
 
+from scwlearn.display.pictures import picture_style, picture_title, write_both
+from scwlearn.display.theme import FAINT, algorithm_style
 from scwlearn.experiments.study import Block, Blocks, DataSetRuns
-from scwlearn.report.pictures import picture_style, picture_title, write_both
-from scwlearn.report.theme import FAINT, algorithm_style
 
 Array = NDArray[np.float64]
 

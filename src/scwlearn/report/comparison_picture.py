@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from scwlearn.report.formatting import shortest
-from scwlearn.report.pictures import picture_style, write_picture
-from scwlearn.report.theme import FAINT, SOFT, algorithm_style
+from scwlearn.display.formatting import number_text
+from scwlearn.display.pictures import picture_style, write_picture
+from scwlearn.display.theme import FAINT, SOFT, algorithm_style
 from scwlearn.runs.compare import Standing
 
 _ROW_HEIGHT = 0.34
@@ -52,5 +52,5 @@ def draw_comparison(found: Sequence[Standing], title: str, path: Path) -> None:
 
 
 def _name(each: Standing) -> str:
-    parameters = " ".join(f"{name} {shortest(value)}" for name, value in each.runs.parameters.items())
+    parameters = " ".join(f"{name} {number_text(value)}" for name, value in each.runs.parameters.items())
     return f"{each.runs.rule.title}  {parameters}".strip()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scwlearn.display.formatting import shorten
+from scwlearn.display.markup import Markup, element, join, visible
+from scwlearn.display.panels import legend_key, panel, table
+from scwlearn.display.theme import line_class
 from scwlearn.report.curves import joint_curve_panels
-from scwlearn.report.formatting import shorten
 from scwlearn.report.key_figures import KeyFigure, key_figures
-from scwlearn.report.markup import Markup, element, join, visible
-from scwlearn.report.panels import legend_key, panel, table
 from scwlearn.report.reliability import joint_reliability_panel
-from scwlearn.report.theme import line_class
 from scwlearn.runs.record import Record
 
 

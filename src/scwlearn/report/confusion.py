@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scwlearn.report.formatting import abbreviated, count, percent, shorten, text_width
-from scwlearn.report.markup import Markup, coordinate, element, visible
-from scwlearn.report.panels import numbers, panel, table
-from scwlearn.report.svg import label, svg, tooltip
+from scwlearn.display.formatting import abbreviated, count, percent, shorten, text_width
+from scwlearn.display.markup import Markup, coordinate, element, visible
+from scwlearn.display.panels import numbers, panel, table
+from scwlearn.display.svg import label, svg, tooltip
 
 #: With more classes, the most frequent confusions are listed instead of a matrix.
 MAX_CLASSES, _LISTED_PAIRS = 30, 20

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from scwlearn.report.formatting import abbreviated, count, four_decimals, four_digits, percent, short_percent
+from scwlearn.display.formatting import abbreviated, count, four_decimals, four_digits, percent, short_percent
+from scwlearn.display.markup import Markup
+from scwlearn.display.panels import legend, numbers, panel
+from scwlearn.display.svg import Line, Tooltip, line_plot
+from scwlearn.display.theme import line_class
 from scwlearn.report.key_figures import Interval, curve_points, intervals, mean_speed
-from scwlearn.report.markup import Markup
-from scwlearn.report.panels import legend, numbers, panel
-from scwlearn.report.svg import Line, Tooltip, line_plot
-from scwlearn.report.theme import line_class
 from scwlearn.runs.record import Point, Record
 
 

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from scwlearn.report.formatting import shortest
-from scwlearn.report.pictures import picture_style, write_picture
-from scwlearn.report.theme import algorithm_style
+from scwlearn.display.formatting import number_text
+from scwlearn.display.pictures import picture_style, write_picture
+from scwlearn.display.theme import algorithm_style
 from scwlearn.rules import Parameter
 from scwlearn.runs.tune import CellResult, best_first, grid_axes
 
@@ -53,7 +53,7 @@ def draw_grid(results: Group, metric: str, path: Path) -> None:
         for axes in panels[count:]:
             axes.set_axis_off()
         best = best_first(results, metric)[0]
-        chosen = ", ".join([best.rule.title, *(f"{n} = {shortest(v)}" for n, v in best.parameters.items())])
+        chosen = ", ".join([best.rule.title, *(f"{n} = {number_text(v)}" for n, v in best.parameters.items())])
         title = f"Best: {chosen} (progressive {metric} {_text(best.value(metric), metric)})"
         figure.suptitle(title, fontweight="bold", fontsize=12, x=0.01, ha="left")
         write_picture(figure, path)
@@ -86,8 +86,8 @@ def _draw_map(axes: Axes, group: Group, metric: str) -> None:
     best = best_first(group, metric)[0].parameters
     corner = (columns.index(best[across]) - 0.5, rows.index(best[down]) - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=_FRAME, linewidth=2.5))
-    axes.set_xticks(range(len(columns)), [shortest(value) for value in columns])
-    axes.set_yticks(range(len(rows)), [shortest(value) for value in rows])
+    axes.set_xticks(range(len(columns)), [number_text(value) for value in columns])
+    axes.set_yticks(range(len(rows)), [number_text(value) for value in rows])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(across)
@@ -112,7 +112,7 @@ def _draw_curves(axes: Axes, groups: Sequence[Group], metric: str) -> None:
     if values and all(math.isinf(p.high) for p in parameters):
         axes.set_xscale("log", base=2)
     if len(values) <= _MAX_TICKS:
-        axes.set_xticks(sorted(values), [shortest(tick) for tick in sorted(values)])
+        axes.set_xticks(sorted(values), [number_text(tick) for tick in sorted(values)])
         axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{100 * value:g} %" if metric == "error" else f"{value:g}")

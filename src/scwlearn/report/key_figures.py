@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from scwlearn.report.formatting import abbreviated, count, counted, duration, four_decimals, four_digits, percent
+from scwlearn.display.formatting import abbreviated, count, duration, four_decimals, four_digits, percent, plural
 from scwlearn.rules import find_rule
 from scwlearn.runs.record import Bin, Point, Record
 
@@ -120,8 +120,8 @@ def _learning(record: Record) -> Iterator[KeyFigure]:
     passes = f"{count(record.epochs)} epochs" if record.epochs != 1 else "one pass"
     yield KeyFigure("Examples", count(end.seen), passes, end.seen)
     rate, updated = end.mistakes / end.seen, end.updates / end.seen
-    yield KeyFigure("Mistake rate", percent(rate), counted(end.mistakes, "mistake"), rate, "low")
-    yield KeyFigure("Updates", percent(updated), counted(end.updates, "example"), updated)
+    yield KeyFigure("Mistake rate", percent(rate), plural(end.mistakes, "mistake"), rate, "low")
+    yield KeyFigure("Updates", percent(updated), plural(end.updates, "example"), updated)
     if end.log_loss is not None:
         yield KeyFigure("Log-loss", four_decimals(end.log_loss), "before learning", end.log_loss, "low")
     if (error := calibration_error(record.reliability or ())) is not None:
@@ -131,7 +131,7 @@ def _learning(record: Record) -> Iterator[KeyFigure]:
 def _reading(record: Record) -> Iterator[KeyFigure]:
     points = curve_points(record)
     nonzero = points[-1].nonzero if points else None
-    note = "" if nonzero is None else counted(nonzero, "nonzero weight")
+    note = "" if nonzero is None else plural(nonzero, "nonzero weight")
     yield KeyFigure("Features", count(record.n_features), note, record.n_features)
     if points and (speed := mean_speed(points[-1])) is not None:
         yield KeyFigure("Examples/s", abbreviated(speed), f"in {duration(points[-1].seconds)}", speed, "high")

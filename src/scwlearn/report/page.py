@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 
 from scwlearn._util.atomic import write_atomically
+from scwlearn.display.document import html_document
+from scwlearn.display.formatting import shorten
+from scwlearn.display.markup import Markup, element, join, visible
 from scwlearn.report.comparison_section import anchor, comparison_section
-from scwlearn.report.document import html_document
-from scwlearn.report.formatting import shorten
 from scwlearn.report.key_figures import distinct_names
-from scwlearn.report.markup import Markup, element, join, visible
 from scwlearn.report.run_section import run_heading, run_panels, run_title
 from scwlearn.runs.record import Record
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from scwlearn.report.formatting import abbreviated, count, counted, percent, short_percent, text_width
+from scwlearn.display.formatting import abbreviated, count, percent, plural, short_percent, text_width
+from scwlearn.display.markup import Markup, coordinate, element, join
+from scwlearn.display.panels import legend, numbers, panel
+from scwlearn.display.svg import Axis, Line, drawable, label, linear_axis, svg, tooltip, x_grid, y_grid
 from scwlearn.report.key_figures import calibration_error
-from scwlearn.report.markup import Markup, coordinate, element, join
-from scwlearn.report.panels import legend, numbers, panel
-from scwlearn.report.svg import Axis, Line, drawable, label, linear_axis, svg, tooltip, x_grid, y_grid
 from scwlearn.runs.record import Bin
 
 _WIDTH, _HEIGHT = 480.0, 346.0
@@ -96,7 +96,7 @@ def _points(run: Run, x: Axis, y: Axis, whiskers: bool) -> list[Markup]:
 
 def _tip(name: str, part: Bin) -> list[str]:
     lines = [f"{percent(part.probability)} predicted", f"{percent(part.right / part.count)} correct"]
-    return [*([name] if name else []), *lines, counted(part.count, "prediction")]
+    return [*([name] if name else []), *lines, plural(part.count, "prediction")]
 
 
 def _confidence_interval(part: Bin) -> tuple[float, float]:
@@ -114,7 +114,7 @@ def _bars(bins: Sequence[Bin], x: Axis) -> Markup:
     for b in sorted(bins, key=lambda part: part.probability):
         centre, height = x(b.probability), max(1.0, (_BARS_BOTTOM - _BARS_TOP) * b.count / most)
         box = {"x": centre - width / 2, "y": _BARS_BOTTOM - height, "width": width, "height": height}
-        bars.append(element("rect", tooltip(counted(b.count, "prediction")), **box, class_="bar"))
+        bars.append(element("rect", tooltip(plural(b.count, "prediction")), **box, class_="bar"))
         # Neighbouring bins may have room for one number only; the table has all of them.
         half = 6.0 * text_width(abbreviated(b.count))
         if centre - half >= free:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from scwlearn.display.formatting import count, date_time, four_digits, shorten
+from scwlearn.display.markup import Markup, element, join, visible
+from scwlearn.display.panels import WidePanel, panel
 from scwlearn.report.confusion import confusion_panel, is_valid_matrix
 from scwlearn.report.curves import curve_panels
-from scwlearn.report.formatting import count, date_time, four_digits, shorten
 from scwlearn.report.key_figures import (
     KeyFigure,
     algorithm_title,
@@ -17,8 +19,6 @@ from scwlearn.report.key_figures import (
     mean_speed,
     parameter_text,
 )
-from scwlearn.report.markup import Markup, element, join, visible
-from scwlearn.report.panels import WidePanel, panel
 from scwlearn.report.reliability import reliability_panel
 from scwlearn.report.weights import weights_panel
 from scwlearn.runs.record import Record

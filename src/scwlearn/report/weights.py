@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scwlearn.report.formatting import count, four_digits, shorten, text_width
-from scwlearn.report.markup import Markup, coordinate, element, visible
-from scwlearn.report.panels import numbers, panel
-from scwlearn.report.svg import Axis, drawable, label, linear_axis, svg, tooltip, x_grid
+from scwlearn.display.formatting import count, four_digits, shorten, text_width
+from scwlearn.display.markup import Markup, coordinate, element, visible
+from scwlearn.display.panels import numbers, panel
+from scwlearn.display.svg import Axis, drawable, label, linear_axis, svg, tooltip, x_grid
 from scwlearn.runs.record import TopWeight
 
 #: Limits on what is drawn.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal, progress
-from scwlearn.cli.messages import number_text, plural
 from scwlearn.cli.model_options import (
     SeveralCommand,
     algorithms_option,
@@ -22,6 +21,7 @@ from scwlearn.cli.model_options import (
 )
 from scwlearn.cli.options import DataOptions, data_options, option, with_options
 from scwlearn.cli.output import PlotFile
+from scwlearn.display.formatting import number_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import plural
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
     algorithm_option,
@@ -32,6 +31,7 @@ from scwlearn.cli.model_options import (
 from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, with_options
 from scwlearn.cli.output import OutputFile, invocation
 from scwlearn.data.io.detect import FORMATS, format_of_name
+from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input

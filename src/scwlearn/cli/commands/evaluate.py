@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import plural
 from scwlearn.cli.options import DataOptions, SectionCommand, data_options, json_option, model_argument, quiet_option
+from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.messages import plural
 from scwlearn.cli.options import SectionCommand, json_option, model_argument, option
+from scwlearn.display.formatting import plural
 
 # Facts that are shown as they are, with their titles.
 _PLAIN = {

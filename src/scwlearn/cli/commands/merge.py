@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import plural
 from scwlearn.cli.options import SectionCommand, option, quiet_option, words
 from scwlearn.cli.output import OutputFile, invocation
+from scwlearn.display.formatting import plural
 
 
 @click.command(cls=SectionCommand, help=__doc__)

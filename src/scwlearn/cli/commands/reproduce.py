@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from scwlearn.datasets import DataSet, NamedSet
+    from scwlearn.display.tables import Table
     from scwlearn.experiments.study import Blocks
-    from scwlearn.report.tables import Table
 
 # Data sets that need no files.
 _GENERATED = ("synthetic", "synthetic-noise", "embedded")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import SORTED_LABELS, plural
+from scwlearn.cli.messages import SORTED_LABELS
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
     algorithm_options,
@@ -36,6 +36,7 @@ from scwlearn.cli.options import (
     with_options,
 )
 from scwlearn.cli.output import OutputFile, check_outputs, invocation
+from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn.runs.config import ModelConfig

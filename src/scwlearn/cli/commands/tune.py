@@ -11,7 +11,7 @@ import click
 
 from scwlearn.cli.commands.train import shuffle_options
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.messages import SORTED_LABELS, number_text, plural
+from scwlearn.cli.messages import SORTED_LABELS
 from scwlearn.cli.model_options import (
     DEFAULT_ALGORITHM,
     SeveralCommand,
@@ -23,6 +23,7 @@ from scwlearn.cli.model_options import (
 )
 from scwlearn.cli.options import DataOptions, data_options, option, with_options, words
 from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
+from scwlearn.display.formatting import number_text, plural
 
 if TYPE_CHECKING:
     from scwlearn.data.examples import Examples

@@ -12,7 +12,7 @@ from typing import Any
 from scwlearn.rules import Rule, all_rules, find_rule
 
 #: Colours of a page as (light, dark); pictures use the light ones. c0 to c6 are the lines of several runs in one plot:
-#: tests/report/test_theme.py checks that they are distinct under any colour vision and stand out from the page.
+#: tests/display/test_theme.py checks that they are distinct under any colour vision and stand out from the page.
 COLOURS = {
     "paper": ("#f5f6f8", "#0e1013"),
     "panel": ("#ffffff", "#16191e"),
@@ -105,7 +105,7 @@ def _scw(colour: str, marker: str) -> AlgorithmStyle:
 
 
 # The colours maximise the smallest difference under normal and three kinds of deficient colour vision;
-# tests/report/test_theme.py holds the bound.
+# tests/display/test_theme.py holds the bound.
 _ALGORITHMS = {
     "perceptron": _first_order("#a2a8af", "dashed", "+"),
     "romma": _first_order("#dba854", "dashed", "<"),
@@ -177,7 +177,7 @@ def content_security_policy(*, images: bool = False) -> str:
 
 
 def _resource(name: str) -> str:
-    return files("scwlearn.report").joinpath(name).read_text(encoding="utf-8")
+    return files("scwlearn.display").joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

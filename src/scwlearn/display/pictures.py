@@ -10,7 +10,7 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from scwlearn._util.atomic import write_atomically
-from scwlearn.report.theme import FONT, GRID, SOFT
+from scwlearn.display.theme import FONT, GRID, SOFT
 
 
 def picture_style() -> AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scwlearn.report.tables import Table
+from scwlearn.display.tables import Table
 
 TABLE = Table(
     "Some <numbers>",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scwlearn.report.markup import Markup, element, join, rich_text
-from scwlearn.report.tables import Table
-from scwlearn.report.theme import content_security_policy, script, style_sheet
+from scwlearn.display.markup import Markup, element, join, rich_text
+from scwlearn.display.tables import Table
+from scwlearn.display.theme import content_security_policy, script, style_sheet
 
 
 def html_document(title: str, head: Markup, body: Markup, *, images: bool = False) -> str:

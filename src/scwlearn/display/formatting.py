@@ -23,15 +23,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else str(value)
 
 
-def counted(value: int, noun: str) -> str:
+def plural(value: int, noun: str, several: str = "") -> str:
     """Format a number of things.
 
     Examples
     --------
-    >>> counted(1, "mistake"), counted(2000, "mistake")
-    ('1 mistake', '2,000 mistakes')
+    >>> plural(1, "mistake"), plural(2000, "mistake"), plural(2, "class", "classes")
+    ('1 mistake', '2,000 mistakes', '2 classes')
     """
-    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+    return f"{count(value)} {noun if value == 1 else several or noun + 's'}"
 
 
 def percent(share: float) -> str:
@@ -67,8 +67,8 @@ def four_decimals(value: float) -> str:
     return f"{value:.4f}"
 
 
-def shortest(value: float) -> str:
-    """Format a number as a user would type it, with all digits needed to read the same number again."""
+def number_text(value: float) -> str:
+    """Format a number as the shortest text that reads back as the same number."""
     return repr(value).removesuffix(".0")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from colour_vision import DISTINCT, VISIONS, cielab, luminance
-from scwlearn.report import theme
-from scwlearn.report.theme import COLOURS, LINE_COLOURS, LINE_DASHES, algorithm_style
+from scwlearn.display import theme
+from scwlearn.display.theme import COLOURS, LINE_COLOURS, LINE_DASHES, algorithm_style
 from scwlearn.rules import HOLD, all_rules, all_variants, declare, find_rule, rule
 
 EVERY = [*all_rules(), *all_variants()]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import count as count_up
 from itertools import pairwise
 
-from scwlearn.report.formatting import abbreviated, count
-from scwlearn.report.markup import Markup, coordinate, element, html, join
+from scwlearn.display.formatting import abbreviated, count
+from scwlearn.display.markup import Markup, coordinate, element, html, join
 
 #: Larger numbers are not drawn: twice or a tenth of a drawn number must still be finite and nonzero.
 HUGE, _TINY = 1e300, 1e-290

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scwlearn.report.markup import Markup, element
-from scwlearn.report.svg import Line
+from scwlearn.display.markup import Markup, element
+from scwlearn.display.svg import Line
 
 
 class WidePanel(Markup):

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scwlearn.report.markup import Markup, element, join, rich_text
-from scwlearn.report.panels import aligned_table
+from scwlearn.display.markup import Markup, element, join, rich_text
+from scwlearn.display.panels import aligned_table
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,9 +63,21 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def option(*names: str, section: str, **kwargs: Any) -> Callable[[Command], Command]:
-    """Declare an option in a section of --help."""
-    return click.option(*names, cls=SectionOption, section=section, **kwargs)
+option = partial(click.option, cls=SectionOption)
+
+
+def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Combine options into one decorator that puts them into a section of --help, in this order."""
+
+    def decorate(command: Command) -> Command:
+        for one in reversed(options):
+            before = len(getattr(command, "__click_params__", ()))
+            command = one(command)
+            for param in command.__click_params__[before:]:  # type: ignore[attr-defined]
+                param.section = title
+        return command
+
+    return decorate
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -93,12 +106,12 @@ def _files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 model_argument = click.argument("model", type=click.Path(path_type=Path, dir_okay=False))
-quiet_option = option("-q", "--quiet", is_flag=True, section="Output", help="Print nothing but errors.")
+quiet_option = option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 
 
 def json_option(text: str) -> Callable[[Command], Command]:
     """Declare the option --json."""
-    return option("--json", "as_json", is_flag=True, section="Output", help=text)
+    return option("--json", "as_json", is_flag=True, help=text)
 
 
 @dataclass(frozen=True)
@@ -138,8 +151,8 @@ class DataOptions:
         return {name: getattr(self, name) for name in ("label", "weight", "ignore", "columns", "zero_based")}
 
 
-_DATA = "Data"
-data_options = with_options(
+data_options = section(
+    "Data",
     click.argument("data", nargs=-1, required=True, metavar="DATA...", shell_complete=_files),
     option(
         "-f",
@@ -147,22 +160,20 @@ data_options = with_options(
         "data_format",
         type=click.Choice(("auto", *FORMATS)),
         default="auto",
-        section=_DATA,
         help="Data format; auto detects it from the content.",
     ),
-    option("--label", section=_DATA, metavar="NAME", help="Column or key of the label."),
-    option("--weight", section=_DATA, metavar="NAME", help="Column or key of the example weight."),
-    option("--ignore", section=_DATA, metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
-    option("--numeric", "numeric_columns", section=_DATA, metavar="A,B,...", help="Columns of numbers."),
-    option("--categorical", "categorical_columns", section=_DATA, metavar="A,B,...", help="Columns of categories."),
-    option("--text", "text_columns", section=_DATA, metavar="A,B,...", help="Columns of words, a feature each."),
-    option("--zero-based", is_flag=True, section=_DATA, help="LIBSVM indices start at 0."),
+    option("--label", metavar="NAME", help="Column or key of the label."),
+    option("--weight", metavar="NAME", help="Column or key of the example weight."),
+    option("--ignore", metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
+    option("--numeric", "numeric_columns", metavar="A,B,...", help="Columns of numbers."),
+    option("--categorical", "categorical_columns", metavar="A,B,...", help="Columns of categories."),
+    option("--text", "text_columns", metavar="A,B,...", help="Columns of words, a feature each."),
+    option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
     option(
         "--on-error",
         type=click.Choice(("stop", "skip")),
         default="stop",
         show_default=True,
-        section=_DATA,
         help="At an invalid line: stop, or skip and count it.",
     ),
 )

@@ -28,7 +28,7 @@ from scwlearn.cli.model_options import (
     parameter_options,
     rule_named,
 )
-from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, with_options
+from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, section
 from scwlearn.cli.output import OutputFile, invocation
 from scwlearn.data.io.detect import FORMATS, format_of_name
 from scwlearn.display.formatting import plural
@@ -37,40 +37,32 @@ if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.examples import Examples
 
-_OUTPUT, _TO_MODEL = "Output", "Weights to a model (-m)"
 _STDIO = "-"
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
 _TABLES = ("csv", "tsv", "parquet", "arrow")
 
-_output_options = with_options(
-    option(
-        "-o",
-        "--output",
-        type=OutputFile(or_stdout=True),
-        section=_OUTPUT,
-        help="File to write; - for standard output.",
-    ),
+_output_options = section(
+    "Output",
+    option("-o", "--output", type=OutputFile(or_stdout=True), help="File to write; - for standard output."),
     option(
         "--to",
         type=click.Choice(tuple(dict.fromkeys((*FORMATS, *_MODEL_FORMATS)))),
-        section=_OUTPUT,
         help="Format to write, if it is not that of the file name.",
     ),
     option(
         "--names",
         type=OutputFile(),
-        section=_OUTPUT,
         metavar="FILE",
         help="Number named features for LIBSVM, and write their names to this file.",
     ),
     quiet_option,
 )
-_model_options = with_options(
-    option("-m", "--model", type=OutputFile(), section=_TO_MODEL, help="File to save the model to."),
+_model_options = section(
+    "Weights to a model (-m)",
+    option("-m", "--model", type=OutputFile(), help="File to save the model to."),
     option(
         "--initial-variance",
         type=float,
-        section=_TO_MODEL,
         help="Variance of the prior, and of weights without one.  [default: as in the file, or 1]",
     ),
     algorithm_option,

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.options import DataOptions, SectionCommand, data_options, json_option, model_argument, quiet_option
 from scwlearn.display.formatting import plural
+from scwlearn.cli.options import (
+    DataOptions,
+    SectionCommand,
+    data_options,
+    json_option,
+    model_argument,
+    quiet_option,
+    section,
+)
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation
@@ -33,8 +41,7 @@ _TITLES = {
 @click.command(cls=SectionCommand, help=__doc__)
 @model_argument
 @data_options
-@json_option("Print the metrics as JSON.")
-@quiet_option
+@section("Output", json_option("Print the metrics as JSON."), quiet_option)
 def command(**given: Any) -> None:
     """Evaluate a model; see the help above."""
     # NumPy is imported from here on: --help does without it.

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.options import SectionCommand, json_option, model_argument, option
 from scwlearn.display.formatting import plural
+from scwlearn.cli.options import SectionCommand, json_option, model_argument, option, section
 
 # Facts that are shown as they are, with their titles.
 _PLAIN = {
@@ -30,23 +30,18 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 @click.command(cls=SectionCommand, help=__doc__)
 @model_argument
-@option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    section="Weights",
-    help="Number of weights of each class.",
+@section(
+    "Output",
+    option("--top", type=click.IntRange(0), default=10, show_default=True, help="Number of weights of each class."),
+    option(
+        "--feature",
+        "features",
+        multiple=True,
+        metavar="NAME",
+        help="Show the weights of this feature instead; may be repeated.",
+    ),
+    json_option("Print everything as JSON."),
 )
-@option(
-    "--feature",
-    "features",
-    multiple=True,
-    metavar="NAME",
-    section="Weights",
-    help="Show the weights of this feature instead; may be repeated.",
-)
-@json_option("Print everything as JSON.")
 def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> None:
     """Show a model; see the help above."""
     # NumPy is imported from here on: --help does without it.

@@ -12,26 +12,30 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.options import SectionCommand, option, quiet_option, words
+from scwlearn.display.formatting import plural
+from scwlearn.cli.options import SectionCommand, option, quiet_option, section, words
 from scwlearn.cli.output import OutputFile, invocation
 from scwlearn.display.formatting import plural
 
 
 @click.command(cls=SectionCommand, help=__doc__)
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(dir_okay=False))
-@option("-m", "--model", type=OutputFile(), required=True, section="Output", help="File to save the merged model to.")
-@option(
-    "--how",
-    type=click.Choice(("auto", "bcm", "ev", "kl")),
-    default="auto",
-    show_default=True,
-    section="Merging",
-    help="bcm adds up evidence, ev averages weights by their evidence, kl finds the Gaussian nearest to all.",
+@section(
+    "Merging",
+    option(
+        "--how",
+        type=click.Choice(("auto", "bcm", "ev", "kl")),
+        default="auto",
+        show_default=True,
+        help="bcm adds up evidence, ev averages weights by their evidence, kl finds the Gaussian nearest to all.",
+    ),
+    option("--weights", metavar="W,W,...", help="Weight of each model, separated by commas.  [default: 1]"),
 )
-@option(
-    "--weights", section="Merging", metavar="W,W,...", help="Weight of each model, separated by commas.  [default: 1]"
+@section(
+    "Output",
+    option("-m", "--model", type=OutputFile(), required=True, help="File to save the merged model to."),
+    quiet_option,
 )
-@quiet_option
 def command(models: tuple[str, ...], model: Path, how: str, weights: str | None, quiet: bool) -> None:
     """Merge models; see the help above."""
     numbers = None if weights is None else _numbers(weights, len(models))

@@ -26,28 +26,27 @@ from scwlearn.cli.options import (
     model_argument,
     option,
     quiet_option,
-    with_options,
+    section,
 )
 from scwlearn.cli.output import OutputFile, check_outputs
 
-_COLUMNS, _OUTPUT = "Columns besides the label", "Output"
-
-_column_options = with_options(
-    option("--scores", is_flag=True, section=_COLUMNS, help="Score of each class; of two, of the second."),
-    option("--probabilities", is_flag=True, section=_COLUMNS, help="Probability of each class."),
-    option("--confidence", is_flag=True, section=_COLUMNS, help="Probability of the label."),
-    option("--variance", is_flag=True, section=_COLUMNS, help="Variance of the score, x'Sigma x."),
-    option("--tags", is_flag=True, section=_COLUMNS, help="Tags of VW data."),
+_column_options = section(
+    "Columns besides the label",
+    option("--scores", is_flag=True, help="Score of each class; of two, of the second."),
+    option("--probabilities", is_flag=True, help="Probability of each class."),
+    option("--confidence", is_flag=True, help="Probability of the label."),
+    option("--variance", is_flag=True, help="Variance of the score, x'Sigma x."),
+    option("--tags", is_flag=True, help="Tags of VW data."),
 )
-_output_options = with_options(
+_output_options = section(
+    "Output",
     option(
         "-o",
         "--output",
         type=OutputFile(or_stdout=True),
-        section=_OUTPUT,
         help="File to write, replaced atomically.  [default: -, standard output]",
     ),
-    option("--header", is_flag=True, section=_OUTPUT, help="Begin with the names of the columns."),
+    option("--header", is_flag=True, help="Begin with the names of the columns."),
     json_option("Print a JSON object with everything for each line."),
     quiet_option,
 )

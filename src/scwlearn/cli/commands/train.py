@@ -33,7 +33,7 @@ from scwlearn.cli.options import (
     json_option,
     option,
     quiet_option,
-    with_options,
+    section,
 )
 from scwlearn.cli.output import OutputFile, check_outputs, invocation
 from scwlearn.display.formatting import plural
@@ -44,62 +44,45 @@ if TYPE_CHECKING:
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
-_RUN, _OUTPUT = "Run", "Output"
 # More classes than this, a new one with every tenth example, are probably a regression target.
 _MANY_CLASSES = 50
 
 #: Options for the order of examples.
-shuffle_options = with_options(
+shuffle_options = section(
+    "Run",
     option(
         "--shuffle-buffer",
         type=click.IntRange(0),
         default=0,
         metavar="N",
-        section=_RUN,
         help="Shuffle examples within a buffer of N.",
     ),
-    option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, section=_RUN, help="Random seed for shuffling."
-    ),
+    option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for shuffling."),
 )
-_run_options = with_options(
-    option(
-        "--epochs", type=click.IntRange(1), default=1, show_default=True, section=_RUN, help="Passes over the data."
-    ),
+_run_options = section(
+    "Run",
+    option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="Passes over the data."),
     option(
         "--holdout",
         type=FiniteRange(0.0, 1.0, max_open=True),
         default=0.0,
         metavar="FRACTION",
-        section=_RUN,
         help="Hold out this fraction of the examples and evaluate the model on them; 0.1 is every tenth.",
     ),
     shuffle_options,
     option(
         "--resume",
         type=click.Path(path_type=Path, dir_okay=False),
-        section=_RUN,
         metavar="MODEL",
         help="Continue training this model.",
     ),
-    option(
-        "--save-every",
-        type=click.IntRange(1),
-        section=_RUN,
-        metavar="N",
-        help="Save the model every N examples, and at Ctrl-C.",
-    ),
+    option("--save-every", type=click.IntRange(1), metavar="N", help="Save the model every N examples, and at Ctrl-C."),
 )
-_output_options = with_options(
-    option("-m", "--model", type=OutputFile(), section=_OUTPUT, help="File to save the model to."),
-    option("--probabilities", is_flag=True, section=_OUTPUT, help="Measure log-loss and reliability, too."),
-    option(
-        "--report",
-        type=OutputFile(),
-        section=_OUTPUT,
-        metavar="PAGE",
-        help="Write an HTML report; implies --probabilities.",
-    ),
+_output_options = section(
+    "Output",
+    option("-m", "--model", type=OutputFile(), help="File to save the model to."),
+    option("--probabilities", is_flag=True, help="Measure log-loss and reliability, too."),
+    option("--report", type=OutputFile(), metavar="PAGE", help="Write an HTML report; implies --probabilities."),
     json_option("Print the record of the run as JSON."),
     quiet_option,
 )

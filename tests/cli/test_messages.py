@@ -3,8 +3,9 @@
 import pytest
 
 from run_examples import libsvm_text
+from scwlearn._util.errors import OptionError
 from scwlearn.cli.app import run
-from scwlearn.cli.messages import in_flags
+from scwlearn.cli.messages import error_message
 from scwlearn.display.formatting import plural
 from use_examples import CSV, failed, libsvm_model, written
 
@@ -15,16 +16,32 @@ def data(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("template", "python", "command"),
     [
-        ('shared_covariance=True needs multi_class="joint"', "--shared-covariance needs --multi-class joint"),
-        ("x has 8 features; an example may have max_features = 5 at most", "may have --max-features 5 at most"),
-        ("variance_floor must be 0", "--variance-floor must be 0"),
-        ("found 'variance_floor must be (label=)'", "found 'variance_floor must be (label=)'"),
+        (
+            "{shared_covariance=True} needs {multi_class=joint}",
+            'shared_covariance=True needs multi_class="joint"',
+            "--shared-covariance needs --multi-class joint",
+        ),
+        ("{variance_floor} must be 0", "variance_floor must be 0", "--variance-floor must be 0"),
+        ("use {overflow=hash}", 'use overflow="hash"', "use --hash-bits N"),
     ],
 )
-def test_messages_name_options(message, said):
-    assert said in in_flags(message)
+def test_messages_name_options(template, python, command):
+    error = OptionError(template)
+    assert str(error) == python
+    assert error_message(error) == command
+
+
+def test_hints_name_only_options_that_help(tmp_path, capsys):
+    zero = written(tmp_path / "zero.libsvm", "1 0:3\n-1 1:1\n")
+    model = libsvm_model(tmp_path)
+    for command in (["predict", model, zero], ["evaluate", model, zero], ["train", zero, "--resume", model]):
+        said = failed(capsys, *command)
+        assert said.endswith("indices start at 1; found '0:3'\n")
+    line = written(tmp_path / "wide.libsvm", "1 1:1\n-1 1:1 2:1 3:1\n")
+    said = failed(capsys, "train", line, "-q", "--max-features", "2")
+    assert said.endswith("line 2: an example has at most 2 features; found 3 (raise --max-features)\n")
 
 
 def test_data_errors_name_options(tmp_path, capsys, data):

@@ -2,8 +2,10 @@
 
 import pytest
 
+import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.learning.settings import Face, settings_for
 from use_examples import failed, written
 
 
@@ -16,7 +18,12 @@ def data(tmp_path):
     ("options", "said"),
     [
         (["--initial-variance", "nan"], "--initial-variance must be a number strictly between"),
-        (["--variance-floor", "2"], "--variance-floor must be a number in [0, 1), got 2.0"),
+        (["--variance-floor", "2"], "--variance-floor must be a number of at least 0 and below 1, got 2.0"),
+        (["-a", "pa", "--variance-floor", "0.5"], "--variance-floor must be 0 where variances never fall"),
+        (["--shared-covariance", "--multi-class", "ovr"], "--shared-covariance needs --multi-class joint"),
+        (["--hash-bits", "31"], "--hash-bits must be a whole number of at least 1 and below 31, got 31"),
+        (["--max-features", "0"], "--max-features must be a whole number of at least 1, got 0"),
+        (["--max-features", "x"], "invalid value for '--max-features': 'x' is not a valid integer"),
         (["--holdout", "nan"], "nan is not in the range 0.0<=x<1.0"),
         (["--seed", "-1"], "-1 is not in the range x>=0"),
         (["--class-weight", "1=-1"], "a weight must be a finite number >= 0; 1 has -1"),
@@ -33,6 +40,19 @@ def test_invalid_settings_are_wrong_usage(capsys, data, options, said):
 def test_a_model_too_large_for_memory_suggests_hashing(tmp_path, capsys):
     path = written(tmp_path / "wide", "1 1:1\n-1 9000000000000:1\n")
     said = failed(capsys, "train", path)
-    assert said.startswith("scwlearn: error: --covariance='diagonal' with 9000000000001 weights needs ")
-    assert said.endswith("GiB are available; --hash-bits N takes 2^N\n")
+    assert said.startswith("scwlearn: error: --covariance diagonal with 9000000000001 weights needs ")
+    assert said.endswith("features with names can be hashed into fewer weights: --hash-bits N\n")
     assert run(["train", path, "--hash-bits", "10", "-q"]) == 0
+
+
+def test_every_setting_of_the_command_line_is_an_option(capsys):
+    assert run(["train", "--help"]) == 0
+    out = capsys.readouterr().out
+    for setting in settings_for(Face.COMMAND):
+        assert f"-{setting.name.replace('_', '-')} " in out
+
+
+def test_no_intercept_learns_no_intercept(tmp_path, data):
+    model = str(tmp_path / "a.model")
+    assert run(["train", data, "-q", "-m", model, "--no-intercept"]) == 0
+    assert not scwlearn.load(model).fit_intercept

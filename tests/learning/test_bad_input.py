@@ -134,7 +134,7 @@ def test_an_unknown_parameter_is_refused_with_the_known_ones():
 
 def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_choose():
     wide = sparse.csr_array((np.ones(20), (np.arange(20), np.arange(20))), shape=(20, 10_000_000))
-    with pytest.raises(ValueError, match=r"covariance='full' with 10000001 weights needs 1.49e\+06 GiB.*\"diagonal\""):
+    with pytest.raises(ValueError, match=r'covariance="full" with 10000001 weights needs 1.49e\+06 GiB.*"diagonal"'):
         SCW1(covariance="full").fit(wide, Y)
     assert SCW1().fit(wide, Y).covariance_kind_ == "diagonal"
 
@@ -149,7 +149,7 @@ def test_widths_that_no_memory_has_room_for_change_nothing(width, shared):
     two.learn([[1.0, 2.0]], [1])
     several.learn([[1.0, 2.0]], [0])
     for learner in (two, several):
-        with pytest.raises(ValueError, match=rf"^covariance='full' with {width} weights .*needs .* GiB of memory"):
+        with pytest.raises(ValueError, match=rf'^covariance="full" with {width} weights .*needs .* GiB of memory'):
             learner.widen(width)
         assert learner.n_features == 2
 
@@ -170,7 +170,7 @@ def test_an_allocation_that_fails_is_the_same_refusal(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(Full, "start", none_left)
-    with pytest.raises(ValueError, match=r"covariance='full' with 4 weights needs .* GiB of memory"):
+    with pytest.raises(ValueError, match=r'covariance="full" with 4 weights needs .* GiB of memory'):
         SCW1().fit(X, Y)
 
 

@@ -379,6 +379,6 @@ def test_more_than_memory_holds_is_refused(form, monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10**6)
     learner = Learner("arow", n_classes=0, covariance="full", **FORMS[form])
     x = np.random.default_rng(0).normal(size=(40, 400))
-    with pytest.raises(ValueError, match=r"covariance='full' with 400 weights for each of 40 classes needs .* GiB"):
+    with pytest.raises(ValueError, match=r'covariance="full" with 400 weights for each of 40 classes needs .* GiB'):
         learner.learn(x, np.arange(40))
     assert learner.model is None

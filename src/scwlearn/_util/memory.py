@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scwlearn._util.errors import OptionError
+
 _CGROUP = Path("/sys/fs/cgroup")
 
 # Smaller allocations are not checked in advance: asking the system takes longer than trying.
@@ -41,15 +43,15 @@ def _cgroup_memory() -> int | None:
 
 @contextmanager
 def ensure_memory(needed: int, *, what: str, instead: str) -> Iterator[None]:
-    """Raise a ValueError that says what to do `instead` if `needed` bytes are not available.
+    """Raise an OptionError that says what to do `instead` if `needed` bytes are not available.
 
-    A MemoryError inside the block becomes the same ValueError.
+    A MemoryError inside the block becomes the same error.
     """
     needs = f"{what} needs {needed / 2**30:.3g} GiB of memory"
     available = available_memory() if needed > _UNCHECKED_BYTES else None
     if available is not None and needed > available:
-        raise ValueError(f"{needs}, but only {available / 2**30:.3g} GiB are available; {instead}")
+        raise OptionError(f"{needs}, but only {available / 2**30:.3g} GiB are available; {instead}")
     try:
         yield
     except MemoryError:
-        raise ValueError(f"{needs}, which could not be allocated; {instead}") from None
+        raise OptionError(f"{needs}, which could not be allocated; {instead}") from None

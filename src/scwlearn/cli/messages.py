@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 from click.core import ParameterSource
 
@@ -14,30 +12,35 @@ SCHEMA_FIXED = "scwlearn.schema_fixed"
 SORTED_LABELS = "labels come in long runs, as in a sorted file"
 
 # Options with another name than the argument of Python.
-_OPTIONS = {
-    "columns": "--numeric, --categorical, --text",
-    "intercept": "--no-intercept",
-}
-_SETTING = re.compile(
-    r"^(covariance|initial_variance|variance_floor|multi_class|shared_covariance|scale|max_features)\b"
-)
-_HASHED = 'features with names can be hashed into fewer weights: overflow="hash"'
-_SHARED = "--shared-covariance needs --multi-class joint"
+_OPTIONS = {"columns": "--numeric, --categorical, --text"}
 
 
-def option_name(name: str) -> str | None:
+def option_name(argument: str) -> str | None:
     """Return the option for an argument of Python: ``--zero-based`` for ``zero_based``.
 
-    None if the command has no such option, or if a model has fixed how its data are read.
+    With a value, ``multi_class=joint``, it is ``--multi-class joint``. None if the command has no such option, or if a
+    model has fixed how its data are read.
     """
-    option = _OPTIONS.get(name) or "--" + name.replace("_", "-")
+    name, _, value = argument.partition("=")
+    option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+    if value:
+        option, value = _setting_option(name, value) or (option, value)
     ctx = click.get_current_context(silent=True)
-    if ctx is None:
-        return option
-    found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
-    if found is None or (SCHEMA_FIXED in ctx.meta and not _is_given(ctx, found)):
-        return None
-    return option
+    if ctx is not None:
+        found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
+        if found is None or (SCHEMA_FIXED in ctx.meta and not _is_given(ctx, found)):
+            return None
+    return option if value in ("", "True") else f"{option} {value}"
+
+
+def _setting_option(name: str, value: str) -> tuple[str, str] | None:
+    """Return the option that stands for a setting with this value, if it has another name, and its metavar."""
+    from scwlearn.learning.settings import Face, settings_for
+
+    for setting in settings_for(Face.COMMAND):
+        if setting.expand is not None and setting.expand(1).get(name) == value:
+            return f"--{setting.name.replace('_', '-')}", "N"
+    return None
 
 
 def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
@@ -55,7 +58,7 @@ def error_message(error: BaseException) -> str:
         return f"not enough memory {error}".rstrip()
     if hasattr(error, "render"):
         return str(error.render(option_name))
-    return in_flags(str(error))
+    return str(error)
 
 
 def _click_message(error: click.ClickException) -> str:
@@ -66,12 +69,3 @@ def _click_message(error: click.ClickException) -> str:
     if isinstance(error, click.UsageError) and error.ctx is not None:
         message += f"\nRun '{error.ctx.command_path} --help' for usage."
     return message
-
-
-def in_flags(message: str) -> str:
-    """A message of the library, with flags for arguments."""
-    message = message.replace("may have max_features = ", "may have --max-features ")
-    message = message.replace('covariance="diagonal"', "--covariance diagonal")
-    message = message.replace(_HASHED, "--hash-bits N takes 2^N")
-    message = message.replace('shared_covariance=True needs multi_class="joint"', _SHARED)
-    return _SETTING.sub(lambda found: str(option_name(found[1])), message)

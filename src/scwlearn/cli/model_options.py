@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import error_message
-from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, with_options, words
+from scwlearn.cli.messages import error_message, option_name
+from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, section, words
 from scwlearn.display.formatting import number_text
+from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
 
 if TYPE_CHECKING:
@@ -98,30 +99,18 @@ def _complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(f"{before}{comma}{name}") for name in names if name != _ALL or not comma]
 
 
-algorithm_option = option(
-    "-a",
-    "--algorithm",
-    default=DEFAULT_ALGORITHM,
-    show_default=True,
-    section=_SECTION,
-    metavar="NAME",
-    shell_complete=_complete_rule,
-    help=f"One of {', '.join(_NAMES)}.",
-)
+def _algorithm_option(default: str, metavar: str, complete: Callable[..., Any], text: str) -> Callable[[Any], Any]:
+    names = ("-a", "--algorithm")
+    own = option(*names, default=default, show_default=True, metavar=metavar, shell_complete=complete, help=text)
+    return section(_SECTION, own)
+
+
+algorithm_option = _algorithm_option(DEFAULT_ALGORITHM, "NAME", _complete_rule, f"One of {', '.join(_NAMES)}.")
 
 
 def algorithms_option(default: str) -> Callable[[Any], Any]:
     """Declare the option for several algorithms."""
-    return option(
-        "-a",
-        "--algorithm",
-        default=default,
-        show_default=True,
-        section=_SECTION,
-        metavar="NAME,...",
-        shell_complete=_complete_rules,
-        help=f"{_ALL}, or one or more of {', '.join(_NAMES)}.",
-    )
+    return _algorithm_option(default, "NAME,...", _complete_rules, f"{_ALL}, or one or more of {', '.join(_NAMES)}.")
 
 
 def parameter_options(command: Command) -> Command:
@@ -133,56 +122,42 @@ def parameter_options(command: Command) -> Command:
     return command
 
 
+def setting_option(setting: Setting, text: str = "") -> Callable[[Any], Any]:
+    """Declare the option of a setting, with its own help and default or another text."""
+    name, default = setting.name_in(Face.COMMAND), setting.default_in(Face.COMMAND)
+    flag, own_text = name.replace("_", "-"), setting.help_in(Face.COMMAND)
+    if setting.type is bool:
+        if default:
+            own_text = f"Do not {own_text[0].lower()}{own_text[1:]}"
+            return option(f"--no-{flag}", name, flag_value=False, default=None, help=text or own_text)
+        return option(f"--{flag}", name, is_flag=True, default=None, help=text or own_text)
+    if setting.choices:
+        return option(f"--{flag}", name, type=click.Choice(setting.choices), help=text or own_text)
+    if setting.type is None:
+        return option(f"--{flag}", name, metavar="balanced|A=2,B=1", help=text or own_text)
+    own_text += "" if default is None else f"  [default: {default:g}]"
+    metavar = "N" if setting.type is int else None
+    return option(
+        f"--{flag}", name, type=setting.type, metavar=metavar, callback=_check_number(setting), help=text or own_text
+    )
+
+
+def _check_number(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def check(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else setting.check(value)
+        except ValueError:
+            raise click.UsageError(f"{param.opts[0]} must be {setting.allowed}, got {value!r}", ctx) from None
+
+    return check
+
+
+_SETTINGS = settings_for(Face.COMMAND)
 #: How a model is made, whatever the algorithm.
-model_options = with_options(
-    option(
-        "--covariance",
-        type=click.Choice(("auto", "full", "diagonal", "diagonal-drop", "identity")),
-        section=_SECTION,
-        help="Form of Sigma; auto: full for few numbered features, otherwise the diagonal that suits the algorithm.",
-    ),
-    option(
-        "--initial-variance", type=float, section=_SECTION, help="Variance of each weight in the prior.  [default: 1]"
-    ),
-    option(
-        "--variance-floor",
-        type=float,
-        section=_SECTION,
-        help="Lower bound on each variance, as a fraction of the initial variance; keeps the model adaptive under "
-        "drift.  [default: 0]",
-    ),
-    option(
-        "--multi-class",
-        type=click.Choice(("joint", "ovr")),
-        section=_SECTION,
-        help="How more than two classes are trained: jointly, or each against the rest.",
-    ),
-    option(
-        "--shared-covariance", is_flag=True, default=None, section=_SECTION, help="Share one Sigma among all classes."
-    ),
-    option("--no-intercept", is_flag=True, section=_SECTION, help="Learn no intercept."),
-    option("--scale", is_flag=True, default=None, section=_SECTION, help="Divide each feature by a running scale."),
-    option(
-        "--class-weight", section=_SECTION, metavar="balanced|A=2,B=1", help="Weight of the examples of each class."
-    ),
-    option(
-        "--hash-bits",
-        type=click.IntRange(1, 30),
-        section=_SECTION,
-        metavar="B",
-        help="Hash feature names into 2^B weights.",
-    ),
-    option(
-        "--max-features",
-        type=click.IntRange(1),
-        section=_SECTION,
-        metavar="N",
-        help="Keep at most N features, dropping the least certain ones.",
-    ),
-)
+model_options = section(_SECTION, *map(setting_option, _SETTINGS))
 
 #: The algorithm with its parameters, and how its model is made.
-algorithm_options = with_options(algorithm_option, parameter_options, model_options)
+algorithm_options = section(_SECTION, algorithm_option, parameter_options, model_options)
 
 
 def rule_named(name: str) -> Rule:
@@ -232,28 +207,28 @@ def given_model_options() -> list[str]:
     return [
         max(param.opts, key=len)
         for param in click.get_current_context().command.params
-        if getattr(param, "section", "") == _SECTION and param.name not in (None, "algorithm") and is_given(param.name)
+        if param.name in {setting.name_in(Face.COMMAND) for setting in _SETTINGS} and is_given(str(param.name))
     ]
 
 
 def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the model settings among the arguments of a command, by their names in Python."""
-    names = ("covariance", "initial_variance", "variance_floor", "multi_class", "shared_covariance", "scale")
-    settings = {name: given[name] for name in names if given[name] is not None}
-    if given["no_intercept"]:
-        settings["intercept"] = False
-    if given["class_weight"] is not None:
-        settings["class_weight"] = _class_weight(given["class_weight"])
-    if given["hash_bits"] is not None and given["max_features"] is not None:
-        raise click.UsageError("--hash-bits and --max-features both bound the model; give one of them")
-    if given["hash_bits"] is not None:
-        settings |= {"max_features": 2 ** given["hash_bits"], "overflow": "hash"}
-    if given["max_features"] is not None:
-        settings |= {"max_features": given["max_features"], "overflow": "drop"}
+    settings: dict[str, Any] = {}
+    for setting in _SETTINGS:
+        value = given[setting.name_in(Face.COMMAND)]
+        if value is None:
+            continue
+        if setting.type is None:
+            value = _class_weights(value)
+        several = {setting.name: value} if setting.expand is None else setting.expand(value)
+        if taken := settings.keys() & several.keys():
+            raise click.UsageError(f"give either {option_name(taken.pop())} or {option_name(setting.name)}, not both")
+        settings |= several
     return settings
 
 
-def _class_weight(text: str) -> str | dict[str, float]:
+def _class_weights(text: str) -> str | dict[str, float]:
+    """Parse balanced, or LABEL=WEIGHT,..."""
     if text == "balanced":
         return text
     weights: dict[str, float] = {}

@@ -74,7 +74,8 @@ def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], C
             before = len(getattr(command, "__click_params__", ()))
             command = one(command)
             for param in command.__click_params__[before:]:  # type: ignore[attr-defined]
-                param.section = title
+                if getattr(param, "section", "") == "Options":
+                    param.section = title
         return command
 
     return decorate

@@ -140,11 +140,11 @@ class Binary(ClassAxis):
         return ensure_memory(
             # While it learns there may be a copy to go back to.
             2 * 8 * _entries(covariance, size, 1),
-            what=f"covariance={covariance.name!r} with {size} weights",
+            what=f"{{covariance={covariance.name}}} with {size} weights",
             instead=(
-                'covariance="diagonal" needs only two numbers a feature'
+                "{covariance=diagonal} needs only two numbers per feature"
                 if covariance.name == "full"
-                else 'features with names can be hashed into fewer weights: overflow="hash"'
+                else "features with names can be hashed into fewer weights: {overflow=hash}"
             ),
         )
 
@@ -218,8 +218,8 @@ class MultiClass(ClassAxis):
     def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
         return ensure_memory(
             2 * 8 * _entries(covariance, size, lanes_for(classes)),
-            what=f"covariance={covariance.name!r} with {size} weights for each of {classes} classes",
-            instead='covariance="diagonal" or shared_covariance=True needs less',
+            what=f"{{covariance={covariance.name}}} with {size} weights for each of {classes} classes",
+            instead="{covariance=diagonal} or {shared_covariance=True} needs less",
         )
 
     def record(self, rows: int, classes: int) -> Recorded:

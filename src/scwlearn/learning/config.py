@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from scwlearn._util.errors import OptionError
 from scwlearn.learning.settings import BY_NAME, Face, Setting, settings_for
 from scwlearn.rules import Rule
 from scwlearn.rules.native import OwnRule, check_rule
@@ -93,20 +94,22 @@ class LearnerConfig:
         order = rule.order if isinstance(rule, Rule) else 2
         if settings["variance_floor"] > 0 and (order == 1 or settings.get("covariance") == "identity"):
             reason = f"{rule.name} is a first-order rule" if isinstance(rule, Rule) and order == 1 else ""
-            raise ValueError(
-                f"variance_floor must be 0 where variances never fall ({reason or 'covariance is identity'}), "
+            raise OptionError(
+                f"{{variance_floor}} must be 0 where variances never fall ({reason or '{covariance=identity}'}), "
                 f"got {settings['variance_floor']!r}"
             )
         if settings.get("shared_covariance") and settings["multi_class"] != "joint":
-            raise ValueError('shared_covariance=True needs multi_class="joint"')
+            raise OptionError("{shared_covariance=True} needs {multi_class=joint}")
         has_rivals = isinstance(rule, Rule) and rule.has_rivals and settings["multi_class"] == "joint"
         if settings["rivals"] != "max" and not has_rivals:
-            raise ValueError(f'rivals={settings["rivals"]!r} is for the joint Perceptron; other rules take "max"')
+            raise OptionError(
+                f"{{rivals={settings['rivals']}}} is for the joint Perceptron; other rules take {{rivals=max}}"
+            )
         if settings.get("overflow") == "hash":
             if settings["max_features"] is None:
-                raise ValueError('overflow="hash" needs max_features, the number of slots to hash names into')
+                raise OptionError("{overflow=hash} needs {max_features}, the number of slots to hash names into")
             if settings["max_features"] > _MOST_SLOTS:
-                raise ValueError(f'max_features must be at most {_MOST_SLOTS} with overflow="hash"')
+                raise OptionError(f"{{max_features}} must be at most {_MOST_SLOTS} with {{overflow=hash}}")
 
 
 def check_setting(name: str, value: Any) -> Any:

@@ -79,6 +79,8 @@ class Setting:
     helps: Mapping[Face, str] = field(default_factory=dict)
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
+    #: The settings that a value of it stands for, where it is only a short way to give others.
+    expand: Callable[[Any], dict[str, Any]] | None = None
 
     def name_in(self, face: Face) -> str:
         """Return its name in an interface."""
@@ -103,7 +105,8 @@ class Setting:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.type is int:
-            return f"a whole number of at least {self.low}"
+            below = f" and below {self.high}" if self.high < math.inf else ""
+            return f"a whole number of at least {self.low}{below}"
         if self.type is float and self.closed:
             return f"a number of at least {self.low:g} and below {self.high:g}"
         return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
@@ -309,6 +312,16 @@ SETTINGS = (
         'oldest); "hash" keeps exactly max_features weights and hashes all names into them.',
         Face.LEARNER | Face.STREAM | Face.RIVER,
         choices=("drop", "hash"),
+    ),
+    Setting(
+        "hash_bits",
+        int,
+        None,
+        "Hash feature names into 2^N weights.",
+        Face.COMMAND,
+        high=31,
+        optional=True,
+        expand=lambda bits: {"max_features": 2**bits, "overflow": "hash"},
     ),
     Setting("n_epochs", int, 1, "Number of passes of `fit` over the data.", ESTIMATORS, mutable=True),
     Setting("shuffle", bool, False, "Whether `fit` shuffles the data before each pass.", ESTIMATORS, mutable=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
@@ -22,16 +23,20 @@ class ModelConfig:
     parameters: Mapping[str, float]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def learner_config(self) -> LearnerConfig:
+        """The configuration of the learner; a ValueError or TypeError for invalid settings."""
+        settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
+        return LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
+
     @property
     def is_bounded(self) -> bool:
         """Whether the number of features is bounded, so that numbered features are kept by name, too."""
-        return self.settings.get("max_features") is not None
+        return self.learner_config.max_features is not None
 
     def learner(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
-        settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
-        config = LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
-        return Classifier(config, self.settings.get("class_weight"))
+        return Classifier(self.learner_config, self.settings.get("class_weight"))
 
     def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
         """Convert the labels of class weights, given as text, to the type of these labels."""

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from scwlearn.files import SavedModel, read
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.explain import Weight
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import all_rules
-from scwlearn.runs.trained_model import TrainedModel, json_keys
+from scwlearn.runs.trained_model import TrainedModel, json_settings
 
 Facts = dict[str, Any]
 
@@ -50,55 +48,46 @@ def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> F
     learner = saved.learner
     if learner is None:
         return facts | _untrained(saved)
+    config = learner.config
+    facts |= _algorithm(config.rule, config.parameters) | {"settings": json_settings(config.settings)}
     if isinstance(learner, Classifier):
         model = TrainedModel.from_saved(saved)
-        facts |= _algorithm(model.rule, model.parameters) | {"settings": model.settings} | _state(learner.learner)
-        return facts | _classifier(model, top, features)
+        facts["settings"] = model.settings
+        return facts | _state(learner.learner) | _classifier(model, top, features)
     if features:
         raise ValueError(f"{os.fspath(path)} holds a {saved.class_name}, whose weights belong to no label")
-    names = ("intercept", "initial_variance", "variance_floor", "scale", "max_features", "overflow", "multi_class")
-    settings = {name: getattr(learner, name) for name in names if hasattr(learner, name)}
-    return facts | _algorithm(learner.rule, learner.parameters) | {"settings": settings} | _state(learner)
+    return facts | _state(learner)
 
 
 def _untrained(saved: SavedModel) -> Facts:
     rule = next(rule for rule in all_rules() if saved.class_name in (rule.estimator, rule.kernel_estimator))
     own = {p.name for p in rule.parameters}
-    settings = saved.settings
-    facts = _algorithm(rule, {name: settings[name] for name in settings if name in own})
-    return facts | {
-        "settings": {name: json_keys(settings[name]) for name in settings if name not in own},
-        "fitted": False,
-    }
+    parameters = {name: value for name, value in saved.settings.items() if name in own}
+    settings = {name: value for name, value in saved.settings.items() if name not in own}
+    return _algorithm(rule, parameters) | {"settings": json_settings(settings), "fitted": False}
 
 
 def _algorithm(rule: Any, parameters: dict[str, Any]) -> Facts:
     return {"algorithm": rule.name, "title": rule.title, "parameters": rule.check(parameters)}
 
 
-def _state(inner: Any) -> Facts:
+def _state(learner: Any) -> Facts:
     """Describe what a learner has learned, whatever its labels."""
-    counts = inner.counts
+    counts, model = learner.counts, learner.model
     facts: Facts = {"seen": counts.seen, "mistakes": counts.mistakes, "updates": counts.updates}
-    facts["fitted"] = inner.n_features is not None
+    facts["fitted"] = learner.n_features is not None
     if not facts["fitted"]:
         return facts
-    if isinstance(inner, Learner):
-        model: Any = inner.model
-        names = None if inner.vocabulary is None else inner.vocabulary.names
-        return facts | {
-            "features": inner.n_features if names is None else len(names),
-            "named": names is not None,
-            "nonzero": int(np.count_nonzero(model.weights())),
-            "covariance": model.covariance.name,
-            "prior": {"mean": 0.0, "variance": model.initial_variance},
-        }
+    facts |= {"prior": {"mean": 0.0, "variance": learner.config.initial_variance}, "named": False}
+    if not isinstance(learner, Learner):
+        kernel = {"name": learner.kernel.of, **learner.kernel.parameters}
+        return facts | {"features": learner.n_features, "kernel": kernel, "support": learner.support.count}
+    names = None if learner.vocabulary is None else learner.vocabulary.names
     return facts | {
-        "features": inner.n_features,
-        "named": False,
-        "kernel": {"name": inner.kernel.of, **inner.kernel.parameters},
-        "support": inner.support.count,
-        "prior": {"mean": 0.0, "variance": inner.initial_variance},
+        "features": learner.n_features if names is None else len(names),
+        "named": names is not None,
+        "nonzero": model.count_nonzero(),
+        "covariance": model.covariance.name,
     }
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn import __version__
 from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.io.errors import DataError
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
@@ -206,7 +207,22 @@ class TrainingRun:
         learner = self.trained
         if not isinstance(part.x, NamedRows):
             part = part.widened(learner.widen(part.x.width))
-        return learner.learn(part.x, labels, weights=part.weights, observer=self.metrics)
+        try:
+            return learner.learn(part.x, labels, weights=part.weights, observer=self.metrics)
+        except ValueError:
+            self._check_feature_counts(part)
+            raise
+
+    def _check_feature_counts(self, part: Examples) -> None:
+        """Raise a DataError for the first example with more features than the model may have."""
+        limit = self.trained.config.max_features
+        if limit is None or not isinstance(part.x, NamedRows):
+            return
+        for line, features in zip(part.lines.tolist(), part.x.dicts(), strict=True):
+            if len(features) > limit:
+                problem, found = f"an example has at most {limit} features", str(len(features))
+                hint = "raise {max_features}"
+                raise DataError(problem, found=found, source=part.source, line=line, hint=hint)
 
     def _at_checkpoint(self, counts: Counts) -> None:
         seen = counts.seen

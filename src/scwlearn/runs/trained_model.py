@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,9 +73,7 @@ class TrainedModel:
     @property
     def settings(self) -> dict[str, Any]:
         """All other settings, as JSON values."""
-        config, weights = self.learner.config, self.learner.class_weights.given
-        settings = {name: value for name, value in config.settings.items() if name != "kernel"}
-        return settings | {"class_weight": json_keys(weights)}
+        return json_settings(self.learner.config.settings | {"class_weight": self.learner.class_weights.given})
 
     @property
     def has_names(self) -> bool:
@@ -131,7 +130,7 @@ class TrainedModel:
 
     def constants(self) -> dict[Any, Weight]:
         """Return the intercept of each class (of two, the second); empty without intercepts."""
-        if self.learner.learner.model is None or not self.learner.learner.intercept:
+        if self.learner.learner.model is None or not self.learner.config.intercept:
             return {}
         variances = self._variances()
         weights = self.learner.weights()[:, -1].tolist()
@@ -170,6 +169,14 @@ def checked_schema(value: Any) -> Schema:
     return schema
 
 
-def json_keys(value: Any) -> Any:
-    """Return a mapping with its keys as text, as JSON needs it, and anything else as it is."""
-    return {str(key): number for key, number in value.items()} if isinstance(value, dict) else value
+def json_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as JSON values; a kernel that is a function is left out."""
+    plain = {
+        name: value
+        for name, value in settings.items()
+        if value is None or isinstance(value, bool | int | float | str | dict)
+    }
+    return {
+        name: {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
+        for name, value in plain.items()
+    }

@@ -172,12 +172,12 @@ def test_holdout_prints_the_error_on_held_out_examples(capsys, data):
 
 def test_features_are_hashed_or_dropped_beyond_a_bound(capsys, data, model):
     printed(capsys, data, "-m", model, "--hash-bits", "3", "-q")
-    hashed = scwlearn.load(model)._classifier.learner
-    assert (hashed.max_features, hashed.overflow, hashed.n_features) == (8, "hash", 8)
+    hashed = scwlearn.load(model)._classifier
+    assert (hashed.config.max_features, hashed.config.overflow, hashed.learner.n_features) == (8, "hash", 8)
     printed(capsys, data, "-m", model, "--max-features", "8", "-q")
     assert len(scwlearn.load(model)._classifier.learner.names) <= 8
     err = printed(capsys, data, "--max-features", "3", code=1).err
-    assert "features; an example may have --max-features 3 at most" in err
+    assert "an example has at most 3 features; found " in err
 
 
 def test_a_model_file_keeps_schema_and_record(capsys, data, model):
@@ -213,7 +213,7 @@ def test_invalid_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
         (("-a", "arow", "--eta", "0.9"), "arow has no parameter 'eta'; it has r"),
         (("--C", "-1"), "C must be a number strictly between 0 and inf, got -1.0"),
         (("--save-every", "10"), "--save-every needs -m, the file to save to"),
-        (("--hash-bits", "3", "--max-features", "9"), "--hash-bits and --max-features both bound the model"),
+        (("--hash-bits", "3", "--max-features", "9"), "give either --max-features or --hash-bits, not both"),
         (("--class-weight", "x"), "expected balanced or LABEL=WEIGHT,..., got 'x'"),
         (("--holdout", "1"), "1.0 is not in the range 0.0<=x<1.0"),
     ],

@@ -27,11 +27,13 @@ from scwlearn.cli.model_options import (
     given_parameters,
     parameter_options,
     rule_named,
+    setting_option,
 )
 from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, section
 from scwlearn.cli.output import OutputFile, invocation
 from scwlearn.data.io.detect import FORMATS, format_of_name
 from scwlearn.display.formatting import plural
+from scwlearn.learning.settings import BY_NAME
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
@@ -60,10 +62,9 @@ _output_options = section(
 _model_options = section(
     "Weights to a model (-m)",
     option("-m", "--model", type=OutputFile(), help="File to save the model to."),
-    option(
-        "--initial-variance",
-        type=float,
-        help="Variance of the prior, and of weights without one.  [default: as in the file, or 1]",
+    setting_option(
+        BY_NAME["initial_variance"],
+        "Variance of the prior, and of weights without one.  [default: as in the file, or 1]",
     ),
     algorithm_option,
     parameter_options,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.display.formatting import plural
 from scwlearn.cli.options import (
     DataOptions,
     SectionCommand,
@@ -22,6 +21,7 @@ from scwlearn.cli.options import (
     quiet_option,
     section,
 )
+from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation

@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
-from scwlearn.display.formatting import plural
 from scwlearn.cli.options import SectionCommand, json_option, model_argument, option, section
+from scwlearn.display.formatting import plural
+from scwlearn.learning.settings import Face, settings_for
 
 # Facts that are shown as they are, with their titles.
 _PLAIN = {
@@ -25,6 +26,8 @@ _PLAIN = {
     "nonzero": "nonzero weights",
 }
 _MAX_CLASSES = 20
+# Defaults of all settings; where interfaces differ, those of the command line.
+_DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in settings_for(face)}
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -63,14 +66,14 @@ def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> 
 
 
 def _pairs(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    settings = {name: value for name, value in facts["settings"].items() if value is not None}
+    settings = {name: value for name, value in facts["settings"].items() if value != _DEFAULTS.get(name)}
     pairs = [
         ("file", f"{facts['file']}, {_size(facts['bytes'])}"),
         ("written by", f"scwlearn {facts['library']}, format {facts['format']}"),
         ("kind", f"{facts['kind']}, {facts['class']}"),
         ("algorithm", f"{facts['algorithm']} ({facts['title']})"),
         ("parameters", _listed(facts["parameters"])),
-        ("settings", _listed(settings)),
+        ("settings", _listed(settings) if settings else "default"),
     ]
     if not facts["fitted"]:
         return [*pairs, ("trained on", "no examples yet")]

@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.display.formatting import plural
 from scwlearn.cli.options import SectionCommand, option, quiet_option, section, words
 from scwlearn.cli.output import OutputFile, invocation
 from scwlearn.display.formatting import plural

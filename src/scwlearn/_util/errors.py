@@ -1,0 +1,49 @@
+"""Errors that name options, which each interface spells in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+
+class OptionError(ValueError):
+    """Error about options; ``str(error)`` spells them as keyword arguments.
+
+    Parameters
+    ----------
+    template : str
+        The message, with options as ``{name}`` or ``{name=value}``.
+
+    Examples
+    --------
+    >>> from scwlearn._util.errors import OptionError
+    >>> error = OptionError("{shared_covariance=True} needs {multi_class=joint}")
+    >>> str(error)
+    'shared_covariance=True needs multi_class="joint"'
+    >>> error.render(lambda option: "--" + option.replace("_", "-").replace("=", " "))
+    '--shared-covariance True needs --multi-class joint'
+    """
+
+    def __init__(self, template: str) -> None:
+        super().__init__(_Spelled(_keyword).format(template))
+        self.template = template
+
+    def render(self, spell: Callable[[str], str | None]) -> str:
+        """Return the message with each option as `spell` returns it, or as a keyword argument if that is None."""
+        return _Spelled(lambda option: spell(option) or _keyword(option)).format(self.template)
+
+
+class _Spelled(Formatter):
+    def __init__(self, spell: Callable[[str], str]) -> None:
+        self._spell = spell
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        return self._spell(str(key))
+
+
+def _keyword(option: str) -> str:
+    name, _, value = option.partition("=")
+    if not value:
+        return name
+    return f"{name}={value}" if value in ("True", "False") else f'{name}="{value}"'

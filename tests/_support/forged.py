@@ -1,6 +1,6 @@
-"""Model files taken apart and put together again, with a right checksum: what an attacker can do.
+"""Forged model files with valid checksums, as an attacker would make them.
 
-Written from the description of the format, not with the code that reads it.
+Written from the description of the format, without the code that reads it.
 """
 
 import copy
@@ -10,7 +10,10 @@ import math
 import random
 import re
 import struct
+import warnings
+from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import scwlearn
@@ -60,7 +63,7 @@ HOSTILE = [
 
 
 class Forged:
-    """A model file in its parts: the text, the arrays and what the header says of them."""
+    """A model file taken apart: its JSON, its arrays, and the header that describes them."""
 
     def __init__(self, content):
         length = int.from_bytes(content[:8], "little")
@@ -70,12 +73,12 @@ class Forged:
         self.data = bytearray(content[8 + length :])
 
     def array(self, name):
-        """The bytes of an array, which can be written to."""
+        """A writable view of the bytes of an array."""
         start, end = self.header[name]["data_offsets"]
         return memoryview(self.data)[start:end]
 
     def replace(self, name, content, shape, dtype=None):
-        """Put other bytes in the place of an array, or add one, and say so in the header."""
+        """Replace or add an array, and update the header."""
         before = {other: bytes(self.array(other)) for other in self.header}
         entry = self.header.setdefault(name, {"dtype": "F64"})
         entry |= {"shape": shape, "dtype": dtype or entry["dtype"]}
@@ -85,12 +88,12 @@ class Forged:
             self.data += part
 
     def remove(self, name):
-        """Take an array away, and say so in the header."""
+        """Remove an array, and update the header."""
         self.replace(name, b"", [0])
         del self.header[name]
 
     def content(self):
-        """The file, with a right checksum."""
+        """The content of the file, with a valid checksum."""
         self.metadata["model"] = json.dumps(self.model)
         return with_checksum(
             json.dumps({"__metadata__": self.metadata} | self.header, separators=(",", ":")), self.data
@@ -98,13 +101,13 @@ class Forged:
 
 
 def with_checksum(header, data):
-    """A file with that header, whose checksum is right."""
+    """The content of a file with this header and a valid checksum."""
     header = header.encode() if isinstance(header, str) else header
     return resealed(len(header).to_bytes(8, "little") + header + bytes(data))
 
 
 def resealed(content):
-    """The same bytes with a right checksum, whatever else they say; if there is a place for one."""
+    """The content with a valid checksum, if it has a field for one."""
     content, place = bytearray(content), bytes(content[:512]).find(b'"checksum":"')
     if place < 0 or len(content) < place + 76:
         return bytes(content)
@@ -115,25 +118,46 @@ def resealed(content):
 
 
 def refusal(path):
-    """What is said of a file that is refused, after its name."""
+    """The message for a file that is refused, without its name."""
     with pytest.raises(ValueError, match=re.escape(f"{path}: ")) as error:
         scwlearn.load(path)
     return str(error.value).removeprefix(f"{path}: ")
 
 
+def try_to_use(model, rows, dicts):
+    """Run native code on all of a model, which may be of other data, or of useless numbers; it must not crash."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        with suppress(ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
+            _use(model, rows, dicts)
+
+
+def _use(model, rows, dicts):
+    if hasattr(model, "predict_proba_many"):
+        model.predict_proba_many(dicts)
+        model.learn_many(dicts, [*model.classes, "a"][:1] * len(dicts))
+    elif not hasattr(model, "partial_fit"):
+        model.scores_and_variances(rows)
+        numbers = np.arange(len(rows)) % 2
+        model.learn(rows, 2 * numbers - 1 if model.is_binary else numbers)
+    elif model.__sklearn_is_fitted__():
+        model.predict_proba(rows)
+        model.partial_fit(rows, model.classes_[:1].repeat(len(rows)))
+
+
 def mutated(content, rng: random.Random):
-    """The file with some things changed that its checksum does not show."""
+    """The file with random changes and a valid checksum."""
     forged = Forged(content)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         rng.choice([_change_text, _change_numbers, _change_shape])(forged, rng)
-    # The last thing: from here on the arrays cannot be found any more.
+    # Last, because arrays cannot be found afterwards.
     if rng.random() < 0.15:
         _change_header(forged, rng)
     return forged.content()
 
 
 def _change_text(forged, rng):
-    """Something else in some place of the text."""
+    """Change a random field of the JSON."""
     place, key = _somewhere(forged.model, rng)
     chance = rng.random()
     if chance < 0.1:
@@ -149,7 +173,7 @@ def _change_text(forged, rng):
 
 
 def _somewhere(value, rng):
-    """A container inside a JSON value and a key of it."""
+    """A random container inside a JSON value, and a key of it."""
     places = []
 
     def visit(inner):
@@ -163,7 +187,7 @@ def _somewhere(value, rng):
 
 
 def _change_numbers(forged, rng):
-    """Other bits in an array: any, or numbers that are odd."""
+    """Flip a bit of an array, or write an unusual number."""
     if not len(forged.data):
         return
     at = rng.randrange(len(forged.data))
@@ -181,7 +205,7 @@ def _change_numbers(forged, rng):
 
 
 def _change_shape(forged, rng):
-    """An array of another shape, shorter, longer, of another type, or gone."""
+    """Change the shape, length or type of an array, or remove it."""
     if not forged.header:
         return
     name = rng.choice(list(forged.header))
@@ -197,14 +221,14 @@ def _change_shape(forged, rng):
         rng.shuffle(shape)
         entry["shape"] = shape if rng.random() < 0.5 else [len(part) // width]
     elif len(entry["shape"]) and entry["shape"][0]:
-        # One line more or less.
+        # One row more or less.
         lines = max(0, entry["shape"][0] + rng.choice([-1, 1]))
         line = len(part) // entry["shape"][0]
         forged.replace(name, (part + part)[: line * lines].ljust(line * lines, b"\0"), [lines, *entry["shape"][1:]])
 
 
 def _change_header(forged, rng):
-    """A header that lies of where arrays are."""
+    """Make the header lie about an array."""
     if not forged.header:
         return
     entry = forged.header[rng.choice(list(forged.header))]

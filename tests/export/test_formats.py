@@ -124,7 +124,7 @@ def test_csv_has_one_line_for_each_weight(tmp_path):
     assert header == "class,feature,weight,deviation,against"
     assert first.startswith("yes,size,")
     assert first.endswith(",no")
-    assert last.startswith("yes,(constant),")
+    assert last.startswith("yes,(intercept),")
 
 
 def test_integers_in_csv_are_names_if_the_data_have_names(tmp_path):

@@ -1,4 +1,4 @@
-"""Train, save, load and go on is the same as never to have stopped, bit for bit, for every kind of model."""
+"""Round trips: a model that is saved and loaded continues as if it had never been saved, bit for bit."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -12,22 +12,21 @@ from scipy import sparse
 
 import scwlearn
 import stream_examples
-from helpers import kernel_several
 from saved_examples import LABELS, ROWS, estimator, everything, parameters_of, rows_of, saved
 from scwlearn.kernels import KernelLearner
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import all_rules, all_variants
 
 every_estimator = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
 HALF = ROWS // 2
 
 
-def same_in_the_end(model, directory, go_on, predict):
-    """A model that is saved and loaded, and the model itself, are the same before and after they go on."""
+def check_round_trip(model, directory, continue_, predict):
+    """Check that a loaded model equals the saved one, before and after both continue."""
     again = saved(model, directory)
     assert everything(again) == everything(model)
     for one in (model, again):
-        go_on(one)
+        continue_(one)
     assert everything(again) == everything(model)
     assert everything(predict(again)) == everything(predict(model))
 
@@ -36,7 +35,7 @@ def check_estimator(model, directory, classes, labels="int", as_matrix=np.asarra
     x, numbers = rows_of(classes)
     x, y = as_matrix(x), LABELS[labels][numbers]
     first, rest = slice(0, HALF), slice(HALF, ROWS)
-    same_in_the_end(
+    check_round_trip(
         model.partial_fit(x[first], y[first]),
         directory,
         lambda one: one.partial_fit(x[rest], y[rest], sample_weight=np.linspace(0, 2, ROWS - HALF)),
@@ -52,7 +51,7 @@ def test_every_estimator(rule, kernel, classes, tmp_path):
 
 
 @every_estimator
-def test_an_estimator_that_is_not_fitted(rule, tmp_path):
+def test_unfitted_estimators(rule, tmp_path):
     for name in (rule.estimator, rule.kernel_estimator):
         model = estimator(name, n_epochs=3, random_state=5, class_weight={"a": 2, 0: 0.5, 2.5: 1.0, True: 3})
         again = saved(model, tmp_path)
@@ -88,13 +87,13 @@ LINEAR = {
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("form", LINEAR)
 @pytest.mark.parametrize("name", ["SCW1", "IELLIP"])
-def test_linear_estimators_of_every_form(name, form, classes, tmp_path):
+def test_linear_estimators_with_every_setting(name, form, classes, tmp_path):
     for as_matrix in (np.asarray, sparse.csr_array):
         check_estimator(estimator(name, **LINEAR[form]), tmp_path, classes, as_matrix=as_matrix)
 
 
 @pytest.mark.parametrize("rivals", ["max", "uniform", "proportional"])
-def test_the_rivals_of_the_perceptron(rivals, tmp_path):
+def test_rivals_of_the_perceptron(rivals, tmp_path):
     for name in ("Perceptron", "KernelPerceptron"):
         check_estimator(estimator(name, rivals=rivals), tmp_path, 4)
 
@@ -113,13 +112,13 @@ KERNEL = {
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("form", KERNEL)
 @pytest.mark.parametrize("name", ["KernelSCW1", "KernelPA1"])
-def test_kernel_estimators_of_every_form(name, form, classes, tmp_path):
+def test_kernel_estimators_with_every_setting(name, form, classes, tmp_path):
     for as_matrix in (np.asarray, sparse.csr_array):
         check_estimator(estimator(name, **KERNEL[form]), tmp_path, classes, as_matrix=as_matrix)
 
 
 @pytest.mark.parametrize("bits", [np.int32, np.int64])
-def test_examples_of_a_kernel_keep_the_type_of_their_indices(bits, tmp_path):
+def test_sparse_support_keeps_the_type_of_its_indices(bits, tmp_path):
     def with_indices(x):
         rows = sparse.csr_array(x)
         rows.indices, rows.indptr = rows.indices.astype(bits), rows.indptr.astype(bits)
@@ -132,10 +131,10 @@ def test_examples_of_a_kernel_keep_the_type_of_their_indices(bits, tmp_path):
 def test_precomputed_kernels(classes, tmp_path):
     x, numbers = rows_of(classes)
     model = estimator("KernelAROW", kernel="precomputed").fit(x @ x.T, numbers)
-    same_in_the_end(model, tmp_path, lambda one: None, lambda one: (one.decision_function(x @ x.T), one.support_))
+    check_round_trip(model, tmp_path, lambda one: None, lambda one: (one.decision_function(x @ x.T), one.support_))
 
 
-def test_names_of_columns(tmp_path):
+def test_column_names(tmp_path):
     import pandas as pd
 
     x, numbers = rows_of(2)
@@ -147,7 +146,7 @@ def test_names_of_columns(tmp_path):
     assert again.partial_fit(frame, numbers).n_seen_ == 2 * ROWS
 
 
-def test_settings_that_were_changed_since_it_began(tmp_path):
+def test_settings_changed_after_fitting(tmp_path):
     x, numbers = rows_of(2)
     model = estimator("SCW1").fit(x, numbers).set_params(C=3, covariance="identity", random_state=np.int64(3))
     again = saved(model, tmp_path)
@@ -162,11 +161,11 @@ def test_settings_that_were_changed_since_it_began(tmp_path):
 @pytest.mark.parametrize(
     "labels", [[2**80, -3, 1], [0.1, -1e300, 5e-324], [True, False], ["", "\ud800"], [1, 2.5, True + 2]]
 )
-def test_labels_of_streams_of_every_kind(labels, tmp_path):
+def test_stream_labels_of_every_kind(labels, tmp_path):
     model = scwlearn.StreamClassifier("arow", class_weight=dict.fromkeys(labels, 0.5))
     for i in range(12):
         model.learn_one({"a": 1.0 + i}, labels[i % len(labels)])
-    same_in_the_end(
+    check_round_trip(
         model,
         tmp_path,
         lambda one: one.learn_many([{"b": 2.0}] * 3, [labels[0]] * 3),
@@ -179,46 +178,46 @@ STREAM_CUTS = (0, 1, 17, 40)
 
 @pytest.mark.parametrize("cut", STREAM_CUTS)
 @pytest.mark.parametrize("form", stream_examples.SETTINGS)
-def test_streams_of_every_form(form, cut, tmp_path):
-    examples, told = stream_examples.EXAMPLES, stream_examples.TOLD
-    model = stream_examples.one_by_one(stream_examples.new("scw1", form), examples[:cut], told[:cut])
-    same_in_the_end(
+def test_streams_with_every_setting(form, cut, tmp_path):
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
+    model = stream_examples.one_by_one(stream_examples.new("scw1", form), examples[:cut], labels[:cut])
+    check_round_trip(
         model,
         tmp_path,
-        lambda one: stream_examples.one_by_one(one, examples[cut:], told[cut:]),
+        lambda one: stream_examples.one_by_one(one, examples[cut:], labels[cut:]),
         lambda one: (one.predict_proba_many(examples), one.predict_many(examples), one.top_features(3)),
     )
 
 
 @every_estimator
 def test_streams_of_every_rule(rule, tmp_path):
-    examples, told = stream_examples.EXAMPLES, stream_examples.TOLD
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
     model = scwlearn.StreamClassifier(rule, scale=True)
-    model.learn_many(examples[:30], told[:30])
-    same_in_the_end(
+    model.learn_many(examples[:30], labels[:30])
+    check_round_trip(
         model,
         tmp_path,
-        lambda one: one.learn_many(examples[30:], told[30:]),
+        lambda one: one.learn_many(examples[30:], labels[30:]),
         lambda one: one.predict_proba_many(examples),
     )
 
 
 @pytest.mark.parametrize("how", [{}, {"max_features": 8}, {"max_features": 8, "overflow": "hash"}])
-def test_names_that_are_whole_numbers_with_words(how, tmp_path):
+def test_integer_names_with_words(how, tmp_path):
     rng = np.random.default_rng(2)
     examples = [{int(i) * 10**20: 1.5, 3: f"w{i}", -4: ["a", f"b{i}"]} for i in rng.integers(0, 20, 60)]
-    told = rng.integers(0, 3, 60).tolist()
+    labels = rng.integers(0, 3, 60).tolist()
     model = scwlearn.StreamClassifier("arow", **how)
-    model.learn_many(examples[:30], told[:30])
-    same_in_the_end(
+    model.learn_many(examples[:30], labels[:30])
+    check_round_trip(
         model,
         tmp_path,
-        lambda one: one.learn_many(examples[30:], told[30:]),
+        lambda one: one.learn_many(examples[30:], labels[30:]),
         lambda one: one.predict_proba_many(examples),
     )
 
 
-def test_names_that_are_any_string(tmp_path):
+def test_names_of_any_characters(tmp_path):
     names = ["", " ", "\n\x00", '"\\', "ä", "\N{SMILE}", "\ud83d\ude00", "\ud83d", "=", "x" * 10_000]
     model = scwlearn.StreamClassifier("arow")
     model.learn_many([dict.fromkeys(names, 1.0)], ["a"])
@@ -227,37 +226,31 @@ def test_names_that_are_any_string(tmp_path):
 
 
 @pytest.mark.parametrize("rule", ["SCW1", "PA1", "Perceptron"])
-def test_classes_for_river(rule, tmp_path):
+def test_river_classes(rule, tmp_path):
     from scwlearn import river
 
-    examples, told = stream_examples.EXAMPLES, stream_examples.TOLD
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
     how = {"rivals": "uniform"} if rule == "Perceptron" else {"class_weight": "balanced"}
-    model = stream_examples.one_by_one(getattr(river, rule)(scale=True, **how), examples[:30], told[:30])
-    same_in_the_end(
+    model = stream_examples.one_by_one(getattr(river, rule)(scale=True, **how), examples[:30], labels[:30])
+    check_round_trip(
         model,
         tmp_path,
-        lambda one: stream_examples.one_by_one(one, examples[30:], told[30:]),
+        lambda one: stream_examples.one_by_one(one, examples[30:], labels[30:]),
         lambda one: [one.predict_proba_one(x) for x in examples],
     )
     assert everything(saved(model.clone(), tmp_path)) == everything(model.clone())
 
 
-def learner_of(kind, rule, several, **how):
-    if several:
-        return (several if kind == "linear" else kernel_several)(rule, **how)
-    return (scwlearn.Learner if kind == "linear" else KernelLearner)(rule, **how)
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("n_classes", [None, 0], ids=["binary", "classes"])
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("rule", [*all_rules(), *all_variants()], ids=lambda rule: rule.name)
-def test_learners_of_every_rule_and_covariance(rule, covariance, several, tmp_path):
-    x, numbers = rows_of(4 if several else 2)
-    y = numbers if several else 2 * numbers - 1
-    model = learner_of("linear", rule, several, covariance=covariance, scale=True, **parameters_of(rule.name))
+def test_learners_of_every_rule_and_covariance(rule, covariance, n_classes, tmp_path):
+    x, numbers = rows_of(2 if n_classes is None else 4)
+    y = 2 * numbers - 1 if n_classes is None else numbers
+    model = scwlearn.Learner(rule, n_classes=n_classes, covariance=covariance, scale=True, **parameters_of(rule.name))
     assert everything(saved(model, tmp_path)) == everything(model)
     model.learn(x[:HALF], y[:HALF])
-    same_in_the_end(
+    check_round_trip(
         model,
         tmp_path,
         lambda one: [one.learn_one(row, label) for row, label in zip(x[HALF:], y[HALF:], strict=True)],
@@ -265,34 +258,36 @@ def test_learners_of_every_rule_and_covariance(rule, covariance, several, tmp_pa
     )
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("n_classes", [None, 0], ids=["binary", "classes"])
 @pytest.mark.parametrize("how", [{}, {"budget": 5}, {"kernel": "linear", "intercept": True, "variance_floor": 0.1}])
-def test_learners_with_a_kernel(how, several, tmp_path):
-    x, numbers = rows_of(4 if several else 2)
-    y = numbers if several else 2 * numbers - 1
-    model = learner_of("kernel", "scw1", several, **how)
+def test_kernel_learners(how, n_classes, tmp_path):
+    x, numbers = rows_of(2 if n_classes is None else 4)
+    y = 2 * numbers - 1 if n_classes is None else numbers
+    model = KernelLearner("scw1", n_classes=n_classes, **how)
     assert everything(saved(model, tmp_path)) == everything(model)
     model.learn(x[:HALF], y[:HALF])
-    same_in_the_end(model, tmp_path, lambda one: one.learn(x[HALF:], y[HALF:]), lambda one: one.scores_and_variances(x))
+    check_round_trip(
+        model, tmp_path, lambda one: one.learn(x[HALF:], y[HALF:]), lambda one: one.scores_and_variances(x)
+    )
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("n_classes", [None, 0], ids=["binary", "classes"])
 @pytest.mark.parametrize("how", [{}, {"max_features": 5}, {"max_features": 4, "overflow": "hash"}, {"scale": True}])
-def test_learners_from_dicts(how, several, tmp_path):
-    x, numbers = rows_of(4 if several else 2)
-    y = numbers if several else 2 * numbers - 1
+def test_learners_from_dicts(how, n_classes, tmp_path):
+    x, numbers = rows_of(2 if n_classes is None else 4)
+    y = 2 * numbers - 1 if n_classes is None else numbers
     dicts = [{f"f{i // 20} {j}": row[j] for j in np.flatnonzero(row)} for i, row in enumerate(x)]
-    model = learner_of("linear", "arow", several, covariance="full", intercept=True, **how)
+    model = scwlearn.Learner("arow", n_classes=n_classes, covariance="full", intercept=True, **how)
     model.learn_many(dicts[:HALF], y[:HALF])
-    same_in_the_end(
+    check_round_trip(
         model, tmp_path, lambda one: one.learn_many(dicts[HALF:], y[HALF:]), lambda one: one.score_many(dicts)
     )
 
 
-def test_classes_that_were_named_before_any_row_came(tmp_path):
+def test_classes_named_before_any_row(tmp_path):
     x, numbers = rows_of(4)
     model = scwlearn.Learner("scw1", n_classes=3)
-    same_in_the_end(model, tmp_path, lambda one: one.learn(x, numbers), lambda one: one.scores_and_variances(x))
+    check_round_trip(model, tmp_path, lambda one: one.learn(x, numbers), lambda one: one.scores_and_variances(x))
 
 
 @pytest.mark.parametrize("width", [0, 1, 15, 16, 63, 64, 130])
@@ -308,7 +303,7 @@ def test_models_of_every_size(width, form, tmp_path):
         (scwlearn.Learner("arow", covariance=how.get("covariance", "full")), np.where(y > 0, 1, -1)),
     ):
         model.learn(x, labels)
-        same_in_the_end(
+        check_round_trip(
             model, tmp_path, lambda one, labels=labels: one.learn(x, labels), lambda one: one.scores_and_variances(x)
         )
 
@@ -316,7 +311,7 @@ def test_models_of_every_size(width, form, tmp_path):
 def test_merged_models(tmp_path):
     x, numbers = rows_of(4)
     parts = [estimator("AROW", scale=True).fit(x[k::2], numbers[k::2]) for k in range(2)]
-    same_in_the_end(
+    check_round_trip(
         scwlearn.merge(parts), tmp_path, lambda one: one.partial_fit(x, numbers), lambda one: one.predict_proba(x)
     )
 
@@ -324,7 +319,7 @@ def test_merged_models(tmp_path):
 settings_of_streams = st.fixed_dictionaries(
     {},
     optional={
-        "covariance": st.sampled_from(["auto", *COVARIANCES]),
+        "covariance": st.sampled_from(["auto", *COVARIANCE_NAMES]),
         "multi_class": st.sampled_from(["joint", "ovr"]),
         "class_weight": st.sampled_from([None, "balanced", {"pear": 0.5, "fig": 0}]),
         "scale": st.booleans(),
@@ -343,20 +338,20 @@ settings_of_streams = st.fixed_dictionaries(
     st.lists(st.integers(0, 60), max_size=3).map(sorted),
     st.integers(0, 2**30),
 )
-def test_a_stream_that_is_saved_now_and_then_is_one_that_never_was(how, rule, cuts, seed):
-    examples, told = stream_examples.draw_stream(seed=seed)
+def test_a_stream_saved_at_any_time_equals_one_never_saved(how, rule, cuts, seed):
+    examples, labels = stream_examples.draw_stream(seed=seed)
     once = scwlearn.StreamClassifier(rule, **how)
     model = scwlearn.StreamClassifier(rule, **how)
     with TemporaryDirectory() as directory:
         for start, end in pairwise([0, *cuts, 60]):
             for one in (once, model):
-                one.learn_many(examples[start:end], told[start:end])
+                one.learn_many(examples[start:end], labels[start:end])
             model = saved(model, Path(directory))
     assert everything(model) == everything(once)
     assert everything(model.predict_proba_many(examples)) == everything(once.predict_proba_many(examples))
 
 
-def test_arrays_that_are_loaded_can_be_written_to_and_begin_with_a_cache_line(tmp_path):
+def test_loaded_arrays_are_writable_and_aligned_to_cache_lines(tmp_path):
     x, numbers = rows_of(4)
     model = scwlearn.Learner("scw1", n_classes=0, scale=True)
     model.learn(x, numbers)

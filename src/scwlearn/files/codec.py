@@ -56,8 +56,8 @@ def decode_setting(value: Any, what: str) -> Any:
     if not isinstance(value, dict):
         return value
     fields = JsonObject(value, what)
-    pairs = fields.list(_BY_LABEL)
-    fields.end()
+    pairs = fields.array(_BY_LABEL)
+    fields.finish()
     if not all(isinstance(pair, list) and len(pair) == 2 and _is_label(pair[0]) for pair in pairs):
         raise InvalidModelFile(f"{what} must be a list of pairs of a label and a number, got {shorten(pairs)}")
     weights = dict(pairs)
@@ -73,7 +73,7 @@ def encode_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def decode_settings(parent: JsonObject, name: str) -> dict[str, Any]:
     """Take settings by name; neither names nor values are checked further."""
-    return {key: decode_setting(value, f"{parent.what}.{name}.{key}") for key, value in parent.fields(name).items()}
+    return {key: decode_setting(value, f"{parent.path}.{name}.{key}") for key, value in parent.mapping(name).items()}
 
 
 def encode_classes(classes: Classes) -> dict[str, Any]:
@@ -92,30 +92,30 @@ def encode_classes(classes: Classes) -> dict[str, Any]:
 
 def decode_classes(fields: JsonObject) -> Classes:
     """Return the labels of a file."""
-    kind, values = fields.text("type"), fields.list("labels")
-    fields.end()
+    kind, values = fields.string("type"), fields.array("labels")
+    fields.finish()
     if not all(map(_is_label, values)) or len(set(values)) < len(values):
-        fields.refuse("labels", values, "distinct numbers, strings or bools")
+        fields.reject("labels", values, "distinct numbers, strings or bools")
     if not values:
         return Classes()
     labels = np.array(values, dtype=_label_dtype(kind, values, fields))
     # The conversion must not have rounded, cut off or changed the type of a label.
     if labels.tolist() != values or [*map(type, labels.tolist())] != [*map(type, values)]:
-        fields.refuse("labels", values, f"of type {kind!r}")
+        fields.reject("labels", values, f"of type {kind!r}")
     return Classes().add(labels)
 
 
 def _label_dtype(kind: str, values: list[Any], fields: JsonObject) -> np.dtype[Any]:
     if kind in _NUMERIC_LABELS:
         if not _converts(np.dtype(kind), values):
-            fields.refuse("labels", values, f"of type {kind!r}")
+            fields.reject("labels", values, f"of type {kind!r}")
         return np.dtype(kind)
     if kind == "|O":
         return np.dtype(object)
     longest = max(len(value) if isinstance(value, str) else 0 for value in values)
     width = int(kind[2:]) if kind[:2] == "<U" and kind[2:].isdecimal() and len(kind) < 14 else 0
     if not max(1, longest) <= width <= max(longest, _MAX_PADDED_LABEL):
-        fields.refuse("type", kind, "the type of an array of labels")
+        fields.reject("type", kind, "the type of an array of labels")
     return np.dtype(kind)
 
 
@@ -152,7 +152,7 @@ class ArrayReader:
             )
         return array
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Refuse arrays that have not been taken."""
         if self._left:
             raise InvalidModelFile(f"unexpected arrays: {shorten([*self._left])[1:-1]}")

@@ -72,9 +72,9 @@ def read_container(path: Path) -> Contents:
         metadata, arrays = safetensors.decode(file, before.st_size)
         fields = JsonObject(metadata, "__metadata__")
         for name in ("format", "version", "library", "checksum"):
-            fields.text(name)
-        text = fields.text("model")
-        fields.end()
+            fields.string(name)
+        text = fields.string("model")
+        fields.finish()
         after = os.fstat(file.fileno())
         if (after.st_mtime_ns, after.st_size) != (before.st_mtime_ns, before.st_size):
             # The checksum may be that of the earlier content.

@@ -6,7 +6,10 @@ import json
 import math
 import re
 from collections import Counter
-from typing import Any, NoReturn, TypeGuard
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeGuard, TypeVar
+
+T = TypeVar("T")
 
 #: Upper bound on every count in a file; one more still fits an int64.
 MAX_COUNT = 2**62
@@ -65,93 +68,94 @@ def _finite(text: str) -> float:
 
 
 class JsonObject:
-    """A JSON object read field by field: each getter checks and removes a field, and `end` refuses what is left."""
+    """An untrusted JSON object: each getter checks a field and removes it, and `finish` refuses what is left."""
 
-    def __init__(self, fields: Any, what: str) -> None:
+    def __init__(self, fields: Any, path: str) -> None:
         if not isinstance(fields, dict):
-            raise InvalidModelFile(f"{what} must be an object, got {shorten(fields)}")
+            raise InvalidModelFile(f"{path} must be an object, got {shorten(fields)}")
         self._left = dict(fields)
-        self.what = what
+        #: Where the object is in the file, for messages.
+        self.path = path
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
 
     def value(self, name: str) -> Any:
         """Take a field of any type."""
         if name not in self._left:
-            raise InvalidModelFile(f"{self.what}.{name} is missing")
+            raise InvalidModelFile(f"{self.path}.{name} is missing")
         return self._left.pop(name)
 
-    def has(self, name: str) -> bool:
-        """Return whether the field is there and not yet taken."""
-        return name in self._left
-
-    def text(self, name: str) -> str:
+    def string(self, name: str) -> str:
         """Take a string."""
-        value = self.value(name)
-        return value if isinstance(value, str) else self.refuse(name, value, "a string")
+        return self._typed(name, str, "a string")
 
-    def one_of(self, name: str, choices: tuple[Any, ...]) -> Any:
+    def boolean(self, name: str) -> bool:
+        """Take a bool."""
+        return self._typed(name, bool, "true or false")
+
+    def array(self, name: str) -> list[Any]:
+        """Take a list."""
+        return self._typed(name, list, "a list")
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Take an object as a dict."""
+        return self._typed(name, dict, "an object")
+
+    def object(self, name: str) -> JsonObject:
+        """Take an object to be read field by field."""
+        return JsonObject(self.value(name), f"{self.path}.{name}")
+
+    def optional_object(self, name: str) -> JsonObject | None:
+        """Take an object to be read field by field, or null."""
+        value = self.value(name)
+        return None if value is None else JsonObject(value, f"{self.path}.{name}")
+
+    def choice(self, name: str, choices: Sequence[Any]) -> Any:
         """Take one of `choices`."""
         value = self.value(name)
         # Types are compared because True == 1.
-        for choice in choices:
-            if type(choice) is type(value) and choice == value:
-                return choice
-        return self.refuse(name, value, f"one of {', '.join(map(repr, choices))}")
+        if (type(value), value) not in [(type(choice), choice) for choice in choices]:
+            self.reject(name, value, f"one of {', '.join(map(repr, choices))}")
+        return value
 
-    def flag(self, name: str) -> bool:
-        """Take a bool."""
+    def integer(self, name: str, low: int = 0, high: int = MAX_COUNT) -> int:
+        """Take an integer from `low` to `high`."""
         value = self.value(name)
-        return value if isinstance(value, bool) else self.refuse(name, value, "true or false")
+        if not is_count(value, low, high):
+            self.reject(
+                name, value, f"an integer >= {low}" if high == MAX_COUNT else f"an integer from {low} to {high}"
+            )
+        return value
 
-    def whole(self, name: str, *, least: int = 0, most: int = MAX_COUNT) -> int:
-        """Take an integer in a range."""
-        value = self.value(name)
-        bounds = f">= {least}" if most == MAX_COUNT else f"from {least} to {most}"
-        return value if is_count(value, least, most) else self.refuse(name, value, f"an integer {bounds}")
+    def optional_integer(self, name: str, high: int = MAX_COUNT) -> int | None:
+        """Take an integer from 0 to `high`, or null."""
+        return self.value(name) if self._left.get(name, 0) is None else self.integer(name, high=high)
 
-    def whole_or_none(self, name: str) -> int | None:
-        """Take an integer >= 0 or null."""
-        value = self.value(name)
-        return value if value is None or is_count(value) else self.refuse(name, value, "an integer >= 0 or null")
-
-    def wholes(self, name: str, count: int | None = None) -> list[int]:
-        """Take a list of integers >= 0, of the given length if there is one."""
-        values = self.list(name)
+    def integers(self, name: str, count: int | None = None) -> list[int]:
+        """Take a list of `count` integers >= 0, or of any number of them."""
+        values = self.array(name)
         if not all(map(is_count, values)) or count not in (None, len(values)):
-            self.refuse(name, values, f"a list of {'' if count is None else f'{count} '}integers >= 0")
+            self.reject(name, values, f"a list of {'' if count is None else f'{count} '}integers >= 0")
         return values
 
-    def list(self, name: str) -> list[Any]:
-        """Take a list."""
-        value = self.value(name)
-        return value if isinstance(value, list) else self.refuse(name, value, "a list")
-
-    def fields(self, name: str) -> dict[str, Any]:
-        """Take an object as a dict."""
-        value = self.value(name)
-        return value if isinstance(value, dict) else self.refuse(name, value, "an object")
-
-    def document(self, name: str) -> JsonObject:
-        """Take an object to be read field by field."""
-        return JsonObject(self.value(name), f"{self.what}.{name}")
-
-    def document_or_none(self, name: str) -> JsonObject | None:
-        """Take an object to be read field by field, or null."""
-        value = self.value(name)
-        return None if value is None else JsonObject(value, f"{self.what}.{name}")
-
-    def end(self) -> None:
+    def finish(self) -> None:
         """Refuse fields that have not been taken."""
         if self._left:
-            raise InvalidModelFile(f"{self.what} has unknown fields: {shorten([*self._left])[1:-1]}")
+            raise InvalidModelFile(f"{self.path} has unknown fields: {shorten([*self._left])[1:-1]}")
 
-    def refuse(self, name: str, value: Any, expected: str) -> NoReturn:
+    def reject(self, name: str, value: Any, expected: str) -> NoReturn:
         """Raise an error for a field with an unexpected value."""
-        raise InvalidModelFile(f"{self.what}.{name} must be {expected}, got {shorten(value)}")
+        raise InvalidModelFile(f"{self.path}.{name} must be {expected}, got {shorten(value)}")
+
+    def _typed(self, name: str, kind: type[T], expected: str) -> T:
+        value = self.value(name)
+        return value if isinstance(value, kind) else self.reject(name, value, expected)
 
 
-def is_count(value: Any, least: int = 0, most: int = MAX_COUNT) -> TypeGuard[int]:
+def is_count(value: Any, low: int = 0, high: int = MAX_COUNT) -> TypeGuard[int]:
     """Return whether `value` is an int, not a bool, in a range."""
-    return type(value) is int and least <= value <= most
+    return type(value) is int and low <= value <= high
 
 
 def shorten(value: Any) -> str:

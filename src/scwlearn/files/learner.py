@@ -1,91 +1,83 @@
-"""Learners as part of a model file: their configuration, and what they have learned."""
+"""Learners and classifiers as parts of a model file: their configuration, and what they have learned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
-from scwlearn.files.gaussian import decode_gaussian, encode_gaussian
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
+from scwlearn.files.codec import (
+    FLOAT64,
+    INT64,
+    LARGEST,
+    ArrayReader,
+    Arrays,
+    check_range,
+    decode_classes,
+    decode_setting,
+    decode_settings,
+    encode_classes,
+    encode_setting,
+    encode_settings,
+)
+from scwlearn.files.gaussian import MAX_CLASSES, decode_gaussian, encode_gaussian
+from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, shorten
 from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_vocabulary
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.settings import Face, settings_for
+from scwlearn.model.calibration import WINDOW, Calibration
+from scwlearn.model.snapshot import Snapshot
 from scwlearn.rules import Rule, find_rule
 
-_MAX_CLASSES = 2**31 - 1
 
-#: Fills a learner that has learned nothing with what a file says.
-Fill = Callable[[Any, JsonObject, ArrayReader], None]
+def encode_learner(learner: Any, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays to `arrays` and return the JSON metadata."""
+    config: LearnerConfig = learner.config
+    settings = dict(config.settings)
+    if isinstance(learner, Learner):
+        kernel, state = None, _encode_state(learner, arrays)
+    else:
+        from scwlearn.files.kernel import encode_kernel, encode_kernel_state
 
-
-def encode_config(config: LearnerConfig) -> dict[str, Any]:
-    """Return the rule, its parameters and all settings as JSON metadata."""
-    settings, kernel = dict(config.settings), None
-    if config.face is Face.KERNEL_LEARNER:
-        from scwlearn.files.kernel_learner import encode_kernel
-
-        kernel = encode_kernel(settings.pop("kernel"))
+        kernel, state = encode_kernel(settings.pop("kernel")), encode_kernel_state(learner.model, arrays)
     return {
-        "algorithm": rule_name(config.rule),
+        "rule": encode_rule(config.rule),
         "parameters": encode_settings(config.parameters),
         "settings": encode_settings(settings),
         "kernel": kernel,
+        "n_classes": None if learner.is_binary else learner._classes,
+        "state": state,
     }
 
 
-def decode_config(fields: JsonObject) -> LearnerConfig:
-    """Return the configuration of a linear learner, or if the file has a kernel of a kernel learner."""
-    name = fields.text("algorithm")
-    try:
-        rule = find_rule(name)
-    except ValueError as error:
-        raise InvalidModelFile(f"{fields.what}: {error}; declare your own rules before you load their models") from None
+def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
+    """Return a `Learner`, or a `KernelLearner` if there is a kernel."""
+    rule, kernel = _decode_rule(fields), fields.optional_object("kernel")
     parameters, settings = decode_settings(fields, "parameters"), decode_settings(fields, "settings")
-    kernel = fields.document_or_none("kernel")
-    face = Face.LEARNER
-    create: Callable[..., LearnerConfig] = LearnerConfig.create
-    if kernel is not None:
-        from scwlearn.files.kernel_learner import decode_kernel
-        from scwlearn.kernels.learner import kernel_config
+    n_classes, state = fields.optional_integer("n_classes", MAX_CLASSES), fields.object("state")
+    fields.finish()
+    face = Face.LEARNER if kernel is None else Face.KERNEL_LEARNER
+    names = {setting.name for setting in settings_for(face)} - {"kernel"}
+    check_names(settings, names, f"{fields.path}.settings")
+    check_names(parameters, {parameter.name for parameter in rule.parameters}, f"{fields.path}.parameters")
+    if kernel is None:
+        learner = Learner.from_config(construct(LearnerConfig.create, rule, settings | parameters), n_classes)
+        _decode_state(learner, state, arrays)
+        return learner
+    from scwlearn.files.kernel import decode_kernel, decode_kernel_state
+    from scwlearn.kernels.learner import KernelLearner, kernel_config
 
-        face, create = Face.KERNEL_LEARNER, kernel_config
-        settings["kernel"] = decode_kernel(kernel)
-    check_names(settings, {setting.name for setting in settings_for(face)}, f"{fields.what}.settings")
-    check_names(parameters, {parameter.name for parameter in rule.parameters}, f"{fields.what}.parameters")
-    config: LearnerConfig = construct(create, rule, {**parameters, **settings})
-    return config
-
-
-def rule_name(rule: Any) -> str:
-    """Return the name by which a rule is found when the file is loaded."""
-    if not isinstance(rule, Rule):
-        raise TypeError(
-            "the rule is a function, and a model file holds no code; declare it with scwlearn.rules.rule, and it is "
-            "saved by name"
-        )
-    try:
-        declared = find_rule(rule.name)
-    except ValueError:
-        declared = None
-    if declared is not rule:
-        raise ValueError(f"another rule is declared under the name {rule.name!r} now; declare this one again")
-    return rule.name
+    config = construct(kernel_config, rule, settings | parameters | {"kernel": decode_kernel(kernel)})
+    kernel_learner = KernelLearner.from_config(config, n_classes)
+    decode_kernel_state(kernel_learner, state, arrays)
+    return kernel_learner
 
 
-def construct(make: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Call a constructor, which checks the settings of a file."""
-    try:
-        return make(*given, **named)
-    except (TypeError, ValueError) as error:
-        raise InvalidModelFile(f"invalid settings: {error}") from None
-
-
-def check_names(given: Any, expected: set[str], what: str) -> None:
+def check_names(given: Mapping[str, Any], expected: set[str], path: str) -> None:
     """Refuse settings that are missing or unexpected."""
     problems = []
     if missing := sorted(expected - set(given)):
@@ -93,80 +85,119 @@ def check_names(given: Any, expected: set[str], what: str) -> None:
     if unexpected := sorted(set(given) - expected):
         problems.append(f"unexpected settings: {', '.join(map(shorten, unexpected))}")
     if problems:
-        raise InvalidModelFile(f"{what}: {'; '.join(problems)}")
+        raise InvalidModelFile(f"{path}: {'; '.join(problems)}")
 
 
-def encode_learner(learner: Any, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays of a learner to `arrays` and return the JSON metadata."""
-    metadata = encode_config(learner.config) | {"binary": learner.is_binary}
-    return metadata | {"learned": encode_learned(learner, arrays)}
+def construct(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a constructor with settings of a file, which it checks."""
+    try:
+        return make(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise InvalidModelFile(f"invalid settings: {error}") from None
 
 
-def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
-    """Return a learner."""
-    config, binary, learned = decode_config(fields), fields.flag("binary"), fields.document("learned")
-    fields.end()
-    learner_type, fill = learner_of(config)
-    learner = learner_type.from_config(config, None if binary else 0)
-    fill(learner, learned, arrays)
-    return learner
+def encode_rule(rule: Any) -> str:
+    """Return the name of a declared rule."""
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            "the rule is a function, which cannot be saved: model files hold no code; declare it with "
+            "scwlearn.rules.rule to save it by its name"
+        )
+    try:
+        declared = find_rule(rule.name)
+    except ValueError:
+        declared = None
+    if declared is not rule:
+        raise ValueError(f"the rule {rule.name!r} is no longer declared under this name; declare it again")
+    return rule.name
 
 
-def learner_of(config: LearnerConfig) -> tuple[type[Any], Fill]:
-    """Return the class of the learners with this configuration, and the function that restores them."""
-    if config.face is Face.LEARNER:
-        return Learner, fill_learner
-    from scwlearn.files.kernel_learner import fill_kernel_learner
-    from scwlearn.kernels import KernelLearner
-
-    return KernelLearner, fill_kernel_learner
+def _decode_rule(fields: JsonObject) -> Rule:
+    name = fields.string("rule")
+    try:
+        return find_rule(name)
+    except ValueError as error:
+        raise InvalidModelFile(f"{error}; declare a rule of your own before loading its models") from None
 
 
-def encode_learned(learner: Any, arrays: Arrays) -> dict[str, Any]:
-    """Add what a learner has learned to `arrays` and return the JSON metadata."""
-    if not isinstance(learner, Learner):
-        from scwlearn.files.kernel_learner import encode_kernel_learner
-
-        return encode_kernel_learner(learner, arrays)
-    vocabulary, scale, model = learner.vocabulary, learner.running_scale, learner.model
+def _encode_state(learner: Learner, arrays: Arrays) -> dict[str, Any]:
+    """Encode what a linear learner has learned."""
+    model, vocabulary, scale = learner.model, learner.vocabulary, learner.running_scale
     scaled = scale is not None and scale.state is not None
     if scale is not None and scale.state is not None:
         arrays["scale"] = scale.state
     return {
         "counters": learner._tally.tolist(),
-        "classes": learner._classes,
         "model": None if model is None else encode_gaussian(model, arrays),
         "vocabulary": None if model is None or vocabulary is None else encode_vocabulary(vocabulary, arrays),
         "scaled": scaled,
     }
 
 
-def decode_counters(fields: JsonObject) -> NDArray[np.int64]:
-    """Return the counts of rows, mistakes and updates."""
-    return np.array(fields.wholes("counters", 3), dtype=np.int64)
-
-
-def fill_learner(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
-    """Fill a learner that has learned nothing with what a file says."""
-    config, binary, what = learner.config, learner.is_binary, fields.what
-    tally, model = decode_counters(fields), fields.document_or_none("model")
-    vocabulary, scaled = fields.document_or_none("vocabulary"), fields.flag("scaled")
-    learner._classes = fields.whole("classes", least=int(binary), most=1 if binary else _MAX_CLASSES)
+def _decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
+    """Restore what a linear learner has learned."""
+    config, scale = learner.config, learner.running_scale
+    learner._tally = decode_counters(fields)
+    model, vocabulary = fields.optional_object("model"), fields.optional_object("vocabulary")
+    scaled = fields.boolean("scaled")
+    fields.finish()
     if model is not None:
-        joint, shared = config.multi_class == "joint", config.shared_covariance
-        learner.model = decode_gaussian(model, arrays, binary=binary, joint=joint, shared=shared)
-    fields.end()
-    learner._tally = tally
-    if learner.n_features is not None and learner.n_features < 0:
-        raise InvalidModelFile(f"{what}: a model with an intercept must have a weight for it")
-    if learner.model is None and vocabulary is not None:
-        raise InvalidModelFile(f"{what}: names without a model")
-    if scaled and learner.running_scale is None:
-        raise InvalidModelFile(f"{what}: scales, but the features are not scaled")
-    if learner.running_scale is not None and learner.model is not None and not scaled:
-        raise InvalidModelFile(f"{what}: the scales of the features are missing")
+        form = {"joint": config.multi_class == "joint", "shared": config.shared_covariance}
+        learner.model = decode_gaussian(model, arrays, binary=learner.is_binary, **form)
+    width = learner.n_features
+    if width is not None and width < 0:
+        raise InvalidModelFile(f"{fields.path}.model has no weight for the intercept")
+    if scaled and scale is None:
+        raise InvalidModelFile(f"{fields.path}: there are scales, but the setting scale is false")
+    if scale is not None and learner.model is not None and not scaled:
+        raise InvalidModelFile(f"{fields.path}: the setting scale is true, but there are no scales")
     if vocabulary is not None:
-        bound = {"max_features": config.max_features, "hashed": config.overflow == "hash"}
-        learner.vocabulary = decode_vocabulary(vocabulary, arrays, learner.n_features or 0, **bound)
-    if learner.running_scale is not None and scaled:
-        learner.running_scale.state = decode_scale(arrays, learner.n_features)
+        if width is None:
+            raise InvalidModelFile(f"{fields.path}: there are feature names, but no model")
+        learner.vocabulary = decode_vocabulary(
+            vocabulary, arrays, width, max_features=config.max_features, hashed=config.overflow == "hash"
+        )
+    if scale is not None and scaled:
+        scale.state = decode_scale(arrays, width)
+
+
+def decode_counters(fields: JsonObject) -> NDArray[np.int64]:
+    """Return the numbers of rows, mistakes and updates."""
+    return np.array(fields.integers("counters", 3), dtype=np.int64)
+
+
+def encode_classifier(classifier: Classifier, arrays: Arrays) -> dict[str, Any]:
+    """Encode what a classifier adds to its learner."""
+    snapshot, weights = classifier.snapshot, classifier.class_weights
+    arrays |= {"calibration": snapshot.calibration.state, "class_counts": weights.seen}
+    return {"classes": encode_classes(snapshot.classes), "class_weight": encode_setting("class_weight", weights.given)}
+
+
+def decode_classifier(learner: Any, fields: JsonObject, arrays: ArrayReader) -> Classifier:
+    """Return the classifier of a learner."""
+    classes = decode_classes(fields.object("classes"))
+    weights = decode_setting(fields.value("class_weight"), f"{fields.path}.class_weight")
+    fields.finish()
+    classifier: Classifier = construct(Classifier, learner.config, weights, learner=type(learner))
+    count = len(classes)
+    if learner.n_classes != (None if count <= 2 else count):
+        raise InvalidModelFile(f"{fields.path}: {count} labels for a learner of {learner.n_classes or 2} classes")
+    classifier.snapshot = Snapshot(learner, _decode_calibration(arrays, 1 if count <= 2 else count), classes)
+    seen = classifier.class_weights.seen = arrays.take("class_counts", INT64, (None,))
+    check_range("class_counts", seen, 0, MAX_COUNT, "count must be an integer >= 0")
+    if len(seen) > count or sum(seen.tolist()) > MAX_COUNT:
+        raise InvalidModelFile(f"array 'class_counts' is invalid for {count} classes: {shorten(seen.tolist())}")
+    return classifier
+
+
+def _decode_calibration(arrays: ArrayReader, n_scores: int) -> Calibration:
+    curve = Calibration(n_scores)
+    state = arrays.take("calibration", FLOAT64, curve.state.shape)
+    check_range("calibration", state, -LARGEST, LARGEST, "value must be finite")
+    check_range("calibration", state, 0, MAX_COUNT, "row count must be >= 0", slice(1, 2))
+    curve.state = state
+    try:
+        WINDOW.check(curve.window)
+    except ValueError as error:
+        raise InvalidModelFile(f"array 'calibration': {error}") from None
+    return curve

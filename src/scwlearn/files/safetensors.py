@@ -112,14 +112,14 @@ class _Entry(NamedTuple):
 
 def _entry(name: str, value: Any) -> _Entry:
     fields = JsonObject(value, f"array {shorten(name)}")
-    dtype = _DTYPES[fields.one_of("dtype", tuple(_DTYPES))]
-    shape, (start, end) = fields.wholes("shape"), fields.wholes("data_offsets", 2)
-    fields.end()
+    dtype = _DTYPES[fields.choice("dtype", tuple(_DTYPES))]
+    shape, (start, end) = fields.integers("shape"), fields.integers("data_offsets", 2)
+    fields.finish()
     # NumPy refuses shapes whose sizes multiply to more than it can address, even next to a 0.
     if len(shape) > _MAX_DIMENSIONS or dtype.itemsize * math.prod(length or 1 for length in shape) > MAX_COUNT:
-        raise InvalidModelFile(f"{fields.what} is too large: shape {shorten(shape)}")
+        raise InvalidModelFile(f"{fields.path} is too large: shape {shorten(shape)}")
     if end - start != dtype.itemsize * math.prod(shape):
-        raise InvalidModelFile(f"{fields.what}: shape {shape} does not match data_offsets {[start, end]}")
+        raise InvalidModelFile(f"{fields.path}: shape {shape} does not match data_offsets {[start, end]}")
     return _Entry(name, dtype, tuple(shape), (start, end))
 
 

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from scwlearn import __version__
-from scwlearn.files.classifier import decode_classifier, encode_classifier
 from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
-from scwlearn.files.learner import check_names, construct, decode_learner, encode_learner, rule_name
+from scwlearn.files.learner import (
+    check_names,
+    construct,
+    decode_classifier,
+    decode_learner,
+    encode_classifier,
+    encode_learner,
+    encode_rule,
+)
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import Face, arguments_for, settings_for
 from scwlearn.rules import Rule, all_rules
@@ -107,7 +114,7 @@ class SavedModel:
                 "can, not their subclasses"
             )
         if isinstance(rule, Rule):
-            rule_name(rule)
+            encode_rule(rule)
         saved.notes = dict(notes or {})
         return saved
 
@@ -157,18 +164,16 @@ class SavedModel:
 def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:
     """Return the JSON metadata and the arrays of a file."""
     arrays: Arrays = {}
-    learned: dict[str, Any] | None = None
-    if isinstance(saved.learner, Classifier):
-        learned = encode_classifier(saved.learner, arrays)
-    elif saved.learner is not None:
-        learned = encode_learner(saved.learner, arrays)
+    classifier = saved.learner if isinstance(saved.learner, Classifier) else None
+    learner = saved.learner if classifier is None else classifier.learner
     metadata = {
         "kind": saved.kind,
         "class": saved.class_name,
         "settings": encode_settings(saved.settings),
+        "fixed_settings": encode_settings(saved.fixed_settings),
         "attributes": saved.attributes,
-        "began": encode_settings(saved.fixed_settings),
-        "learner": learned,
+        "learner": None if learner is None else encode_learner(learner, arrays),
+        "classifier": None if classifier is None else encode_classifier(classifier, arrays),
         "notes": saved.notes,
     }
     return metadata, arrays
@@ -177,51 +182,56 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:
 def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__) -> SavedModel:
     """Return the contents of a file from untrusted metadata and arrays."""
     fields, reader = JsonObject(metadata, "model"), ArrayReader(arrays)
-    kind, name = fields.one_of("kind", KINDS), fields.text("class")
-    given, fixed = decode_settings(fields, "settings"), decode_settings(fields, "began")
-    attributes, notes = fields.document("attributes"), fields.fields("notes")
-    learned = fields.document_or_none("learner")
-    fields.end()
-    if learned is None and kind != "estimator":
+    saved = SavedModel(fields.choice("kind", KINDS), fields.string("class"), None, library=library)
+    saved.settings, saved.fixed_settings = (
+        decode_settings(fields, "settings"),
+        decode_settings(fields, "fixed_settings"),
+    )
+    attributes, saved.notes = fields.object("attributes"), fields.mapping("notes")
+    learner, classifier = fields.optional_object("learner"), fields.optional_object("classifier")
+    fields.finish()
+    if learner is None and saved.kind != "estimator":
         raise InvalidModelFile("model.learner is missing")
-    learner: Any = None
-    if learned is not None:
-        learner = decode_learner(learned, reader) if kind == "learner" else decode_classifier(learned, reader)
-    reader.end()
-    saved = SavedModel(kind, name, learner, given, {}, fixed, notes, library)
-    if kind == "estimator" and learner is not None:
-        saved.attributes = _decode_attributes(learner, attributes)
-    attributes.end()
+    if (classifier is not None) != (learner is not None and saved.kind != "learner"):
+        raise InvalidModelFile("model.classifier must be there if and only if a classifier has been fitted")
+    if learner is not None:
+        saved.learner = decode_learner(learner, reader)
+    if classifier is not None:
+        saved.learner = decode_classifier(saved.learner, classifier, reader)
+        if saved.kind == "estimator":
+            saved.attributes = _decode_attributes(saved.learner, attributes)
+    reader.finish()
+    attributes.finish()
     _check_class(saved)
     return saved
 
 
 def _decode_attributes(learner: Classifier, fields: JsonObject) -> dict[str, Any]:
-    width = fields.whole("n_features_in_")
+    width = fields.integer("n_features_in_")
     attributes: dict[str, Any] = {"n_features_in_": width}
     known = learner.learner.n_features
     if known not in (None, width):
-        fields.refuse("n_features_in_", width, f"{known}, the number of features of the learner")
-    if fields.has("feature_names_in_"):
-        names = attributes["feature_names_in_"] = fields.list("feature_names_in_")
+        fields.reject("n_features_in_", width, f"{known}, the number of features of the learner")
+    if "feature_names_in_" in fields:
+        names = attributes["feature_names_in_"] = fields.array("feature_names_in_")
         if len(names) != width or not all(isinstance(name, str) for name in names):
-            fields.refuse("feature_names_in_", names, f"a list of {width} strings")
+            fields.reject("feature_names_in_", names, f"a list of {width} strings")
     return attributes
 
 
 def _check_class(saved: SavedModel) -> None:
     """Check that the class exists, has learned by its own rule, and takes these settings."""
-    name = saved.class_name
     settings: set[str] = set()
     fixed: set[str] = set()
-    fixed_names = {"stream": "StreamClassifier", "learner": type(saved.learner).__name__}
-    if saved.kind in fixed_names and name != fixed_names[saved.kind]:
-        raise InvalidModelFile(f"model.class must be {fixed_names[saved.kind]!r}, got {shorten(name)}")
     if saved.kind in ("estimator", "river"):
         rule, face = _rule_of(saved)
         settings = {argument.name for argument in arguments_for(face, rule)}
-        if saved.kind == "estimator" and saved.learner is not None:
-            fixed = {s.name_in(face) for s in settings_for(face, rule) if not s.mutable}
+        if saved.attributes:
+            fixed = {setting.name_in(face) for setting in settings_for(face, rule) if not setting.mutable}
+    else:
+        expected = "StreamClassifier" if saved.kind == "stream" else type(saved.learner).__name__
+        if saved.class_name != expected:
+            raise InvalidModelFile(f"model.class must be {expected!r}, got {shorten(saved.class_name)}")
     check_names(saved.settings, settings, "model.settings")
     check_names(saved.fixed_settings, fixed, "model.fixed_settings")
 

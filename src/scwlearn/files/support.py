@@ -34,15 +34,15 @@ def decode_support(
     fields: JsonObject, arrays: ArrayReader, n_features: int | None, *, numbers: bool
 ) -> tuple[Any, int]:
     """Return the examples and their count; they are `numbers` of columns for a precomputed kernel, else rows."""
-    form, count = fields.one_of("form", _FORMS), fields.whole("count")
-    index = {32: INT32, 64: INT64}[fields.one_of("index_bits", (32, 64))]
-    fields.end()
+    form, count = fields.choice("form", _FORMS), fields.integer("count")
+    index = {32: INT32, 64: INT64}[fields.choice("index_bits", (32, 64))]
+    fields.finish()
     if (form == "none") != (count == 0) or (form != "none" and (form == "numbers") != numbers):
-        raise InvalidModelFile(f"{fields.what}: {count} examples of form {form!r} do not fit the kernel")
+        raise InvalidModelFile(f"{fields.path}: {count} examples of form {form!r} do not fit the kernel")
     if form == "none":
         return None, 0
     if n_features is None:
-        raise InvalidModelFile(f"{fields.what}: {count} examples, but the number of features is missing")
+        raise InvalidModelFile(f"{fields.path}: {count} examples, but the number of features is missing")
     if form == "numbers":
         columns = arrays.take("examples", INT64, (count,))
         check_range("examples", columns, 0, n_features - 1, f"column must be an integer from 0 to {n_features - 1}")

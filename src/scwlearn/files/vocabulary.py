@@ -39,22 +39,22 @@ def decode_vocabulary(
     fields: JsonObject, arrays: ArrayReader, width: int, *, max_features: int | None, hashed: bool
 ) -> Vocabulary:
     """Return the vocabulary of a model with `width` features, bounded as its settings say."""
-    key_type = _KEY_TYPES[fields.one_of("keys", tuple(_KEY_TYPES))]
-    count = fields.whole("names")
-    fields.end()
+    key_type = _KEY_TYPES[fields.choice("keys", tuple(_KEY_TYPES))]
+    count = fields.integer("names")
+    fields.finish()
     if hashed and max_features != width:
-        raise InvalidModelFile(f"{fields.what}: {max_features} slots in a model of {width} features")
+        raise InvalidModelFile(f"{fields.path}: {max_features} slots in a model of {width} features")
     names = _decode_names(arrays, key_type, count)
     capacity = width if max_features is None else min(width, max_features)
     if not hashed and count > capacity:
-        raise InvalidModelFile(f"{fields.what}: {count} names in a model of {capacity} features")
+        raise InvalidModelFile(f"{fields.path}: {count} names in a model of {capacity} features")
     owners = _decode_owners(arrays, names, width) if hashed else []
     features = {} if hashed else {name: feature for feature, name in enumerate(names)}
     vocabulary = Vocabulary.__new__(Vocabulary)
     try:
         vocabulary.__setstate__((max_features, hashed, key_type, features, owners))
     except ValueError as error:  # a name that cannot be hashed
-        raise InvalidModelFile(f"{fields.what}: {error}") from None
+        raise InvalidModelFile(f"{fields.path}: {error}") from None
     return vocabulary
 
 

@@ -1,34 +1,88 @@
-"""How the files of the first format were made, with scwlearn 0.1.0: python tests/models/make.py
+"""Make the samples of format 1: python tests/files/models/make.py
 
-They are not to be made again: that they can still be read is what tests/test_saving_first_format.py sees to. A later
-format gets files of its own, beside these.
+The samples stand for the files of users: every later version must read them, so they are never made again. A later
+format gets samples of its own.
 """
 
+import json
+from dataclasses import astuple
 from pathlib import Path
 
+import numpy as np
+from scipy import sparse
+
 import scwlearn
+from scwlearn.kernels import KernelLearner
 
 HERE = Path(__file__).parent
+NOTES = {"made by": "tests/files/models/make.py"}
 
-# Nothing here is drawn at random, so that the numbers in the test can be found again.
-ROWS = [[((7 * i + 3 * j) % 11 - 5) / 4 for j in range(4)] for i in range(40)]
-TWO = ["yes" if row[0] + row[1] > row[2] else "no" for row in ROWS]
-SEVERAL = [max(range(3), key=lambda j, row=row: row[j]) * 10 for row in ROWS]
-EXAMPLES = [{"size": row[0], "place": f"p{i % 3}", "words": ["a", f"w{i % 4}"]} for i, row in enumerate(ROWS)]
+# Nothing is random, so that outputs can be computed again.
+ROWS = np.array([[((7 * i + 3 * j) % 11 - 5) / 4 for j in range(4)] for i in range(40)])
+TWO = np.where(ROWS[:, 0] + ROWS[:, 1] > ROWS[:, 2], "yes", "no")
+THREE = 10 * ROWS[:, :3].argmax(axis=1)
+DICTS = [{"size": row[0], "place": f"p{i % 3}", "words": ["a", f"w{i % 4}"]} for i, row in enumerate(ROWS.tolist())]
 
 
-def make() -> dict[str, object]:
-    """The models by the names of their files."""
-    stream = scwlearn.StreamClassifier("scw1", scale=True, max_features=6, class_weight={"yes": 2.0})
-    stream.learn_many(EXAMPLES, TWO)
-    return {
-        "two_classes": scwlearn.SCW1(covariance="diagonal", C=0.25).fit(ROWS, TWO),
-        "several_classes": scwlearn.AROW(scale=True, class_weight="balanced").fit(ROWS, SEVERAL),
-        "kernel": scwlearn.KernelSCW1(budget=6, gamma=0.5).fit(ROWS, SEVERAL),
-        "stream": stream,
-    }
+def stream(labels, **settings):
+    model = scwlearn.StreamClassifier("scw1", **settings)
+    model.learn_many(DICTS, labels.tolist())
+    return model
+
+
+def trained(learner, labels, count=40):
+    learner.learn(ROWS[:count], labels[:count])
+    return learner
+
+
+#: Samples by name; each part of the format is in at least one of them.
+SAMPLES = {
+    "two_classes": lambda: scwlearn.SCW1(covariance="diagonal", C=0.25).fit(ROWS, TWO),
+    "several_classes": lambda: scwlearn.AROW(scale=True, class_weight="balanced").fit(ROWS, THREE),
+    "shared_covariance": lambda: scwlearn.SCW2(shared_covariance=True, covariance="full").fit(ROWS, THREE),
+    "kernel": lambda: scwlearn.KernelSCW1(budget=6, gamma=0.5).fit(ROWS, THREE),
+    "kernel_binary": lambda: scwlearn.KernelPA1(kernel="poly", degree=2, gamma=1.0).fit(sparse.csr_array(ROWS), TWO),
+    "kernel_learner": lambda: trained(KernelLearner("arow", n_classes=3, kernel="rbf"), THREE // 10, 12),
+    "learner": lambda: trained(scwlearn.Learner("iellip", n_classes=3, multi_class="ovr"), THREE // 10),
+    "stream": lambda: stream(TWO, scale=True, max_features=6, class_weight={"yes": 2.0}),
+    "hashed_stream": lambda: stream(THREE, max_features=8, overflow="hash"),
+    "unfitted": lambda: scwlearn.Perceptron(rivals="uniform", random_state=7),
+}
+
+
+def outputs(model):
+    """Return settings and counts of a model, and its predictions for some examples."""
+    if hasattr(model, "predict_many"):
+        values = {
+            "labels": model.predict_many(DICTS[:6]),
+            "probabilities": model.predict_proba_many(DICTS[:6]).tolist(),
+        }
+        return {"counts": astuple(model.counts), **values}
+    if hasattr(model, "learn"):
+        return {"counts": astuple(model.counts), "scores": model.scores(ROWS[:6]).tolist()}
+    found = {"settings": model.get_params(), "counts": ()}
+    if model.__sklearn_is_fitted__():
+        found["counts"] = (model.n_seen_, model.n_mistakes_, model.n_updates_)
+        found["labels"] = model.predict(ROWS[:6]).tolist()
+        found["scores"] = model.decision_function(ROWS[:6]).tolist()
+        found["probabilities"] = model.predict_proba(ROWS[:6]).tolist()
+    return found
+
+
+def learn_again(model):
+    """Let a model learn from the same examples once more."""
+    if hasattr(model, "predict_many"):
+        model.learn_many(DICTS, [model.classes[i % 2] for i in range(40)])
+    elif hasattr(model, "learn"):
+        model.learn(ROWS, THREE // 10)
+    else:
+        model.partial_fit(ROWS, getattr(model, "classes_", TWO)[np.arange(40) % 2])
 
 
 if __name__ == "__main__":
-    for name, model in make().items():
-        scwlearn.save(model, HERE / f"{name}.format1.model", notes={"made by": "tests/models/make.py"})
+    expected = {}
+    for name, make in SAMPLES.items():
+        model = make()
+        scwlearn.save(model, HERE / f"{name}.format1.model", notes=NOTES)
+        expected[name] = outputs(model)
+    (HERE / "expected.format1.json").write_text(json.dumps(expected, indent=1) + "\n")

@@ -1,4 +1,5 @@
-// Sigma not at all or diagonal: look at a row (f, v) and move by a step, each over every row kind.
+// Covariances that keep at most one variance per feature (identity, diagonal): the step at one feature, and how a row is
+// looked at and learned from.
 #pragma once
 
 #include "core/model.hpp"
@@ -7,138 +8,57 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Sigma = a I for ever: first-order learning.
-struct Identity {
+// The terms of a step that all features of a row share. A Number is a double, or a register with one model per lane.
+template <class Number>
+struct StepTerms {
+    Number rate;   // alpha y, relative to the scale of the stored mean
+    Number scale;  // of the stored variances
+    Number kv, v;  // precision times variance, and the variance of the row
+    Number least;  // lower bound on the stored variances
+};
+
+// Sigma = a I for ever: first-order learning. Like every feature step, it moves the weight and the variance of one
+// feature with value x, a Number or one number for all lanes; here there is no variance.
+template <class Number>
+class IdentityStep {
+public:
     static constexpr CovarianceKind kKind = kIdentity;
-    static constexpr std::int64_t kEntries = 1;  // for each feature
+    static constexpr bool kVariances = false;
 
-    template <class Row>
-    static Look look(const Row& row, const Model& model) noexcept {
-        const double* mean = model.entries;
-        Look total = row.sum([=](std::int64_t i, double x) { return Look{mean[i] * x, x * x}; });
-        total.score *= model.scalars->mean_scale;
-        total.variance *= model.initial_variance;
-        return total;
-    }
-
-    template <bool kNorm, class Row>
-    static void move(const Row& row, Model& model, const Step& step, double y, double) noexcept {
-        model.shrink_mean(step.shrink);
-        const double rate = step.alpha * y / model.scalars->mean_scale;
-        const double a = model.initial_variance;
-        double* mean = model.entries;
-        double gained = 0.0;
-        row.each([=, &gained](std::int64_t i, double x) {
-            const double before = mean[i];
-            const double after = before + rate * (a * x);
-            mean[i] = after;
-            if constexpr (kNorm) gained += (after - before) * (after + before);
-        });
-        if constexpr (kNorm) model.gain_norm2(gained);
-    }
-};
-
-// Sigma diagonal. The step for a full Sigma leaves a matrix that is not diagonal; `Shrink` says which diagonal takes
-// its place.
-template <template <class> class Shrink>
-struct Diagonal {
-    static constexpr CovarianceKind kKind = Shrink<double>::kKind;
-    static constexpr std::int64_t kEntries = 2;
-
-    template <class Row>
-    static Look look(const Row& row, const Model& model) noexcept {
-        const double* pairs = model.entries;
-        Look total = row.sum([=](std::int64_t i, double x) {
-            return Look{pairs[2 * i] * x, pairs[2 * i + 1] * (x * x)};
-        });
-        total.score *= model.scalars->mean_scale;
-        total.variance *= model.scalars->spread_scale;
-        return total;
-    }
-
-    // Dense rows in vector registers; what is left over, and the intercept, as below.
+    explicit IdentityStep(const StepTerms<Number>& terms) noexcept : rate_(terms.rate), a_(terms.scale) {}
     template <class Value>
-    static Look look(const DenseRow<Value>& row, const Model& model) noexcept {
-        const double* pairs = model.entries;
-        const Value* values = row.values();
-        Vector scores[2] = {}, variances[2] = {};
-        std::int64_t i = 0;
-        for (; i + 2 * kWidth <= row.width(); i += 2 * kWidth)
-            for (std::int64_t k = 0; k < 2; ++k) {
-                const Vector x = load(values + i + k * kWidth);
-                const Pairs weights = load_pairs(pairs + 2 * (i + k * kWidth));
-                scores[k] += weights.first * x;
-                variances[k] += weights.second * (x * x);
-            }
-        Look total{sum_of(scores[0] + scores[1]), sum_of(variances[0] + variances[1])};
-        row.each_from(i, [&](std::int64_t j, double x) {
-            total.score += pairs[2 * j] * x;
-            total.variance += pairs[2 * j + 1] * (x * x);
-        });
-        total.score *= model.scalars->mean_scale;
-        total.variance *= model.scalars->spread_scale;
-        return total;
+    void operator()(Number& weight, Number&, Value x) const noexcept {
+        weight = weight + rate_ * (a_ * x);
     }
 
-    template <bool kNorm, class Row>
-    static void move(const Row& row, Model& model, const Step& step, double y, double v) noexcept {
-        model.shrink_mean(step.shrink);
-        const double scale = model.scalars->spread_scale;
-        const double rate = step.alpha * y / model.scalars->mean_scale;
-        const double kv = shrinkage(step, v);
-        const double least = model.least_variance();
-        const Shrink<double> shrink(kv, v);
-        double* pairs = model.entries;
-        double gained = 0.0;
-        const auto move_one = [=, &gained](std::int64_t i, double x) {
-            const double before = pairs[2 * i];
-            const double s = pairs[2 * i + 1];
-            const double g = scale * (s * x);
-            const double after = before + rate * g;
-            pairs[2 * i] = after;
-            pairs[2 * i + 1] = std::max(s * shrink(g * x), least);
-            if constexpr (kNorm) gained += (after - before) * (after + before);
-        };
-        if constexpr (kNorm) {
-            row.each(move_one);
-        } else if constexpr (Row::kSparse) {
-            // So many features at a time go through one division.
-            const Shrink<Vector> shrink_all(all(kv), all(v));
-            row.each_together(
-                [=](const std::int64_t* at, Vector x) {
-                    Vector s, before;
-                    for (std::int64_t k = 0; k < kWidth; ++k) {
-                        before[k] = pairs[2 * at[k]];
-                        s[k] = pairs[2 * at[k] + 1];
-                    }
-                    const Vector g = scale * (s * x);
-                    const Vector after = before + rate * g;
-                    const Vector left = s * shrink_all(g * x);
-                    for (std::int64_t k = 0; k < kWidth; ++k) {
-                        pairs[2 * at[k]] = after[k];
-                        pairs[2 * at[k] + 1] = std::max(left[k], least);
-                    }
-                },
-                move_one);
-        } else {
-            const Shrink<Vector> shrink_all(all(kv), all(v));
-            std::int64_t i = 0;
-            for (; i + kWidth <= row.width(); i += kWidth) {
-                const Vector x = load(row.values() + i);
-                const Pairs weights = load_pairs(pairs + 2 * i);
-                const Vector g = scale * (weights.second * x);
-                const Vector s = weights.second * shrink_all(g * x);
-                store_pairs(pairs + 2 * i, {weights.first + rate * g, s > least ? s : all(least)});
-            }
-            row.each_from(i, move_one);
-        }
-        if constexpr (kNorm) model.gain_norm2(gained);
-        model.grow_spread(step.grow);
-    }
+private:
+    Number rate_, a_;
 };
 
-// What is left of a variance s_i, given its share s_i x_i^2 of v; kv is the precision times v. A Number is one, or a
-// register of them.
+// Sigma diagonal. The step for a full Sigma leaves a matrix that is not diagonal; `Shrink` says which diagonal replaces
+// it: the factor for a variance s_i, given its share s_i x_i^2 of v.
+template <template <class> class Shrink, class Number>
+class DiagonalStep {
+public:
+    static constexpr CovarianceKind kKind = Shrink<double>::kKind;
+    static constexpr bool kVariances = true;
+
+    explicit DiagonalStep(const StepTerms<Number>& terms) noexcept
+        : rate_(terms.rate), scale_(terms.scale), least_(terms.least), shrink_(terms.kv, terms.v) {}
+
+    template <class Value>
+    void operator()(Number& weight, Number& variance, Value x) const noexcept {
+        const Number g = scale_ * (variance * x);
+        const Number moved = weight + rate_ * g, shrunk = variance * shrink_(g * x);
+        weight = moved;
+        variance = shrunk < least_ ? least_ : shrunk;
+    }
+
+private:
+    Number rate_, scale_, least_;
+    Shrink<Number> shrink_;
+};
+
 // By precision: the inverse of the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
 template <class Number>
 class ByPrecision {
@@ -156,7 +76,7 @@ private:
 
 // By drop: the diagonal of Sigma', in which s_i has fallen by beta (s_i x_i)^2, beta = precision/(1 + kv). Written so
 // that a feature that makes up all of v keeps 1/(1 + kv) of its variance, which 1 - beta v would lose to rounding, and
-// a feature that is zero all of it; to multiply by 1/v and 1/(1 + kv) would be quicker and lose both.
+// a feature that is zero keeps all of it; multiplying by 1/v and 1/(1 + kv) would be faster and lose both.
 template <class Number>
 class ByDrop {
 public:
@@ -171,5 +91,118 @@ public:
 private:
     Number kv_, v_;
 };
+
+template <class Number>
+using PrecisionStep = DiagonalStep<ByPrecision, Number>;
+template <class Number>
+using DropStep = DiagonalStep<ByDrop, Number>;
+
+// What the stored variances are multiplied by; for the identity, which stores none, Sigma itself.
+template <template <class> class FeatureStep>
+double variance_scale(const Model& model) noexcept {
+    return FeatureStep<double>::kVariances ? model.scalars->spread_scale : model.initial_variance;
+}
+
+// The terms of a step at a row of label y and variance v, after the mean has been shrunk.
+template <template <class> class FeatureStep>
+StepTerms<double> terms_of(const Model& model, const Step& step, double y, double v) noexcept {
+    return {step.alpha * y / model.scalars->mean_scale, variance_scale<FeatureStep>(model), shrinkage(step, v), v,
+            model.least_variance()};
+}
+
+// By how much the squared length of the mean changes when one of its weights does.
+template <class Number>
+Number gain(Number before, Number after) noexcept {
+    return (after - before) * (after + before);
+}
+
+// One model over single rows, which stores the weight of each feature, and its variance beside it if there is one.
+template <template <class> class FeatureStep>
+struct PerFeature {
+    static constexpr CovarianceKind kKind = FeatureStep<double>::kKind;
+    static constexpr bool kVariances = FeatureStep<double>::kVariances;
+    static constexpr std::int64_t kEntries = kVariances ? 2 : 1;  // per feature
+
+    template <class Row>
+    static Look look(const Row& row, const Model& model) noexcept {
+        const double* entries = model.entries;
+        const auto term = [=](std::int64_t i, double x) {
+            const double* at = entries + kEntries * i;
+            if constexpr (kVariances) return Look{at[0] * x, at[1] * (x * x)};
+            return Look{at[0] * x, x * x};
+        };
+        Look total;
+        if constexpr (kVariances && !Row::kSparse)
+            total = sum_pairs(row, entries);
+        else
+            total = row.sum(term);
+        total.score *= model.scalars->mean_scale;
+        total.variance *= variance_scale<FeatureStep>(model);
+        return total;
+    }
+
+    template <bool kNorm, class Row>
+    static void move(const Row& row, Model& model, const Step& step, double y, double v) noexcept {
+        model.shrink_mean(step.shrink);
+        const StepTerms<double> terms = terms_of<FeatureStep>(model, step, y, v);
+        const FeatureStep<double> move_feature(terms);
+        double* entries = model.entries;
+        double gained = 0.0;
+        const auto move_one = [=, &gained](std::int64_t i, double x) {
+            double* at = entries + kEntries * i;
+            const double before = at[0];
+            move_feature(at[0], at[kEntries - 1], x);
+            if constexpr (kNorm) gained += gain(before, at[0]);
+        };
+        if constexpr (kNorm || !kVariances) {
+            row.each(move_one);
+        } else {
+            const FeatureStep<Vector> move_features(
+                {all(terms.rate), all(terms.scale), all(terms.kv), all(terms.v), all(terms.least)});
+            if constexpr (Row::kSparse) {
+                // A register of features shares one division.
+                const auto move_together = [=](const std::int64_t* at, Vector x) {
+                    auto [weights, variances] = gather_pairs(entries, at);
+                    move_features(weights, variances, x);
+                    scatter_pairs(entries, at, {weights, variances});
+                };
+                row.each_together(move_together, move_one);
+            } else {
+                std::int64_t i = 0;
+                for (; i + kWidth <= row.width(); i += kWidth) {
+                    auto [weights, variances] = load_pairs(entries + 2 * i);
+                    move_features(weights, variances, load(row.values() + i));
+                    store_pairs(entries + 2 * i, {weights, variances});
+                }
+                row.each_from(i, move_one);
+            }
+        }
+        if constexpr (kNorm) model.gain_norm2(gained);
+        if constexpr (kVariances) model.grow_spread(step.grow);
+    }
+
+private:
+    // row.sum in vector registers, in the same order.
+    template <class Value>
+    static Look sum_pairs(const DenseRow<Value>& row, const double* pairs) noexcept {
+        Vector scores[2] = {}, variances[2] = {};
+        std::int64_t i = 0;
+        for (; i + 2 * kWidth <= row.width(); i += 2 * kWidth)
+            for (std::int64_t k = 0; k < 2; ++k) {
+                const Vector x = load(row.values() + i + k * kWidth);
+                const Pairs stored = load_pairs(pairs + 2 * (i + k * kWidth));
+                scores[k] += stored.first * x;
+                variances[k] += stored.second * (x * x);
+            }
+        Look total{sum_of(scores[0] + scores[1]), sum_of(variances[0] + variances[1])};
+        row.each_from(i, [&](std::int64_t j, double x) {
+            total.score += pairs[2 * j] * x;
+            total.variance += pairs[2 * j + 1] * (x * x);
+        });
+        return total;
+    }
+};
+
+using Identity = PerFeature<IdentityStep>;
 
 }  // namespace scwlearn::SCWLEARN_SET

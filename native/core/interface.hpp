@@ -224,7 +224,7 @@ struct Feature {
 
 // Models that go over the rows together. For each feature `entries` holds the weights of all, then, where Sigma is
 // diagonal, the variances of all, so that a register takes one entry of as many models as it has lanes.
-struct Bundle {
+struct ModelBatch {
     double* entries;
     Feature* row;          // scratch: room for two rows of `size` features
     const Rule* rules;     // one for each model, as in the next two
@@ -238,13 +238,13 @@ struct Bundle {
 // More would not leave a register for each sum.
 inline constexpr std::int64_t kMostVectors = 4;
 
-// Learns from the rows in order, with each model of the bundle what its own loop would, bit for bit. Neither throws nor
+// Learns from the rows in order, with each model of the batch what its own loop would, bit for bit. Neither throws nor
 // allocates unless a rule does.
-using BundleLoop = void (*)(const Bundle&, const Rows&, const std::int8_t* labels);
+using BatchLoop = void (*)(const ModelBatch&, const Rows&, const std::int8_t* labels);
 
-struct BundleLoops {
+struct BatchLoops {
     std::int64_t width;  // lanes of a register
-    std::array<BundleLoop, kFull> loops;
+    std::array<BatchLoop, kFull> loops;
 };
 
 // Several classes. A class is a lane; there is room for more of them than are known.

@@ -49,6 +49,19 @@ inline Vector load(const float* from) noexcept {
 
 inline void store(double* to, Vector vector) noexcept { std::memcpy(to, &vector, sizeof vector); }
 
+// The same for registers of any width.
+template <class Register>
+Register load_as(const double* from) noexcept {
+    Register vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return vector;
+}
+
+template <class Register>
+void store_as(double* to, Register vector) noexcept {
+    std::memcpy(to, &vector, sizeof vector);
+}
+
 // x - 0 is x whatever x is, which the compiler knows; 0 + x is not, for -0.
 inline Vector all(double value) noexcept { return value - Vector{}; }
 
@@ -79,6 +92,23 @@ inline Pairs load_pairs(const double* from) noexcept {
 inline void store_pairs(double* to, const Pairs& pairs) noexcept {
     store(to, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_LOW));
     store(to + kWidth, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_HIGH));
+}
+
+// The same for pairs that are scattered over an array.
+inline Pairs gather_pairs(const double* from, const std::int64_t* at) noexcept {
+    Vector first, second;
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
+        first[lane] = from[2 * at[lane]];
+        second[lane] = from[2 * at[lane] + 1];
+    }
+    return {first, second};
+}
+
+inline void scatter_pairs(double* to, const std::int64_t* at, const Pairs& pairs) noexcept {
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
+        to[2 * at[lane]] = pairs.first[lane];
+        to[2 * at[lane] + 1] = pairs.second[lane];
+    }
 }
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -1,7 +1,7 @@
 // The loops over rows of several classes that keep no covariance or a diagonal one. Compiled once for each instruction
 // set, as loops/row_loops.cpp.
-#include "loops/class_lanes.hpp"
 #include "core/class_round.hpp"
+#include "loops/joint_classes.hpp"
 #include "loops/one_versus_rest.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
@@ -23,100 +23,97 @@ Model joint_model(const MultiTask& task) noexcept {
                  {memory.entries + memory.lanes, stride, memory.size, task.form.shared ? 1 : known});
 }
 
-template <class Covariance, bool kNorm>
+template <template <class> class FeatureStep, bool kShared, bool kNorm>
 Counts learn_jointly(const MultiTask& task) {
     const std::int64_t lanes = task.memory.lanes;
     double* const scores = task.memory.work;
     double* const shares = scores + lanes;
     Model model = joint_model(task);
-    Covariance covariance(model, lanes);
+    constexpr bool kVariances = FeatureStep<double>::kVariances;
+    JointClasses<FeatureStep, kShared> covariance(model, task.form, lanes);
     JointRound round(task, model);
     const std::int64_t stride = multi_stride(task.form, lanes);
     ReadAhead rows(task.rows, model.entries, stride, room_for_rows(task.memory.work, lanes));
 
     const auto move = [&](const ReadRow& row, std::int64_t y, const Step& step, double v) {
         model.shrink_mean(step.shrink);
-        // Of one Sigma for both classes each has half of the variance.
-        const double own = Covariance::kShared ? v / 2.0 : v;
-        const Moving moving{step.alpha / model.scalars->mean_scale, Covariance::scale(model), shrinkage(step, own), own,
-                            model.least_variance()};
-        double gained = covariance.template move<kNorm>(row, y, 1.0, moving);
+        // Two classes that share one Sigma have half of the variance each.
+        const double own = kShared ? v / 2.0 : v;
+        const StepTerms<double> terms = terms_of<FeatureStep>(model, step, 1.0, own);
+        double gained = covariance.template move<kNorm>(row, y, 1.0, terms);
         if (task.rivals == kBest) {
-            gained += covariance.template move<kNorm>(row, round.rival, -1.0, moving);
+            gained += covariance.template move<kNorm>(row, round.rival, -1.0, terms);
         } else {
             round.share(y, scores, shares);
             for (std::int64_t r = 0; r < round.classes.known; ++r)
-                if (shares[r] != 0.0) gained += covariance.template move<kNorm>(row, r, -shares[r], moving);
+                if (shares[r] != 0.0) gained += covariance.template move<kNorm>(row, r, -shares[r], terms);
         }
-        covariance.shrink(row, moving);
+        covariance.shrink(row, terms);
         if constexpr (kNorm) model.gain_norm2(gained);
-        Covariance::grow(model, step.grow);
+        if constexpr (kVariances) model.grow_spread(step.grow);
     };
 
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const ReadRow row = rows[i];
-        // Who the rival will be nobody knows yet.
-        rows.fetch(0, lanes);
-        if (Covariance::kKind != kIdentity && i + 1 < task.rows.count)
-            rows.fetch(lanes + (Covariance::kShared ? 0 : std::max<std::int64_t>(round.classes.label(i + 1), 0)), 1);
+        // The rival is not known yet.
+        rows.prefetch(0, lanes);
+        if (kVariances && i + 1 < task.rows.count)
+            rows.prefetch(lanes + (kShared ? 0 : std::max<std::int64_t>(round.classes.label(i + 1), 0)), 1);
         const std::int64_t y = round.classes.label(i), known = round.classes.known;
         sum_lanes<false>(row, model.entries, 0, known, scores);
         for (std::int64_t r = 0; r < known; ++r) scores[r] *= model.scalars->mean_scale;
         round.classes.write(i, scores);
         if (task.variances != nullptr) {
             const std::int64_t top = round.classes.best_but(-1, scores);
-            task.variances[i] = top < 0 ? 0.0 : covariance.variance(row, top, top) / 2.0 * Covariance::scale(model);
+            task.variances[i] = top < 0 ? 0.0 : covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
         }
         if (y < 0) continue;
         const bool two = round.meet(y, scores);
         if (y == known) {
-            // Lanes that wait hold the prior as it was at first.
+            // Unused lanes hold the prior as it was at the start.
             if (has_grown(model)) covariance.begin(y, unseen_variance(model));
             model.mean.together = known + 1;
-            if (!Covariance::kShared) model.variances.together = known + 1;
+            if (!kShared) model.variances.together = known + 1;
         }
         if (!two) continue;
-        const double v = covariance.variance(row, y, round.rival) * Covariance::scale(model);
+        const double v = covariance.variance(row, y, round.rival) * variance_scale<FeatureStep>(model);
         const Step step = round.ask(y, round.classes.weight(i), scores, v);
         if (moves(step)) move(row, y, step, v);
     }
     return round.counts;
 }
 
-template <class Covariance, bool kNorm>
+template <template <class> class FeatureStep, bool kNorm>
 Counts learn_each_class(const MultiTask& task) {
-    RestRound<Covariance, kNorm> round(task);
+    RestRound<FeatureStep, kNorm> round(task);
     const std::int64_t lanes = task.memory.lanes, stride = multi_stride(task.form, lanes);
     ReadAhead rows(task.rows, task.memory.entries, stride, room_for_rows(task.memory.work, lanes));
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const ReadRow row = rows[i];
-        rows.fetch(0, stride);
+        rows.prefetch(0, stride);
         round.learn(i, row);
     }
     return round.counts;
 }
 
-template <class Joint, class Shared, class Each, bool kNorm>
-Counts learn_in_form(const MultiTask& task) {
-    if (task.form.scheme == kOneVersusRest) return learn_each_class<Each, kNorm>(task);
-    return task.form.shared ? learn_jointly<Shared, kNorm>(task) : learn_jointly<Joint, kNorm>(task);
+template <template <class> class FeatureStep, bool kNorm>
+Counts learn_with(const MultiTask& task) {
+    constexpr bool kVariances = FeatureStep<double>::kVariances;
+    if (task.form.scheme == kOneVersusRest) return learn_each_class<FeatureStep, kNorm>(task);
+    return task.form.shared && kVariances ? learn_jointly<FeatureStep, kVariances, kNorm>(task)
+                                          : learn_jointly<FeatureStep, false, kNorm>(task);
 }
 
-template <class Joint, class Shared, class Each>
+template <template <class> class FeatureStep>
 Counts learn(const MultiTask& task) {
-    return task.rule.uses_norm ? learn_in_form<Joint, Shared, Each, true>(task)
-                               : learn_in_form<Joint, Shared, Each, false>(task);
+    return task.rule.uses_norm ? learn_with<FeatureStep, true>(task) : learn_with<FeatureStep, false>(task);
 }
-
-template <template <class> class Shrink>
-constexpr MultiLoop learn_diagonal =
-    &learn<DiagonalLanes<Shrink, false>, DiagonalLanes<Shrink, true>, DiagonalClasses<Shrink>>;
 
 void score(const Rows& rows, const MultiWeights& weights, double* work, double* scores) {
     ReadAhead read(rows, weights.first, weights.stride, room_for_rows(work, weights.lanes));
     for (std::int64_t i = 0; i < rows.count; ++i) {
         const ReadRow row = read[i];
-        read.fetch(0, weights.classes);
+        read.prefetch(0, weights.classes);
         sum_lanes<false>(row, weights.first, 0, weights.classes, work);
         for (std::int64_t r = 0; r < weights.classes; ++r)
             scores[i * weights.classes + r] = work[r] * weights.scalars[weights.scalars_for_each ? r : 0].mean_scale;
@@ -126,7 +123,6 @@ void score(const Rows& rows, const MultiWeights& weights, double* work, double* 
 }  // namespace
 
 // Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
-extern constinit const MultiLoops multi_loops{
-    {&learn<IdentityLanes, IdentityLanes, IdentityClasses>, learn_diagonal<ByPrecision>, learn_diagonal<ByDrop>}, &score};
+extern constinit const MultiLoops multi_loops{{&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}, &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -29,8 +29,10 @@ Counts learn_by_row(const Task& task) {
     return round.counts;
 }
 
-template <class Covariance>
+template <template <class> class FeatureStep>
 struct RowByRow {
+    using Covariance = PerFeature<FeatureStep>;
+
     template <class RowSet>
     struct Over {
         static Counts run(const Task& task) {
@@ -64,9 +66,9 @@ struct ScoreOver {
 }  // namespace
 
 // Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
-extern constinit const RowLoops row_loops{over_rows<RowByRow<Identity>::Over, LoopsOverRows>(),
-                                          over_rows<RowByRow<Diagonal<ByPrecision>>::Over, LoopsOverRows>(),
-                                          over_rows<RowByRow<Diagonal<ByDrop>>::Over, LoopsOverRows>()};
+extern constinit const RowLoops row_loops{over_rows<RowByRow<IdentityStep>::Over, LoopsOverRows>(),
+                                          over_rows<RowByRow<PrecisionStep>::Over, LoopsOverRows>(),
+                                          over_rows<RowByRow<DropStep>::Over, LoopsOverRows>()};
 
 extern constinit const ScoresOverRows score_loops{over_rows<ScoreOver, ScoresOverRows>()};
 

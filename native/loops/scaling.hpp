@@ -73,19 +73,11 @@ public:
     void scale(const SparseRow<Value, Index>& row, double* to) const noexcept {
         row.each_together(
             [this, &to](const std::int64_t* at, Vector x) {
-                Vector scale, count;
-                for (std::int64_t k = 0; k < kWidth; ++k) {
-                    scale[k] = states_[2 * at[k]];
-                    count[k] = states_[2 * at[k] + 1];
-                }
-                SeenValues<Vector> seen{scale, count};
+                const Pairs pairs = gather_pairs(states_, at);
+                SeenValues<Vector> seen{pairs.first, pairs.second};
                 store(to, take(seen, x));
                 to += kWidth;
-                if constexpr (kLearn)
-                    for (std::int64_t k = 0; k < kWidth; ++k) {
-                        states_[2 * at[k]] = seen.scale[k];
-                        states_[2 * at[k] + 1] = seen.count[k];
-                    }
+                if constexpr (kLearn) scatter_pairs(states_, at, {seen.scale, seen.count});
             },
             [this, &to](std::int64_t i, double x) { *to++ = scale_one(i, x); });
     }

@@ -93,7 +93,7 @@ Rows rows_of(const Array& values, const std::optional<Array>& indices, const std
 // The loops for the instruction set in use.
 Loop loop_for(CovarianceKind covariance, RowKind rows);
 Score score_for(RowKind rows);
-const BundleLoops& bundle_loops_in_use();
+const BatchLoops& batch_loops_in_use();
 const KernelLoops& kernel_loops_in_use();
 const MultiLoops& multi_loops_in_use();
 const ScaleLoops& scale_loops_in_use();

@@ -58,13 +58,13 @@ public:
         memories_.resize(models_.size());
         const std::int64_t needed = entries(loops_, kind(), size(), static_cast<std::int64_t>(models_.size()));
         require(static_cast<std::int64_t>(work_.size()) >= needed, "work is too short");
-        bundle_up();
+        make_batches();
         nb::gil_scoped_release release_gil;
-        share([this](const Bundle& bundle, std::int64_t first) { gather(bundle, first); });
+        share([this](const ModelBatch& batch, std::int64_t first) { gather(batch, first); });
     }
 
     // How many numbers the models take when interleaved.
-    static std::int64_t entries(const BundleLoops& loops, CovarianceKind kind, std::int64_t size, std::int64_t models) {
+    static std::int64_t entries(const BatchLoops& loops, CovarianceKind kind, std::int64_t size, std::int64_t models) {
         return up(models, loops.width) * loops.width * parts(kind) * size;
     }
 
@@ -76,8 +76,8 @@ public:
         std::fill(counts_.begin(), counts_.end(), Counts{});
         {
             nb::gil_scoped_release release_gil;
-            const BundleLoop learn = loops_.loops[kind()];
-            share([&](const Bundle& bundle, std::int64_t) { learn(bundle, rows, labels.data()); });
+            const BatchLoop learn = loops_.loops[kind()];
+            share([&](const ModelBatch& batch, std::int64_t) { learn(batch, rows, labels.data()); });
         }
         for (std::size_t i = 0; i < models_.size(); ++i) models_[i].count(rows.count, counts_[i]);
     }
@@ -86,42 +86,42 @@ public:
         check_alike(rules_, to);
         require(to[0].kind == kind() && to[0].size == size(), "the models must be as they were");
         nb::gil_scoped_release release_gil;
-        share([&](const Bundle& bundle, std::int64_t first) { scatter(bundle, first, to); });
+        share([&](const ModelBatch& batch, std::int64_t first) { scatter(batch, first, to); });
     }
 
 private:
     CovarianceKind kind() const { return models_[0].kind; }
     std::int64_t size() const { return models_[0].size; }
     static std::int64_t parts(CovarianceKind kind) { return kind == kIdentity ? 1 : 2; }
-    std::int64_t lanes(const Bundle& bundle) const { return bundle.vectors * loops_.width; }
-    std::int64_t stride(const Bundle& bundle) const { return parts(kind()) * lanes(bundle); }
+    std::int64_t lanes(const ModelBatch& batch) const { return batch.vectors * loops_.width; }
+    std::int64_t stride(const ModelBatch& batch) const { return parts(kind()) * lanes(batch); }
 
-    // As few bundles as hold all models, and as many for each thread; the registers are dealt out evenly.
-    void bundle_up() {
+    // As few batches as hold all models, and as many for each thread; the registers are dealt out evenly.
+    void make_batches() {
         const auto count = static_cast<std::int64_t>(models_.size());
         const std::int64_t vectors = up(count, loops_.width);
-        const std::int64_t bundles = std::min(vectors, up(up(vectors, kMostVectors), threads_) * threads_);
-        for (std::int64_t b = 0, first = 0; b < bundles; ++b) {
-            Bundle bundle{};
-            bundle.size = size();
-            bundle.vectors = vectors * (b + 1) / bundles - vectors * b / bundles;
-            bundle.count = std::min(lanes(bundle), count - first);
-            bundle.rules = asked_.data() + first;
-            bundle.models = memories_.data() + first;
-            bundle.counts = counts_.data() + first;
-            bundles_.push_back(bundle);
-            first += bundle.count;
+        const std::int64_t batches = std::min(vectors, up(up(vectors, kMostVectors), threads_) * threads_);
+        for (std::int64_t b = 0, first = 0; b < batches; ++b) {
+            ModelBatch batch{};
+            batch.size = size();
+            batch.vectors = vectors * (b + 1) / batches - vectors * b / batches;
+            batch.count = std::min(lanes(batch), count - first);
+            batch.rules = asked_.data() + first;
+            batch.models = memories_.data() + first;
+            batch.counts = counts_.data() + first;
+            batches_.push_back(batch);
+            first += batch.count;
         }
-        rows_.reset(new Feature[2 * size() * bundles]);
+        rows_.reset(new Feature[2 * size() * batches]);
         double* at = work_.data();
-        for (std::size_t b = 0; b < bundles_.size(); ++b) {
-            Bundle& bundle = bundles_[b];
-            bundle.entries = at;
-            bundle.row = rows_.get() + 2 * size() * b;
-            at += stride(bundle) * size();
-            const std::int64_t first = bundle.rules - asked_.data();
-            for (std::int64_t lane = 0; lane < bundle.count; ++lane)
-                memories_[first + lane] = {bundle.entries + lane, nullptr, &scalars_[first + lane], size(),
+        for (std::size_t b = 0; b < batches_.size(); ++b) {
+            ModelBatch& batch = batches_[b];
+            batch.entries = at;
+            batch.row = rows_.get() + 2 * size() * b;
+            at += stride(batch) * size();
+            const std::int64_t first = batch.rules - asked_.data();
+            for (std::int64_t lane = 0; lane < batch.count; ++lane)
+                memories_[first + lane] = {batch.entries + lane, nullptr, &scalars_[first + lane], size(),
                                            models_[first + lane].initial_variance,
                                            models_[first + lane].variance_floor};
         }
@@ -131,42 +131,42 @@ private:
 
     template <class Work>
     void share(const Work& work) {
-        Team team(team_of(threads_, bundles_.size()));
-        team.share(static_cast<std::int64_t>(bundles_.size()), [&](std::int64_t b) {
-            work(bundles_[b], bundles_[b].rules - asked_.data());
+        Team team(team_of(threads_, batches_.size()));
+        team.share(static_cast<std::int64_t>(batches_.size()), [&](std::int64_t b) {
+            work(batches_[b], batches_[b].rules - asked_.data());
         });
     }
 
-    void gather(const Bundle& bundle, std::int64_t first) const {
+    void gather(const ModelBatch& batch, std::int64_t first) const {
         // Lanes without a model get something sound to work on.
-        if (bundle.count < lanes(bundle)) std::fill(bundle.entries, bundle.entries + stride(bundle) * size(), 0.0);
-        by_stretches(bundle, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
+        if (batch.count < lanes(batch)) std::fill(batch.entries, batch.entries + stride(batch) * size(), 0.0);
+        by_stretches(batch, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
             const double* from = models_[first + lane].entries.data();
-            double* to = bundle.models[lane].entries;
-            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i * lanes(bundle)] = from[i];
+            double* to = batch.models[lane].entries;
+            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i * lanes(batch)] = from[i];
         });
     }
 
-    void scatter(const Bundle& bundle, std::int64_t first, const HeldModels& models) const {
-        for (std::int64_t lane = 0; lane < bundle.count; ++lane)
-            *models[first + lane].memory(nullptr).scalars = *bundle.models[lane].scalars;
-        by_stretches(bundle, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
-            const double* from = bundle.models[lane].entries;
+    void scatter(const ModelBatch& batch, std::int64_t first, const HeldModels& models) const {
+        for (std::int64_t lane = 0; lane < batch.count; ++lane)
+            *models[first + lane].memory(nullptr).scalars = *batch.models[lane].scalars;
+        by_stretches(batch, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
+            const double* from = batch.models[lane].entries;
             double* to = models[first + lane].entries.data();
-            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i] = from[i * lanes(bundle)];
+            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i] = from[i * lanes(batch)];
         });
     }
 
     // So few features at a time that what one model leaves of them is still in the cache for the next.
     template <class Copy>
-    void by_stretches(const Bundle& bundle, const Copy& copy) const {
+    void by_stretches(const ModelBatch& batch, const Copy& copy) const {
         constexpr std::int64_t kStretch = 64;
         for (std::int64_t begin = 0; begin < size(); begin += kStretch)
-            for (std::int64_t lane = 0; lane < bundle.count; ++lane)
+            for (std::int64_t lane = 0; lane < batch.count; ++lane)
                 copy(lane, begin, std::min(begin + kStretch, size()));
     }
 
-    const BundleLoops& loops_ = bundle_loops_in_use();
+    const BatchLoops& loops_ = batch_loops_in_use();
     HeldRules rules_;
     HeldModels models_;
     bool intercept_;
@@ -176,7 +176,7 @@ private:
     std::vector<Scalars> scalars_;
     std::vector<Memory> memories_;
     std::vector<Counts> counts_;
-    std::vector<Bundle> bundles_;
+    std::vector<ModelBatch> batches_;
     std::unique_ptr<Feature[]> rows_;
 };
 
@@ -221,7 +221,7 @@ void bind_many(nb::module_& module) {
             "work_entries",
             [](const std::string& covariance, std::int64_t size, std::int64_t models) {
                 require(size >= 0 && models >= 0, "sizes are not negative");
-                return Together::entries(bundle_loops_in_use(), covariance_kind(covariance), size, models);
+                return Together::entries(batch_loops_in_use(), covariance_kind(covariance), size, models);
             },
             "covariance"_a, "size"_a, "models"_a, "How many numbers so many models take.")
         .def("learn", &Together::learn, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "labels"_a,

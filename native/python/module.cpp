@@ -22,7 +22,7 @@ using namespace nanobind::literals;
     extern const RowLoops row_loops;                \
     extern const LoopsOverRows block_loops;         \
     extern const ScoresOverRows score_loops;        \
-    extern const BundleLoops bundle_loops;          \
+    extern const BatchLoops batch_loops;          \
     extern const KernelLoops kernel_loops;          \
     extern const MultiLoops multi_loops;            \
     extern const MultiBlockLoops multi_block_loops; \
@@ -41,7 +41,7 @@ struct InstructionSet {
     const RowLoops* row_loops;
     const LoopsOverRows* block_loops;
     const ScoresOverRows* score_loops;
-    const BundleLoops* bundle_loops;
+    const BatchLoops* batch_loops;
     const KernelLoops* kernel_loops;
     const MultiLoops* multi_loops;
     const ScaleLoops* scale_loops;
@@ -49,7 +49,7 @@ struct InstructionSet {
 };
 
 #define USABLE(set)                                                                                        \
-    {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::bundle_loops, &set::kernel_loops, \
+    {#set, &set::row_loops, &set::block_loops, &set::score_loops, &set::batch_loops, &set::kernel_loops, \
      &set::multi_loops, &set::scale_loops, &set::multi_block_loops}
 
 // The instruction sets that this processor has, the best first.
@@ -255,7 +255,7 @@ Loop loop_for(CovarianceKind covariance, RowKind rows) {
 }
 
 Score score_for(RowKind rows) { return (*used_set.load()->score_loops)[rows]; }
-const BundleLoops& bundle_loops_in_use() { return *used_set.load()->bundle_loops; }
+const BatchLoops& batch_loops_in_use() { return *used_set.load()->batch_loops; }
 const KernelLoops& kernel_loops_in_use() { return *used_set.load()->kernel_loops; }
 const MultiLoops& multi_loops_in_use() { return *used_set.load()->multi_loops; }
 const ScaleLoops& scale_loops_in_use() { return *used_set.load()->scale_loops; }

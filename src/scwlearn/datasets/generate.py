@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Problem = tuple[NDArray[np.float64], NDArray[np.int8]]
 
 #: Standard deviation of the 18 noise features, which the paper does not state. Over 16 data sets of each kind, this one
-#: comes closest to both synthetic blocks of its Table 3 (docs/evaluation.md); with 2, NHERD makes half of its mistakes.
+#: comes closest to both synthetic blocks of its Table 3 (docs/comparison.md); with 2, NHERD makes half of its mistakes.
 PAPER_NOISE_STD = 10.0
 
 

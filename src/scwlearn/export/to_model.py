@@ -10,8 +10,9 @@ import numpy as np
 
 from scwlearn._native import Vocabulary
 from scwlearn.data.labels import as_labels
-from scwlearn.export.weights import SEVERAL, Array, Weights
+from scwlearn.export.weights import KEPT_SETTINGS, Array, Weights
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.settings import Face, settings_for
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.config import ModelConfig
@@ -37,53 +38,48 @@ def to_model(
         checked = weights.parameters | checked
     if initial_variance is not None:
         weights = replace(weights, initial_variance=initial_variance)
-    learner = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).learner()
-    learner.add_classes(as_labels(weights.classes))
-    _set_weights(learner, weights)
+    classifier = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).learner()
+    classifier.add_classes(as_labels(weights.classes))
+    _set_weights(classifier, weights)
     if weights.calibration is not None:
-        state = learner.calibration.state
+        state = classifier.calibration.state
         if weights.calibration.shape != state.shape:
             raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
-        learner.calibration.state = weights.calibration
-    return TrainedModel(learner, weights.schema)
+        classifier.calibration.state = weights.calibration
+    return TrainedModel(classifier, weights.schema)
 
 
 def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
-    """Return the settings of the learner, without those that the rule does not take."""
-    settings = {name: weights.settings[name] for name in (*SEVERAL, "covariance") if name in weights.settings}
-    if rule.order == 1:
-        settings = {name: value for name, value in settings.items() if name in ("multi_class", "rivals")}
-    elif settings.get("covariance") == "identity":
+    """Return the settings of the learner, without those that do not apply to the rule."""
+    applicable = {setting.name for setting in settings_for(Face.ESTIMATOR, rule)}
+    settings = {name: value for name, value in weights.settings.items() if name in KEPT_SETTINGS and name in applicable}
+    if settings.get("covariance") == "identity":
+        # Weights of a first-order algorithm, continued by a second-order one.
         del settings["covariance"]
-    if not rule.has_rivals:
-        settings.pop("rivals", None)
     return settings | {"intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
 
 
-def _set_weights(learner: Classifier, weights: Weights) -> None:
-    """Give the weights to a learner that has learned nothing."""
-    inner, named = learner.learner, weights.features is not None
-    model = inner._prior(weights.coef.shape[1], inner._known_classes(), named=named)
+def _set_weights(classifier: Classifier, weights: Weights) -> None:
+    """Give the weights to a classifier that has learned nothing."""
+    learner, named = classifier.learner, weights.features is not None
+    model: Gaussian = learner._prior(weights.coef.shape[1], learner._known_classes(), named=named)
     means = _with_intercept(weights.coef, weights.intercept)
     variances = None if model.covariance.name == "identity" else _variances(weights)
-    if model.is_binary:
-        _fill(model, means[0], None if variances is None else variances[0])
-        norms = [float(means[0] @ means[0])]
-    else:
-        for number, mean in enumerate(means):
-            one = model.of_class(number)
-            _fill(one, mean, None if variances is None else variances[number])
-            model.covariance.fill(model.memory, number, one.memory)
-        norms = np.square(means).sum(axis=1).tolist()
-        norms = [sum(norms)] if model.joint else norms
-    for line, norm2 in zip(model.scalars, norms, strict=False):
-        line[[NORM2, NORM2_PEAK]] = norm2
-        line[ROUNDS] = weights.counts[0]
-    inner.model = model
-    inner._tally = np.array(weights.counts, dtype=np.int64)
+    for number, mean in enumerate(means):
+        one = model.of_class(number)
+        one.mean[:] = mean
+        if variances is not None:
+            one.covariance.diagonal_in_place(one.memory)[:] = variances[number]
+        model.covariance.fill(model.memory, number, one.memory)
+    norms = [means[0] @ means[0]] if model.is_binary else np.square(means).sum(axis=1).tolist()
+    for scalars, norm2 in zip(model.scalars, [sum(norms)] if model.joint else norms, strict=False):
+        scalars[[NORM2, NORM2_PEAK]] = norm2
+        scalars[ROUNDS] = weights.counts[0]
+    learner.model = model
+    learner._tally = np.array(weights.counts, dtype=np.int64)
     if weights.features is not None:
-        inner.vocabulary = Vocabulary(None, False)
-        inner.vocabulary.add(weights.features, np.ones(len(weights.features), dtype=np.int64))
+        learner.vocabulary = Vocabulary(None, False)
+        learner.vocabulary.add(weights.features, np.ones(len(weights.features), dtype=np.int64))
 
 
 def _variances(weights: Weights) -> Array | None:
@@ -94,12 +90,6 @@ def _variances(weights: Weights) -> Array | None:
         of_intercept = np.full(len(weights.intercept), np.nan)
     variances = _with_intercept(weights.variance, of_intercept)
     return np.where(np.isnan(variances), weights.initial_variance, variances)
-
-
-def _fill(gaussian: Gaussian, mean: Array, variances: Array | None) -> None:
-    gaussian.mean[:] = mean
-    if variances is not None:
-        gaussian.covariance.diagonal_in_place(gaussian.memory)[:] = variances
 
 
 def _with_intercept(rows: Array, intercept: Array | None) -> Array:

@@ -15,8 +15,8 @@ from scwlearn.runs.trained_model import TrainedModel, checked_schema
 
 Array = NDArray[np.float64]
 
-#: Settings of multi-class learners that a file of weights keeps.
-SEVERAL = ("multi_class", "shared_covariance", "rivals")
+#: Settings of the learner that are kept with its weights.
+KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals")
 
 # The largest feature number that gets a column.
 _MAX_COLUMNS = 2**27
@@ -70,7 +70,7 @@ class Weights:
             algorithm=model.rule.name,
             parameters=dict(config.parameters),
             initial_variance=prior,
-            settings={"covariance": learner.covariance_kind} | {name: config.settings[name] for name in SEVERAL},
+            settings={name: config.settings[name] for name in KEPT_SETTINGS} | {"covariance": learner.covariance_kind},
             counts=[*inner._tally.tolist()],
             calibration=_calibration_by_label(model),
             data=None if model.schema is None else model.schema.to_json(),

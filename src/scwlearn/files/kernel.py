@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from scwlearn.data.compressed import Compressed
 from scwlearn.files.codec import (
     BYTE,
     FLOAT64,
+    INT32,
     INT64,
     LARGEST,
     SMALLEST,
@@ -21,15 +24,16 @@ from scwlearn.files.codec import (
 from scwlearn.files.gaussian import decode_initial_variance, decode_memory, decode_scalars
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
 from scwlearn.files.learner import construct, decode_counters
-from scwlearn.files.support import decode_support, encode_support
 from scwlearn.kernels.functions import Kernel
 from scwlearn.kernels.learner import KernelLearner
 from scwlearn.kernels.model import KernelModel
-from scwlearn.kernels.support import SharedExamples, Support
+from scwlearn.kernels.support import Examples, SharedExamples, Support
 from scwlearn.model.covariance import Array
 
 # Bytes of the digest of an example.
 _DIGEST = 16
+# Forms of the support: nothing; columns of a precomputed kernel matrix; dense rows; sparse rows.
+_FORMS = ("none", "numbers", "dense", "sparse")
 
 
 def encode_kernel(kernel: Kernel) -> dict[str, Any]:
@@ -54,7 +58,7 @@ def decode_kernel(fields: JsonObject) -> Kernel:
 
 def encode_kernel_state(model: KernelModel, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
-    support = encode_support(model.support, arrays)
+    support = _encode_support(model.support, arrays)
     arrays["scalars"] = model.scalars
     if not model.is_binary:
         digests = b"".join(model.shared._numbers)
@@ -77,7 +81,7 @@ def decode_kernel_state(learner: KernelLearner, fields: JsonObject, arrays: Arra
     model = learner.model
     model.tally, model.n_features = decode_counters(fields), fields.optional_integer("n_features")
     precomputed = learner.kernel.is_precomputed
-    examples, count = decode_support(fields.object("support"), arrays, model.n_features, numbers=precomputed)
+    examples, count = _decode_support(fields.object("support"), arrays, model.n_features, numbers=precomputed)
     model.initial_variance = decode_initial_variance(fields)
     sizes = fields.integers("sizes", 1 if model.is_binary else None)
     counts = fields.integers("spans", 1 if model.one_span else len(sizes))
@@ -99,6 +103,50 @@ def decode_kernel_state(learner: KernelLearner, fields: JsonObject, arrays: Arra
         ]
     model.scalars = decode_scalars(arrays, 1 if model.joint else len(sizes))
     model.memories = [decode_memory(arrays, f"memory_{c}", model.covariance, size) for c, size in enumerate(sizes)]
+
+
+def _encode_support(support: Examples, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays to `arrays` and return the JSON metadata."""
+    examples, index_bits = support.examples, 64
+    if examples is None:
+        form = "none"
+    elif sparse.issparse(examples):
+        form, index_bits = "sparse", 8 * examples.indices.itemsize
+        arrays |= {"values": examples.data, "indices": examples.indices, "offsets": examples.indptr}
+    else:
+        form = "numbers" if examples.ndim == 1 else "dense"
+        arrays["examples"] = examples
+    return {"form": form, "count": support.count, "index_bits": index_bits}
+
+
+def _decode_support(
+    fields: JsonObject, arrays: ArrayReader, n_features: int | None, *, numbers: bool
+) -> tuple[Any, int]:
+    """Return the examples and their count; they are `numbers` of columns for a precomputed kernel, else rows."""
+    form, count = fields.choice("form", _FORMS), fields.integer("count")
+    index = {32: INT32, 64: INT64}[fields.choice("index_bits", (32, 64))]
+    fields.finish()
+    if (form == "none") != (count == 0) or (form != "none" and (form == "numbers") != numbers):
+        raise InvalidModelFile(f"{fields.path}: {count} examples of form {form!r} do not fit the kernel")
+    if form == "none":
+        return None, 0
+    if n_features is None:
+        raise InvalidModelFile(f"{fields.path}: {count} examples, but the number of features is missing")
+    if form == "numbers":
+        columns = arrays.take("examples", INT64, (count,))
+        check_range("examples", columns, 0, n_features - 1, f"column must be an integer from 0 to {n_features - 1}")
+        return columns.astype(np.intp, copy=False), count
+    if form == "dense":
+        rows = arrays.take("examples", FLOAT64, (count, n_features))
+        check_range("examples", rows, -LARGEST, LARGEST, "value must be finite")
+        return rows, count
+    values = arrays.take("values", FLOAT64, (None,))
+    indices, offsets = arrays.take("indices", index, (len(values),)), arrays.take("offsets", index, (count + 1,))
+    check_range("values", values, -LARGEST, LARGEST, "value must be finite")
+    check_range("indices", indices, 0, n_features - 1, f"index must be an integer from 0 to {n_features - 1}")
+    if offsets[0] != 0 or offsets[-1] != len(values) or (offsets[1:] < offsets[:-1]).any():
+        raise InvalidModelFile(f"array 'offsets' must rise from 0 to {len(values)}, the number of values")
+    return Compressed(values, indices, offsets, n_features).matrix(), count
 
 
 def _decode_factor(arrays: ArrayReader, name: str, count: int) -> Array:

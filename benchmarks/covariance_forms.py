@@ -102,7 +102,9 @@ def native_run(stream: Stream, x: Array, y: NDArray[np.int8]) -> Run:
     trace = learner.trace(x, y)
     gaussian = learner.model
     assert gaussian is not None
-    sigma = Fraction(float(gaussian.scalars[SPREAD_SCALE])) * udu(gaussian.spread[2:].T, gaussian.spread[1])
+    # The factors of the only lane: D in row 2, the columns of U from row 3 on.
+    factors = gaussian.memory[0, 2:, : gaussian.size]
+    sigma = Fraction(float(gaussian.scalars[0, SPREAD_SCALE])) * udu(factors[1:].T, factors[0])
     moved, unsound = np.flatnonzero(trace.precision), np.flatnonzero(~(trace.variance > 0))
     mistakes = int(np.sum((trace.score >= 0) != (y > 0)))
     indefinite = None if positive(sigma) else len(moved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def print_sizes() -> None:
             for way in ("full", "diagonal")
         )
         cells = [str(size), f"{updates:.2f}", f"{full:.3f}", f"{diagonal:.4f}", f"{full / diagonal:.0f}"]
-        cells.append(f"{8 * Full().entries(size) / 1e6:.2f}")
+        cells.append(f"{8 * prod(Full().shape(size, 1)) / 1e6:.2f}")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

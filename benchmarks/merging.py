@@ -63,8 +63,8 @@ def merged(way: str, models: list[Learner], prior: Learner | None) -> Learner:
     together = merge(models, "kl")
     gaussians = [model.model for model in (together, *models)]
     first, *others = (gaussian for gaussian in gaussians if gaussian is not None)
-    first.mean[:] = np.mean([gaussian.weights() for gaussian in others], axis=0)
-    first.scalars[[NORM2, NORM2_PEAK]] = first.mean @ first.mean
+    first.mean[:] = np.mean([gaussian.weights()[0] for gaussian in others], axis=0)
+    first.scalars[:, [NORM2, NORM2_PEAK]] = first.mean @ first.mean
     return together
 
 

@@ -14,7 +14,7 @@ def race(rows: data.Rows) -> Race:
     learner = Learner("scw1", covariance="diagonal", C=1.0, eta=0.9)
     learner.learn(rows.x, rows.y)
     assert learner.model is not None
-    weights = learner.model.weights()
+    weights = learner.model.weights()[0]
 
     def judge(scores: data.Array) -> Quality:
         return {"accuracy": float(np.mean((scores >= 0) == (rows.y > 0)))}

@@ -44,7 +44,7 @@ def state(learner):
     gaussian = learner.model
     if gaussian is None:
         return None, counted(learner)
-    return gaussian.mean.tobytes(), gaussian.spread.tobytes(), gaussian.scalars.tobytes(), counted(learner)
+    return gaussian.memory.tobytes(), gaussian.scalars.tobytes(), counted(learner)
 
 
 def everything(learner):

@@ -1,4 +1,4 @@
-"""What an attacker may change in a model file, by the name of the model, and what is said of it."""
+"""Changes that an attacker may make to a model file, and the messages that refuse them."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def set_number(name, at, value, kind=np.float64):
     return change
 
 
-def set_text(*path_and_value):
+def set_field(*path_and_value):
     *path, last, value = path_and_value
 
     def change(forged):
@@ -31,8 +31,9 @@ def header(name, **fields):
 
 
 STATE = ("learner", "state")
+#: Name of the model, change, and start of the message.
 CASES = [
-    # What the header says of arrays.
+    # The header.
     (
         "learner",
         header("memory", data_offsets=[8, 56]),
@@ -87,80 +88,80 @@ CASES = [
     ("learner", lambda f: f.data.__delitem__(slice(90, 96)), "90 bytes of array data, but the header describes 96"),
     ("learner", lambda f: f.remove("scalars"), "array 'scalars' is missing"),
     ("learner", lambda f: f.replace("more", b"12345678", [1]), "unexpected arrays: 'more'"),
-    # What does not fit together.
+    # Inconsistent parts.
     (
         "learner",
-        set_text(*STATE, "model", "size", 7),
+        set_field(*STATE, "model", "size", 7),
         "array 'memory' must be float64 of shape (7, 1), got float64 of (6, 1)",
     ),
     (
         "learner",
-        set_text(*STATE, "model", "size", 2**62),
+        set_field(*STATE, "model", "size", 2**62),
         "array 'memory' must be float64 of shape (4611686018427387904, 1), got float64 of (6, 1)",
     ),
     (
         "learner",
-        set_text(*STATE, "model", "covariance", "full"),
+        set_field(*STATE, "model", "covariance", "full"),
         "array 'memory' must be float64 of shape (1, 9, 16), got float64 of (6, 1)",
     ),
     (
         "learner",
-        set_text(*STATE, "model", "covariance", "round"),
+        set_field(*STATE, "model", "covariance", "round"),
         "model.learner.state.model.covariance must be one of 'identity', 'diagonal', ",
     ),
     (
         "full",
-        set_text(*STATE, "model", "size", 2**40),
+        set_field(*STATE, "model", "size", 2**40),
         "array 'memory' must be float64 of shape (1, 1099511627779, 1099511627792), got float64 of (1, 9, 16)",
     ),
     (
         "two classes",
-        set_text("attributes", "n_features_in_", 9),
+        set_field("attributes", "n_features_in_", 9),
         "model.attributes.n_features_in_ must be 5, the number of features of the learner, got 9",
     ),
     (
         "two classes",
-        set_text("classifier", "classes", "labels", [False, True, 2]),
+        set_field("classifier", "classes", "labels", [False, True, 2]),
         "model.classifier.classes.labels must be of type '|b1', got [False, True, 2]",
     ),
     (
         "two classes",
-        set_text("classifier", "classes", {"type": "<i8", "labels": [0, 1, 2]}),
+        set_field("classifier", "classes", {"type": "<i8", "labels": [0, 1, 2]}),
         "model.classifier: 3 labels for a learner of 2 classes",
     ),
     (
         "several",
-        set_text("classifier", "classes", "labels", [0, 1, 2, 3, 4]),
+        set_field("classifier", "classes", "labels", [0, 1, 2, 3, 4]),
         "model.classifier: 5 labels for a learner of 4 classes",
     ),
     (
         "several",
-        set_text("classifier", "classes", "labels", [0, 1, 1, 3]),
+        set_field("classifier", "classes", "labels", [0, 1, 1, 3]),
         "model.classifier.classes.labels must be distinct numbers, strings or bools, got [0, 1, 1, 3]",
     ),
     (
         "several",
-        set_text("classifier", "classes", "type", "|O8; import os"),
+        set_field("classifier", "classes", "type", "|O8; import os"),
         "model.classifier.classes.type must be the type of an array of labels, got '|O8; import os'",
     ),
     (
         "several",
-        set_text(*STATE, "model", "lanes", 6),
+        set_field(*STATE, "model", "lanes", 6),
         "model.learner.state.model.lanes must be a multiple of 4, got 6",
     ),
     (
         "several",
-        set_text(*STATE, "model", "lanes", 8),
+        set_field(*STATE, "model", "lanes", 8),
         "array 'memory' must be float64 of shape (8, 9, 16), got float64 of (4, 9, 16)",
     ),
     (
         "several",
-        set_text(*STATE, "model", "classes", 5),
+        set_field(*STATE, "model", "classes", 5),
         "model.learner.state.model.classes must be an integer from 0 to 4, got 5",
     ),
     (
         "several",
-        set_text(*STATE, "scaled", False),
+        set_field(*STATE, "scaled", False),
         "model.learner.state: the setting scale is true, but there are no scales",
     ),
     (
@@ -180,22 +181,22 @@ CASES = [
     ),
     (
         "bounded",
-        set_text(*STATE, "vocabulary", "names", 11),
+        set_field(*STATE, "vocabulary", "names", 11),
         "array 'names' must be a list of 11 names, got ['words=and', ",
     ),
     (
         "bounded",
-        set_text("learner", "settings", "max_features", 3),
+        set_field("learner", "settings", "max_features", 3),
         "model.learner.state.vocabulary: 12 names in a model of 3 features",
     ),
     (
         "hashed",
-        set_text("learner", "settings", "overflow", "drop"),
+        set_field("learner", "settings", "overflow", "drop"),
         "unexpected arrays: 'slots', 'votes', 'shared'",
     ),
     (
         "hashed",
-        set_text("learner", "settings", "max_features", 2**31 - 1),
+        set_field("learner", "settings", "max_features", 2**31 - 1),
         "model.learner.state.vocabulary: 2147483647 slots in a model of 8 features",
     ),
     ("hashed", set_number("slots", 0, 8, np.int64), "slots[0]: slot must be an integer from 0 to 7, got 8"),
@@ -207,15 +208,15 @@ CASES = [
         set_number("votes", 0, 2**31, np.int64),
         "votes[0]: vote count must be an integer from 0 to 2147483647, got 2147483648",
     ),
-    ("stream", set_text(*STATE, "vocabulary", None), "unexpected arrays: 'names'"),
+    ("stream", set_field(*STATE, "vocabulary", None), "unexpected arrays: 'names'"),
     (
         "stream",
-        set_text(*STATE, "vocabulary", "keys", "bytes"),
+        set_field(*STATE, "vocabulary", "keys", "bytes"),
         "model.learner.state.vocabulary.keys must be one of 'str', 'int', None, got 'bytes'",
     ),
     ("stream", lambda f: f.replace("names", b"[1]", [3]), "array 'names' must be a list of 20 names, got [1]"),
     ("stream", lambda f: f.replace("names", b"\xff]", [2]), "array 'names': not UTF-8 (byte 0)"),
-    # Numbers that are none.
+    # Invalid numbers.
     ("two classes", set_number("memory", 1, -1.0), "array 'memory': variances must be positive and finite"),
     ("two classes", set_number("memory", 3, np.nan), "array 'memory': variances must be positive and finite"),
     ("two classes", set_number("memory", 5, np.inf), "array 'memory': variances must be positive and finite"),
@@ -268,84 +269,84 @@ CASES = [
     ),
     (
         "learner",
-        set_text(*STATE, "counters", [-1, 0, 0]),
+        set_field(*STATE, "counters", [-1, 0, 0]),
         "model.learner.state.counters must be a list of 3 integers >= 0, got [-1, 0, 0]",
     ),
     (
         "learner",
-        set_text(*STATE, "counters", [2**63, 0, 0]),
+        set_field(*STATE, "counters", [2**63, 0, 0]),
         "model.learner.state.counters must be a list of 3 integers >= 0, got [9223372036854775808, 0, 0]",
     ),
     (
         "learner",
-        set_text(*STATE, "model", "initial_variance", -1),
+        set_field(*STATE, "model", "initial_variance", -1),
         "model.learner.state.model: initial_variance must be a number strictly between 1e-100 and 1e+100, got -1",
     ),
     # Settings.
     (
         "learner",
-        set_text("class", "os.system"),
+        set_field("class", "os.system"),
         "model.class must be 'Learner', got 'os.system'",
     ),
     (
         "learner",
-        set_text("kind", "pickle"),
+        set_field("kind", "pickle"),
         "model.kind must be one of 'estimator', 'stream', 'river', 'learner', got 'pickle'",
     ),
     (
         "learner",
-        set_text("learner", "rule", "evil"),
+        set_field("learner", "rule", "evil"),
         "unknown algorithm 'evil'; choose from ",
     ),
     (
         "learner",
-        set_text("learner", "parameters", "C", -1),
+        set_field("learner", "parameters", "C", -1),
         "invalid settings: C must be a number strictly between 0 and inf, got -1",
     ),
     (
         "learner",
-        set_text("learner", "parameters", "D", 1),
+        set_field("learner", "parameters", "D", 1),
         "model.learner.parameters: unexpected settings: 'D'",
     ),
     (
         "learner",
-        set_text("learner", "parameters", "scale", True),
+        set_field("learner", "parameters", "scale", True),
         "model.learner.parameters: unexpected settings: 'scale'",
     ),
     (
         "learner",
-        set_text("learner", "settings", "rule", "scw1"),
+        set_field("learner", "settings", "rule", "scw1"),
         "model.learner.settings: unexpected settings: 'rule'",
     ),
     (
         "learner",
-        set_text("learner", "settings", "scale", 1),
+        set_field("learner", "settings", "scale", 1),
         "invalid settings: scale must be True or False, got 1",
     ),
     (
         "learner",
-        set_text("learner", "kernel", {"name": "rbf", "parameters": {}}),
+        set_field("learner", "kernel", {"name": "rbf", "parameters": {}}),
         "model.learner.settings: missing settings: budget, max_support, tolerance; unexpected settings: 'covariance', ",
     ),
-    ("learner", set_text("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
-    ("two classes", set_text("classifier", None), "model.classifier must be there if and only if a classifier"),
+    ("learner", set_field("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
+    ("two classes", set_field("classifier", None), "model.classifier must be there if and only if a classifier"),
     (
         "kernel",
-        set_text(*STATE, "spans", [3]),
+        set_field(*STATE, "spans", [3]),
         "model.learner.state.spans must be [65], the number of examples, got [3]",
     ),
-    ("learner", set_text("extra", 1), "model has unknown fields: 'extra'"),
+    ("learner", set_field("extra", 1), "model has unknown fields: 'extra'"),
     ("learner", lambda f: f.model.pop("notes"), "model.notes is missing"),
-    ("two classes", set_text("class", "AROW"), "model.class is 'AROW', but the learner's rule is 'scw1'"),
-    ("two classes", set_text("class", "KernelSCW1"), "model.class is 'KernelSCW1', but the learner's rule is 'scw1'"),
+    ("two classes", set_field("class", "AROW"), "model.class is 'AROW', but the learner's rule is 'scw1'"),
+    ("two classes", set_field("class", "KernelSCW1"), "model.class is 'KernelSCW1', but the learner's rule is 'scw1'"),
     (
         "two classes",
-        set_text("class", "BaseEstimator"),
+        set_field("class", "BaseEstimator"),
         "unknown class 'BaseEstimator'; declare a rule of your own before loading its models",
     ),
     (
         "two classes",
-        set_text("settings", "evil", 1),
+        set_field("settings", "evil", 1),
         "model.settings: unexpected settings: 'evil'",
     ),
     (
@@ -355,43 +356,43 @@ CASES = [
     ),
     (
         "two classes",
-        set_text("settings", "C", [1]),
+        set_field("settings", "C", [1]),
         "model.settings.C must be a number, a string, true, false or null, got [1]",
     ),
     (
         "full",
-        set_text("classifier", "class_weight", {"by label": [[0]]}),
+        set_field("classifier", "class_weight", {"by label": [[0]]}),
         "model.classifier.class_weight must be a list of pairs of a label and a number, got [[0]]",
     ),
     (
         "full",
-        set_text("classifier", "class_weight", {"by label": [[0, "a"]]}),
+        set_field("classifier", "class_weight", {"by label": [[0, "a"]]}),
         "invalid settings: the values of class_weight must hold numbers, got <U1",
     ),
-    ("stream", set_text("class", "SCW1"), "model.class must be 'StreamClassifier', got 'SCW1'"),
-    ("stream", set_text("learner", None), "model.learner is missing"),
+    ("stream", set_field("class", "SCW1"), "model.class must be 'StreamClassifier', got 'SCW1'"),
+    ("stream", set_field("learner", None), "model.learner is missing"),
     # Kernels.
     (
         "kernel",
-        set_text("learner", "kernel", "name", "os.system"),
+        set_field("learner", "kernel", "name", "os.system"),
         "invalid settings: kernel must be one of linear, rbf",
     ),
     (
         "kernel",
-        set_text("learner", "kernel", "parameters", {"gamma": 10**400}),
+        set_field("learner", "kernel", "parameters", {"gamma": 10**400}),
         "model.learner.kernel.parameters.gamma must be a number, got 1000",
     ),
-    ("kernel", set_text(*STATE, "sizes", [3]), "model.learner.state.sizes must be at least the sizes"),
+    ("kernel", set_field(*STATE, "sizes", [3]), "model.learner.state.sizes must be at least the sizes"),
     ("kernel", set_number("factor_0", 0, 0.0), "diagonal of factor_0[0]: must be > 0, got 0.0"),
     ("kernel", set_number("examples", 0, np.nan), "examples[0, 0]: value must be finite, got nan"),
     (
         "kernel",
-        set_text(*STATE, "n_features", None),
+        set_field(*STATE, "n_features", None),
         "model.learner.state.support: 65 examples, but the number of features is missing",
     ),
     (
         "kernel",
-        set_text(*STATE, "support", "form", "numbers"),
+        set_field(*STATE, "support", "form", "numbers"),
         "model.learner.state.support: 65 examples of form 'numbers' do not fit the kernel",
     ),
     ("kernel sparse", set_number("indices", 0, 5, np.int32), "indices[0]: index must be an integer from 0 to 4, got 5"),
@@ -408,17 +409,17 @@ CASES = [
     ("kernel several", set_number("span_0", 0, 8, np.int64), "span_0[0]: index must be an integer from 0 to 7, got 8"),
     (
         "kernel several",
-        set_text(*STATE, "sizes", 0, 3),
+        set_field(*STATE, "sizes", 0, 3),
         "model.learner.state.sizes must be the same for all classes, got [3, 16, 16, 16]",
     ),
     (
         "kernel several",
-        set_text(*STATE, "spans", []),
+        set_field(*STATE, "spans", []),
         "model.learner.state.spans must be a list of 1 integers >= 0, got []",
     ),
     (
         "kernel spans",
-        set_text(*STATE, "sizes", 0, 1),
+        set_field(*STATE, "sizes", 0, 1),
         "model.learner.state.sizes must be at least the sizes of the spans, [71, 47, 43, 17], got [1, 96, 96, 96]",
     ),
     (

@@ -1,4 +1,4 @@
-"""Models to be saved, and all that a model knows, found without the code that saves it."""
+"""Models to save, and a full comparison of models that does not use the code that saves them."""
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +9,7 @@ from scwlearn.rules import Rule, find_rule
 
 ROWS, FEATURES = 90, 5
 
-# Labels of each kind, in the order in which they come, which is not that of their values.
+# Labels of each kind, in the order of their appearance, which is not sorted.
 LABELS = {
     "str": np.array(["pear", "apple", "quince", "fig"]),
     "object": np.array(["pear", "apple", "quince", "a longer one"], dtype=object),
@@ -22,7 +22,7 @@ LABELS = {
 
 
 def rows_of(classes, seed=0, density=0.7):
-    """Rows and class numbers; all classes but the last come up early, that one after two thirds."""
+    """Rows and class numbers; the last class appears after two thirds of the rows."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(ROWS, FEATURES)) * (rng.random((ROWS, FEATURES)) < density)
     numbers = (x @ rng.normal(size=(FEATURES, classes)) + 0.3 * rng.normal(size=(ROWS, classes))).argmax(axis=1)
@@ -33,7 +33,7 @@ def rows_of(classes, seed=0, density=0.7):
 
 
 def everything(value, path="", found=None):
-    """All that an object knows, by where it stands in it, to be compared bit for bit."""
+    """The state of an object as a flat dict by path, for comparison bit for bit."""
     found = {} if found is None else found
     if isinstance(value, np.ndarray) and value.dtype != object:
         found[path] = value.dtype.str, value.shape, value.tobytes()
@@ -67,14 +67,14 @@ def everything(value, path="", found=None):
 
 
 def held(model):
-    """What an object holds, but for the room that it keeps and what it makes ready for the next example."""
+    """The attributes of an object, without spare room and cached handles."""
     held = model.__getstate__() or {}
-    # scikit-learn adds its version.
+    # scikit-learn adds its version to the state.
     return {name: item for name, item in held.items() if name != "_sklearn_version"}
 
 
 def saved(model, directory):
-    """The model once it has been saved and loaded."""
+    """The model after a round trip through a file."""
     path = directory / "some.model"
     scwlearn.save(model, path)
     return scwlearn.load(path)
@@ -85,5 +85,5 @@ def estimator(name, **settings):
 
 
 def parameters_of(rule):
-    """Values that are not the defaults."""
+    """Parameters that differ from the defaults."""
     return {p.name: p.grid[0] if p.grid else p.default for p in find_rule(rule).parameters}

@@ -22,9 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 class SectionOption(click.Option):
     """An option with its section of --help."""
 
-    def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
-        self.section = section
-        super().__init__(*args, **kwargs)
+    section = ""
 
 
 class SectionCommand(click.Command):
@@ -42,7 +40,7 @@ class SectionCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (line := param.get_help_record(ctx)) is not None:
-                sections.setdefault(getattr(param, "section", "Options"), []).append(line)
+                sections.setdefault(getattr(param, "section", "") or "Options", []).append(line)
         for title, lines in sections.items():
             with formatter.section(title):
                 formatter.write_dl(lines)
@@ -74,19 +72,7 @@ def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], C
             before = len(getattr(command, "__click_params__", ()))
             command = one(command)
             for param in command.__click_params__[before:]:  # type: ignore[attr-defined]
-                if getattr(param, "section", "") == "Options":
-                    param.section = title
-        return command
-
-    return decorate
-
-
-def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Combine options into one decorator, in this order."""
-
-    def decorate(command: Command) -> Command:
-        for one in reversed(options):
-            command = one(command)
+                param.section = getattr(param, "section", "") or title
         return command
 
     return decorate

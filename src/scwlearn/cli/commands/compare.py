@@ -19,7 +19,7 @@ from scwlearn.cli.model_options import (
     rules_named,
     train_command,
 )
-from scwlearn.cli.options import DataOptions, data_options, option, with_options
+from scwlearn.cli.options import DataOptions, data_options, option, section
 from scwlearn.cli.output import PlotFile
 from scwlearn.display.formatting import number_text, plural
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from scwlearn.data.examples import Examples
     from scwlearn.runs.compare import Standing
 
-_run_options = with_options(
+_run_options = section(
+    "Run",
     option(
         "-k",
         "--permutations",
@@ -38,28 +39,26 @@ _run_options = with_options(
         default=10,
         show_default=True,
         metavar="K",
-        section="Run",
         help="Number of random orders of the data.",
     ),
-    option("--seed", type=click.IntRange(0), default=0, show_default=True, section="Run", help="Random seed."),
+    option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
     option(
         "--tune",
         is_flag=True,
-        section="Run",
         help="First choose the parameters of each algorithm from the paper's grid, on a separate order.",
     ),
-    option("--limit", type=click.IntRange(1), metavar="N", section="Run", help="Use only the first N examples."),
+    option("--limit", type=click.IntRange(1), metavar="N", help="Use only the first N examples."),
 )
-_output_options = with_options(
+_output_options = section(
+    "Output",
     option(
         "--plot",
         type=PlotFile(),
-        section="Output",
         metavar="FILE.svg|png",
         help="Draw the error of each algorithm in each order.",
     ),
-    option("--json", "as_json", is_flag=True, section="Output", help="Print all numbers as JSON."),
-    option("-q", "--quiet", is_flag=True, section="Output", help="Show no progress."),
+    option("--json", "as_json", is_flag=True, help="Print all numbers as JSON."),
+    option("-q", "--quiet", is_flag=True, help="Show no progress."),
 )
 
 

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import click
 
-from scwlearn.cli.options import SectionCommand, option, quiet_option
+from scwlearn.cli.console import Terminal
+from scwlearn.cli.options import SectionCommand, option, quiet_option, section
 from scwlearn.cli.output import OutputFile, check_outputs
 
 
 @click.command(cls=SectionCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path, dir_okay=False))
-@option(
-    "-o", "--output", type=OutputFile(), required=True, section="Output", metavar="PAGE", help="HTML page to write."
+@section(
+    "Output",
+    option("-o", "--output", type=OutputFile(), required=True, metavar="PAGE", help="HTML page to write."),
+    quiet_option,
 )
-@quiet_option
 def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
     """Write a page about RUNs: learning curves, reliability, confusion matrix and largest weights.
 
@@ -26,5 +28,4 @@ def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
     from scwlearn.runs.record import read_records
 
     write_page([record for path in runs for record in read_records(path)], output)
-    if not quiet:
-        click.echo(f"report: {output}", err=True)
+    Terminal(quiet=quiet).note(f"report: {output}")

@@ -21,7 +21,7 @@ from scwlearn.cli.model_options import (
     rules_named,
     train_command,
 )
-from scwlearn.cli.options import DataOptions, data_options, option, with_options, words
+from scwlearn.cli.options import DataOptions, data_options, option, section, words
 from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
 from scwlearn.display.formatting import number_text, plural
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from scwlearn.data.examples import Examples
     from scwlearn.runs.tune import CellResult
 
-_grid_options = with_options(
+_grid_options = section(
+    "Grid",
     option(
         "--grid",
         multiple=True,
-        section="Grid",
         metavar="NAME=VALUE,...",
         help="Values of a parameter, for the algorithms that have it; may be repeated. [default: the paper's]",
     ),
@@ -42,16 +42,16 @@ _grid_options = with_options(
         type=click.Choice(("error", "log-loss")),
         default="error",
         show_default=True,
-        section="Grid",
         help="What to minimise, measured before learning from each example; log-loss takes longer.",
     ),
 )
-_output_options = with_options(
-    option("-m", "--model", type=OutputFile(), section="Output", help="Save the best model, as train would make it."),
-    option("--top", type=click.IntRange(1), default=10, show_default=True, section="Output", help="Cells to show."),
-    option("--plot", type=PlotFile(), section="Output", metavar="FILE.svg|png", help="Draw a map of the grid."),
-    option("--json", "as_json", is_flag=True, section="Output", help="Print all cells as JSON."),
-    option("-q", "--quiet", is_flag=True, section="Output", help="Print only the best command, and no progress."),
+_output_options = section(
+    "Output",
+    option("-m", "--model", type=OutputFile(), help="Save the best model, as train would make it."),
+    option("--top", type=click.IntRange(1), default=10, show_default=True, help="Cells to show."),
+    option("--plot", type=PlotFile(), metavar="FILE.svg|png", help="Draw a map of the grid."),
+    option("--json", "as_json", is_flag=True, help="Print all cells as JSON."),
+    option("-q", "--quiet", is_flag=True, help="Print only the best command, and no progress."),
 )
 
 

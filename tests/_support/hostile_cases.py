@@ -335,6 +335,7 @@ CASES = [
         set_field(*STATE, "spans", [3]),
         "model.learner.state.spans must be [65], the number of examples, got [3]",
     ),
+    ("learner", set_field("learner", "n_classes", 2**31), "model.learner.n_classes must be an integer from 0 to 2147"),
     ("learner", set_field("extra", 1), "model has unknown fields: 'extra'"),
     ("learner", lambda f: f.model.pop("notes"), "model.notes is missing"),
     ("two classes", set_field("class", "AROW"), "model.class is 'AROW', but the learner's rule is 'scw1'"),

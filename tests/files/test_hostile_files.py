@@ -76,6 +76,15 @@ def test_inconsistent_files_are_refused(name, change, message, seeds, tmp_path):
     assert refusal(path).startswith(message)
 
 
+@pytest.mark.parametrize("name", ["kernel spans", "multi learner"])
+def test_a_huge_number_of_classes_allocates_nothing(name, seeds, tmp_path):
+    forged = Forged(seeds(name))
+    forged.model["learner"]["n_classes"] = 2**31 - 1
+    path = tmp_path / "forged.model"
+    path.write_bytes(forged.content())
+    assert scwlearn.load(path).model.classes == 4
+
+
 def test_unchanged_files_are_loaded(seeds, tmp_path):
     for name in MODELS:
         path = tmp_path / "same.model"

@@ -183,7 +183,7 @@ def test_save_methods(tmp_path):
 def test_a_learner_is_saved_like_its_estimator(model, tmp_path):
     model.set_params(n_epochs=2, shuffle=True, random_state=4).fit(X, NUMBERS)
     of_fit = {"n_epochs": 2, "shuffle": True, "random_state": 4}
-    write(SavedModel.from_learner(model._classifier, **of_fit), tmp_path / "learner.model")
+    write(SavedModel.from_classifier(model._classifier, **of_fit), tmp_path / "learner.model")
     scwlearn.save(model, tmp_path / "estimator.model")
     assert (tmp_path / "learner.model").read_bytes() == (tmp_path / "estimator.model").read_bytes()
     assert SavedModel.from_model(model).class_name == type(model).__name__

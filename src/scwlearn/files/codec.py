@@ -17,6 +17,9 @@ Arrays = dict[str, NDArray[Any]]
 #: Types of arrays.
 FLOAT64, INT64, INT32, BYTE = "<f8", "<i8", "<i4", "u1"
 
+#: The largest finite double, and the smallest above 0.
+LARGEST, SMALLEST = float(np.finfo(np.float64).max), 5e-324
+
 # Key of a dict of weights by label: JSON's own objects have only strings as keys.
 _BY_LABEL = "by label"
 
@@ -132,7 +135,7 @@ def _is_label(value: Any) -> bool:
 
 
 class ArrayReader:
-    """The arrays of a file, taken one by one and checked for type and shape; `end` refuses what is left."""
+    """The arrays of a file, taken one by one and checked for type and shape; `finish` refuses what is left."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._left = dict(arrays)
@@ -156,10 +159,6 @@ class ArrayReader:
         """Refuse arrays that have not been taken."""
         if self._left:
             raise InvalidModelFile(f"unexpected arrays: {shorten([*self._left])[1:-1]}")
-
-
-#: Bounds of finite numbers, and of those above 0.
-LARGEST, SMALLEST = float(np.finfo(np.float64).max), 5e-324
 
 
 def check_range(name: str, array: NDArray[Any], low: float, high: float, requirement: str, *where: int | slice) -> None:

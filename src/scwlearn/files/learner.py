@@ -72,8 +72,11 @@ def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
     from scwlearn.kernels.learner import KernelLearner, kernel_config
 
     config = construct(kernel_config, rule, settings | parameters | {"kernel": decode_kernel(kernel)})
-    kernel_learner = KernelLearner.from_config(config, n_classes)
+    # With 0 classes, because a model of n_classes would be allocated at once.
+    kernel_learner = KernelLearner.from_config(config, None if n_classes is None else 0)
     decode_kernel_state(kernel_learner, state, arrays)
+    if n_classes is not None:
+        kernel_learner._classes = n_classes
     return kernel_learner
 
 

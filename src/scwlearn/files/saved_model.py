@@ -119,27 +119,50 @@ class SavedModel:
         return saved
 
     @classmethod
-    def from_learner(
-        cls, learner: Classifier, notes: Mapping[str, Any] | None = None, **fit_settings: Any
+    def from_classifier(
+        cls, classifier: Classifier, notes: Mapping[str, Any] | None = None, **fit_settings: Any
     ) -> SavedModel:
-        """Return the contents of a file for what a linear learner has learned.
+        """Return the contents of a file for a linear classifier.
 
-        The model is a `StreamClassifier` if features have names, else an estimator with these settings of `fit`.
+        Parameters
+        ----------
+        classifier : Classifier
+            What has been learned. It becomes a `StreamClassifier` if its features have names, else an estimator.
+        notes : dict, optional
+            JSON values to save with it.
+        **fit_settings
+            Settings of `fit` of the estimator; their defaults if not given.
+
+        Returns
+        -------
+        SavedModel
+            The contents.
         """
-        config, inner = learner.config, learner.learner
-        if getattr(inner, "vocabulary", None) is not None:
-            return cls("stream", "StreamClassifier", learner, notes=dict(notes or {}))
+        config, learner, face = classifier.config, classifier.learner, Face.ESTIMATOR
+        if learner.vocabulary is not None:
+            return cls("stream", "StreamClassifier", classifier, notes=dict(notes or {}))
         assert isinstance(config.rule, Rule)
-        known = {**config.settings, **fit_settings, "class_weight": learner.class_weights.given}
-        declared = settings_for(Face.ESTIMATOR, config.rule)
-        given = {s.name_in(Face.ESTIMATOR): known.get(s.name, s.default) for s in declared}
-        fixed = {s.name_in(Face.ESTIMATOR): given[s.name_in(Face.ESTIMATOR)] for s in declared if not s.mutable}
-        attributes = {"n_features_in_": inner.n_features or 0}
-        name = config.rule.estimator
-        return cls("estimator", name, learner, {**config.parameters, **given}, attributes, fixed, dict(notes or {}))
+        known = {**config.settings, **fit_settings, "class_weight": classifier.class_weights.given}
+        values = [(s, known.get(s.name, s.default)) for s in settings_for(face, config.rule)]
+        saved = cls("estimator", config.rule.estimator, classifier, notes=dict(notes or {}))
+        saved.settings = config.parameters | {s.name_in(face): value for s, value in values}
+        saved.fixed_settings = {s.name_in(face): value for s, value in values if not s.mutable}
+        saved.attributes["n_features_in_"] = learner.n_features or 0
+        return saved
 
     def to_model(self) -> Any:
-        """Return the model. Estimators need scikit-learn, and classes of `scwlearn.river` need River."""
+        """Return the model.
+
+        Returns
+        -------
+        object
+            An object of the class that was saved. Estimators need scikit-learn, classes of `scwlearn.river` need River.
+
+        Raises
+        ------
+        InvalidModelFile
+            If the class does not accept the settings. A ValueError.
+        """
         if self.kind == "learner":
             return self.learner
         if self.kind == "stream":
@@ -183,10 +206,8 @@ def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__)
     """Return the contents of a file from untrusted metadata and arrays."""
     fields, reader = JsonObject(metadata, "model"), ArrayReader(arrays)
     saved = SavedModel(fields.choice("kind", KINDS), fields.string("class"), None, library=library)
-    saved.settings, saved.fixed_settings = (
-        decode_settings(fields, "settings"),
-        decode_settings(fields, "fixed_settings"),
-    )
+    saved.settings = decode_settings(fields, "settings")
+    saved.fixed_settings = decode_settings(fields, "fixed_settings")
     attributes, saved.notes = fields.object("attributes"), fields.mapping("notes")
     learner, classifier = fields.optional_object("learner"), fields.optional_object("classifier")
     fields.finish()

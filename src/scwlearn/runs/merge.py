@@ -48,7 +48,7 @@ def merge_files(
         if schema is None or not all(isinstance(one.learner, Classifier) for one in saved):
             return SavedModel.from_model(merge([one.to_model() for one in saved], how, weights), notes)
         # Models of the command need no scikit-learn, and their data may differ in width.
-        return SavedModel.from_learner(merge([one.learner for one in saved], how, weights), notes)
+        return SavedModel.from_classifier(merge([one.learner for one in saved], how, weights), notes)
     except (TypeError, ValueError) as error:
         message = re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], str(error))
         raise ValueError(message) from None

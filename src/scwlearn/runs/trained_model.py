@@ -56,7 +56,7 @@ class TrainedModel:
             notes[_DATA] = self.schema.to_json()
         if self.record is not None:
             notes[_RUN] = self.record.to_json()
-        write(SavedModel.from_learner(self.learner, notes), path)
+        write(SavedModel.from_classifier(self.learner, notes), path)
 
     @property
     def rule(self) -> Rule:
@@ -119,7 +119,7 @@ class TrainedModel:
         if self.learner.learner.model is None:
             return {}
         if self.has_names:
-            top: dict[Any, list[Weight]] = SavedModel.from_learner(self.learner).to_model().top_features(count)
+            top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.learner).to_model().top_features(count)
             if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
             return top

@@ -1,4 +1,4 @@
-"""The named sets: each is what its declaration says, and its checksum knows its content, not its spelling."""
+"""Data sets: each matches its declaration, and its checksum depends on content only."""
 
 import io
 import lzma
@@ -39,13 +39,13 @@ def content(text):
     return content_sha256(*load_libsvm(io.BytesIO(text)))
 
 
-def test_the_sets_of_the_paper_are_those_of_its_table_2():
+def test_paper_sets_match_table_2():
     assert [(named.name, named.rows, named.features) for named in select_sets(["paper"])] == TABLE_2
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("named", all_sets(), ids=lambda named: named.name)
-def test_a_set_loads_as_declared(named):
+def test_a_data_set_loads_as_declared(named):
     if not is_present(named, DATA):
         pytest.skip(f"{named.name} is not in the data directory")
     data = load_set(named, DATA)
@@ -71,7 +71,7 @@ def test_a_file_has_the_declared_content(part):
 
 
 @pytest.mark.data
-def test_the_texts_are_of_length_1_and_as_wide_as_the_whole_file():
+def test_news_rows_have_unit_length_and_full_width():
     named = find_set("news-guns-mideast")
     if not is_present(named, DATA):
         pytest.skip("20news is not in the data directory")
@@ -81,7 +81,7 @@ def test_the_texts_are_of_length_1_and_as_wide_as_the_whole_file():
     assert np.count_nonzero(norms) > 1000
 
 
-def test_every_declaration_can_be_relied_on():
+def test_declarations_are_consistent():
     for named in all_sets():
         assert bool(named.files) != (named.make is not None)
         assert 0 < named.positives < named.rows
@@ -109,12 +109,12 @@ def test_groups_and_names_select_each_set_once_and_variants_only_by_name():
 
 
 @pytest.mark.parametrize("find", [find_set, lambda name: select_sets(["splice", name])])
-def test_a_name_that_is_not_there_is_answered_with_those_that_are(find):
+def test_an_unknown_name_lists_the_known_ones(find):
     with pytest.raises(ValueError, match=r"no data set.*'variant'.*splice, svmguide3.*digits"):
         find("variant")
 
 
-def test_the_directory_is_what_is_given_or_set_or_the_cache(monkeypatch, tmp_path):
+def test_the_directory_is_the_argument_the_variable_or_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("SCWLEARN_DATA", "/from/variable")
     assert str(data_directory("/given")) == "/given"
     assert str(data_directory()) == "/from/variable"
@@ -150,14 +150,14 @@ def tiny(tmp_path):
     )
 
 
-def test_parts_are_put_together_and_other_classes_left_out(tiny, tmp_path):
+def test_files_are_joined_and_other_classes_dropped(tiny, tmp_path):
     data = load_set(tiny, tmp_path)
     assert data.x.tolist() == [[2, 0, 0], [5, 0, 1], [0, 0, 0]]
     assert data.y.tolist() == [1, -1, 1]
     assert [file_state(part, tmp_path) for part in tiny.files] == ["good", "good"]
 
 
-def test_a_missing_file_says_which_and_what_to_do(tiny, tmp_path):
+def test_a_missing_file_is_named_with_a_remedy(tiny, tmp_path):
     (tmp_path / tiny.files[1].path).unlink()
     assert not is_present(tiny, tmp_path)
     assert file_state(tiny.files[1], tmp_path) == "missing"
@@ -169,12 +169,12 @@ def test_a_missing_file_says_which_and_what_to_do(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("changed", [{"rows": 4}, {"features": 4, "rows": 2}, {"positives": 1}])
-def test_a_set_that_is_not_as_declared_is_refused(tiny, tmp_path, changed):
+def test_a_set_of_another_size_is_rejected(tiny, tmp_path, changed):
     with pytest.raises(ValueError, match=r"tiny has 3 rows.*2 rows labelled \+1, expected .*verify tiny"):
         load_set(replace(tiny, **changed), tmp_path)
 
 
-def test_a_feature_beyond_the_declared_ones_is_refused_with_its_place(tiny, tmp_path):
+def test_a_feature_beyond_the_declared_ones_is_rejected_with_its_position(tiny, tmp_path):
     with pytest.raises(ValueError, match=r"two\.libsvm\.xz.*line 1, column 7: indices go from 1 to 2"):
         load_set(replace(tiny, features=2), tmp_path)
 
@@ -197,7 +197,7 @@ def test_a_broken_file_is_different_and_named(tiny, tmp_path, broken):
         b"1 qid:7 1:0.50 2:0 3:-2 9:-0.0\n-1",
     ],
 )
-def test_the_checksum_knows_no_spelling(other):
+def test_the_checksum_ignores_formatting(other):
     assert content(other) == content(b"1 1:0.5 3:-2\n-1\n")
 
 
@@ -205,11 +205,11 @@ def test_the_checksum_knows_no_spelling(other):
     "other",
     [b"1 1:0.5 3:-2\n1\n", b"1 1:0.5 4:-2\n-1\n", b"1 1:0.5 3:2\n-1\n", b"-1\n1 1:0.5 3:-2\n", b"1 1:0.5\n-1 3:-2\n"],
 )
-def test_the_checksum_knows_the_content(other):
+def test_the_checksum_depends_on_the_content(other):
     assert content(other) != content(b"1 1:0.5 3:-2\n-1\n")
 
 
-def test_the_checksum_is_what_it_was():
+def test_the_checksum_is_stable():
     assert content(b"1 1:0.5 3:-2\n-1\n") == "08a646549adc3e0f116d9b08a6d2e8176a585b676d8d71fb37060eb773d829cd"
 
 
@@ -217,7 +217,7 @@ numbers = st.floats(-1e150, 1e150)
 
 
 @given(st.lists(st.tuples(numbers, st.dictionaries(st.integers(0, 50), numbers)), min_size=1))
-def test_what_is_written_reads_as_the_same(tmp_path_factory, rows):
+def test_written_files_read_back_equal(tmp_path_factory, rows):
     x = sparse.lil_array((len(rows), 51))
     for i, (_, features) in enumerate(rows):
         for j, value in features.items():
@@ -229,7 +229,7 @@ def test_what_is_written_reads_as_the_same(tmp_path_factory, rows):
     assert [*path.parent.iterdir()] == [path]
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file.libsvm.xz"
     write_labelled(path, np.eye(2), np.ones(2))
     before = path.read_bytes()
@@ -244,7 +244,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_the_forms_are_what_they_say():
+def test_preparations_compute_what_they_promise():
     assert equalise(np.array([[5.0, 5.0, 9.0, 0.0]])).tolist() == [[0.625, 0.625, 1.0, 0.25]]
     assert min_max(np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]])).tolist() == [[0, 0], [1, 0], [0.5, 0]]
     x = sparse.csr_array(np.array([[np.e - 1, 0, 0], [0, 0, 0], [3.0, 3.0, 0], [0, 0, 0]]))

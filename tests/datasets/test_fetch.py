@@ -1,4 +1,4 @@
-"""Fetching: whatever a server does, a file is there with the declared content, or not at all."""
+"""Fetching: whatever a server does, a file has the declared content or does not exist."""
 
 import bz2
 import gzip
@@ -97,40 +97,40 @@ def begun(url, cache, data):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_a_file_is_had_however_it_is_packed(files, tmp_path, pack):
+def test_a_file_is_fetched_in_any_compression(files, tmp_path, pack):
     files.content["tiny"] = pack(TEXT)
     fetched(tiny(f"{files.address}/tiny"), tmp_path)
     assert files.asked == [("tiny", None)]
 
 
-def test_what_is_present_and_good_is_not_fetched_again(files, tmp_path):
+def test_a_good_file_is_not_fetched_again(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     fetched(named, tmp_path)
     assert fetched(named, tmp_path).before == 1
     assert len(files.asked) == 1
 
 
-def test_what_is_present_and_different_is_fetched_again(files, tmp_path):
+def test_a_different_file_is_fetched_again(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     (tmp_path / "tiny").mkdir()
     (tmp_path / named.files[0].path).write_bytes(lzma.compress(b"1 1:1\n"))
     fetched(named, tmp_path)
 
 
-def test_a_cut_connection_goes_on_where_it_stopped(files, tmp_path):
+def test_a_broken_connection_is_resumed(files, tmp_path):
     files.cuts = [100_000, 50_000]
     fetched(tiny(f"{files.address}/tiny"), tmp_path)
     assert files.asked == [("tiny", None), ("tiny", "bytes=100000-"), ("tiny", "bytes=150000-")]
 
 
-def test_a_server_that_knows_no_ranges_is_asked_anew(files, tmp_path):
+def test_a_server_without_ranges_is_asked_again(files, tmp_path):
     files.ranges = False
     files.cuts = [100_000]
     fetched(tiny(f"{files.address}/tiny"), tmp_path)
     assert len(files.asked) == 2
 
 
-def test_a_connection_that_is_cut_again_and_again_is_given_up_and_what_came_is_used_next_time(files, tmp_path):
+def test_a_connection_that_keeps_breaking_fails_and_is_resumed_next_time(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     files.cuts = [1000, 1000, 1000]
     fails(named, tmp_path, r"broke 3 times .*; 3000 bytes are kept")
@@ -140,14 +140,14 @@ def test_a_connection_that_is_cut_again_and_again_is_given_up_and_what_came_is_u
     assert 0 < told.before < 0.1
 
 
-def test_what_a_killed_run_has_left_is_used(files, tmp_path):
+def test_a_killed_download_is_resumed(files, tmp_path):
     url = f"{files.address}/tiny"
     begun(url, tmp_path, TEXT[:200_000])
     assert fetched(tiny(url), tmp_path).before > 0.3
     assert files.asked == [("tiny", "bytes=200000-")]
 
 
-def test_a_run_killed_after_the_last_byte_downloads_nothing_again(files, tmp_path):
+def test_a_complete_download_is_not_repeated(files, tmp_path):
     url = f"{files.address}/tiny"
     begun(url, tmp_path, TEXT)
     assert fetched(tiny(url), tmp_path).before == pytest.approx(0.9)
@@ -155,14 +155,14 @@ def test_a_run_killed_after_the_last_byte_downloads_nothing_again(files, tmp_pat
 
 
 @pytest.mark.parametrize("old", [b"another file", b"2" * (len(TEXT) + 1)], ids=["shorter", "longer"])
-def test_what_is_left_of_another_file_is_given_up(files, tmp_path, old):
+def test_the_remains_of_another_file_are_discarded(files, tmp_path, old):
     url = f"{files.address}/tiny"
     begun(url, tmp_path, old)
     fetched(tiny(url), tmp_path)
     assert files.asked[-1] == ("tiny", None)
 
 
-def test_an_answer_without_a_length_is_taken_as_it_ends(files, tmp_path):
+def test_a_response_without_a_length_is_accepted(files, tmp_path):
     files.lengths = False
     fetched(tiny(f"{files.address}/tiny"), tmp_path)
 
@@ -174,7 +174,7 @@ def test_the_next_source_is_tried(files, tmp_path):
     assert [name for name, _ in files.asked] == ["missing", "other", "tiny"]
 
 
-def test_an_error_of_the_server_says_what_was_tried_and_what_to_do(files, tmp_path):
+def test_a_server_error_lists_the_attempts_and_a_remedy(files, tmp_path):
     message = fails(tiny(f"{files.address}/one", f"{files.address}/two"), tmp_path, "404 Not Found")
     assert message.splitlines()[1:3] == [
         f"  {files.address}/{name}: the server answered 404 Not Found" for name in ("one", "two")
@@ -183,14 +183,14 @@ def test_an_error_of_the_server_says_what_was_tried_and_what_to_do(files, tmp_pa
     assert "--data-dir or SCWLEARN_DATA" in message
 
 
-def test_without_a_connection_it_says_so(tmp_path):
+def test_a_missing_connection_is_reported(tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
     fails(tiny(f"http://127.0.0.1:{port}/tiny"), tmp_path, r"no connection \(.*refused.*\)")
 
 
-def test_a_server_that_does_not_speak_is_given_up(tmp_path):
+def test_a_silent_server_times_out(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         named = tiny(f"http://127.0.0.1:{silent.getsockname()[1]}/tiny")
         with pytest.raises(FetchError, match=r"broke 3 times \(timed out\)"):
@@ -217,7 +217,7 @@ def test_wrong_content_leaves_nothing_behind(files, tmp_path, content):
 
 
 @pytest.mark.parametrize("lengths", [True, False])
-def test_an_answer_that_is_too_long_is_refused(files, tmp_path, lengths):
+def test_a_file_that_is_too_large_is_rejected(files, tmp_path, lengths):
     files.lengths = lengths
     named = tiny(f"{files.address}/tiny", limit=len(TEXT) - 1)
     fails(named, tmp_path, rf"larger than the allowed {len(TEXT) - 1} bytes")
@@ -225,7 +225,7 @@ def test_an_answer_that_is_too_long_is_refused(files, tmp_path, lengths):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_small_file_that_is_too_long_unpacked_is_refused(files, tmp_path, pack):
+def test_a_file_that_decompresses_too_large_is_rejected(files, tmp_path, pack):
     files.content["tiny"] = pack(TEXT)
     fails(
         tiny(f"{files.address}/tiny", limit=len(TEXT) - 1), tmp_path, rf"larger than the allowed {len(TEXT) - 1} bytes"
@@ -233,7 +233,7 @@ def test_a_small_file_that_is_too_long_unpacked_is_refused(files, tmp_path, pack
     assert left(tmp_path) == []
 
 
-def test_a_set_without_a_source_says_where_it_is_from_and_where_to_put_it(tmp_path):
+def test_a_set_without_a_source_explains_how_to_make_it(tmp_path):
     fails(tiny(by_hand="from a drawer"), tmp_path, r"cannot be fetched.*tiny\.libsvm\.xz is missing.*from a drawer")
 
 
@@ -242,7 +242,7 @@ def test_a_set_without_files_needs_nothing(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-def test_two_at_once_do_not_spoil_each_other(files, tmp_path):
+def test_concurrent_fetches_do_not_interfere(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
     runs = [threading.Thread(target=fetch, args=(named, tmp_path, Told())) for _ in range(4)]
     for run in runs:
@@ -253,7 +253,7 @@ def test_two_at_once_do_not_spoil_each_other(files, tmp_path):
     assert len(files.asked) == 1
 
 
-def test_tables_are_read_with_their_label_heading_and_decimals(files, tmp_path):
+def test_tables_are_read_with_label_column_header_and_decimals(files, tmp_path):
     files.content["table"] = b"a,b,up\n0.5,0.07385599999999999,1\n0,2e-3,0\n"
     sha256 = content_sha256(*load_libsvm(io.BytesIO(b"1 1:0.5 2:0.073856\n-1 2:0.002\n")))
     read = table_reader(label_column=-1, header=True, decimals=6, label_scale=2, label_offset=-1)
@@ -270,7 +270,7 @@ def idx(array):
     return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.astype(np.uint8).tobytes()
 
 
-def test_images_of_two_digits_are_taken_from_all_their_files(files, tmp_path):
+def test_images_of_two_digits_are_collected_from_all_files(files, tmp_path):
     images = np.arange(24).reshape(6, 2, 2) * 10
     raw = {
         "images": idx(images[:4]),
@@ -308,7 +308,7 @@ def as_published(path, examples):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["svmguide3", "usps1vsall", "elec2"])
-def test_a_set_is_made_from_what_its_source_publishes(name, files, tmp_path):
+def test_a_set_is_made_from_its_published_source(name, files, tmp_path):
     named = find_set(name)
     (part,) = named.files
     if not (DATA / part.path).exists():
@@ -321,7 +321,7 @@ def test_a_set_is_made_from_what_its_source_publishes(name, files, tmp_path):
 
 
 @pytest.mark.data
-def test_mnist_1_against_2_is_made_from_the_original_files(files, tmp_path):
+def test_mnist1vs2_is_made_from_the_original_files(files, tmp_path):
     (part,) = find_set("mnist1vs2").files
     packed = {
         url: DATA / "mnist" / (url.rpartition("/")[2].removesuffix(".gz") + ".xz") for url in part.sources[0].urls

@@ -1,4 +1,4 @@
-"""Tables as text: the same cells in Markdown, HTML and CSV, bold where something is best."""
+"""Tables as Markdown, HTML and CSV."""
 
 import pytest
 
@@ -13,7 +13,7 @@ TABLE = Table(
 )
 
 
-def test_markdown_has_numbers_to_the_right_and_keeps_pipes_in_their_cell():
+def test_markdown_aligns_numbers_right_and_escapes_pipes():
     assert TABLE.to_markdown().splitlines() == [
         "### Some <numbers>",
         "",
@@ -26,7 +26,7 @@ def test_markdown_has_numbers_to_the_right_and_keeps_pipes_in_their_cell():
     ]
 
 
-def test_html_is_escaped_and_bold_where_markdown_is():
+def test_html_is_escaped_and_keeps_bold():
     text = TABLE.to_html()
     assert "<h3>Some &lt;numbers&gt;</h3>" in text
     assert "<td><b>0.1 ± 0.2</b></td>" in text
@@ -34,10 +34,10 @@ def test_html_is_escaped_and_bold_where_markdown_is():
     assert "<p>What <code>code</code> says.</p>" in text
 
 
-def test_csv_holds_the_cells_alone():
+def test_csv_has_plain_cells():
     assert TABLE.to_csv() == "algorithm,rate,parameters\nA|B,0.1 ± 0.2,C=1\nC & D,0.3,\n"
 
 
-def test_a_row_that_does_not_fit_its_table_is_refused():
+def test_a_row_of_another_length_is_rejected():
     with pytest.raises(ValueError, match="a row of 1 cells in a table of 2 columns"):
         Table("t", ("a", "b"), [("1",)])

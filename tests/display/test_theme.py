@@ -18,18 +18,18 @@ def marker(style):
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_any_two_algorithms_are_told_apart_with_any_colour_vision(vision):
+def test_algorithms_are_distinct_under_any_colour_vision(vision):
     for one, other in combinations(EVERY, 2):
         a, b = algorithm_style(one), algorithm_style(other)
         differ = np.linalg.norm(cielab(a.colour, vision) - cielab(b.colour, vision)) >= DISTINCT
         assert differ or (marker(a) != marker(b) and a.dash != b.dash), (one.title, other.title)
 
 
-def test_every_algorithm_has_a_marker_of_its_own():
+def test_every_algorithm_has_its_own_marker():
     assert len({marker(algorithm_style(each)) for each in EVERY}) == len(EVERY)
 
 
-def test_scw_stands_out():
+def test_scw_is_highlighted():
     scw = [algorithm_style(find_rule(name)) for name in ("scw1", "scw2")]
     others = [algorithm_style(each) for each in EVERY if each.name not in ("scw1", "scw2")]
     for style in scw:
@@ -39,14 +39,14 @@ def test_scw_stands_out():
     assert max(luminance(style.colour) for style in scw) < darkest
 
 
-def test_first_order_is_thin_and_broken_second_order_solid():
+def test_first_order_lines_are_thin_and_dashed_second_order_lines_solid():
     for each in all_rules():
         style = algorithm_style(each)
         assert (style.dash == "solid") == (each.order == 2)
         assert (style.width < 1.3) == (each.order == 1)
 
 
-def test_a_variant_has_the_colour_of_its_rule_and_another_line_and_marker():
+def test_a_variant_shares_the_colour_of_its_rule_but_not_line_and_marker():
     for each in all_variants():
         parent, style = algorithm_style(find_rule(each.variant_of)), algorithm_style(each)
         assert style.colour == parent.colour
@@ -71,7 +71,7 @@ def own_rule(monkeypatch):
     return declares
 
 
-def test_a_rule_of_ones_own_has_a_style_of_its_own_and_keeps_it(own_rule):
+def test_user_rules_have_distinct_and_stable_styles(own_rule):
     one, two = own_rule("own_one", 2, 2026), own_rule("own_two", 1, 2027)
     styles = [algorithm_style(one), algorithm_style(two)]
     three = own_rule("own_three", 1, 2020)
@@ -87,7 +87,7 @@ def test_a_rule_of_ones_own_has_a_style_of_its_own_and_keeps_it(own_rule):
             assert np.linalg.norm(cielab(a.colour, vision) - cielab(b.colour, vision)) >= DISTINCT
 
 
-def test_the_style_of_ones_own_rule_does_not_depend_on_who_is_drawn_first(own_rule):
+def test_the_style_of_a_user_rule_does_not_depend_on_the_drawing_order(own_rule):
     one, two = own_rule("own_one", 2, 2026), own_rule("own_two", 1, 2027)
     forwards = [algorithm_style(one), algorithm_style(two)]
     theme._user_rules.clear()
@@ -99,7 +99,7 @@ LINES = [f"c{i}" for i in range(LINE_COLOURS)]
 
 
 @pytest.mark.parametrize("dark", [0, 1], ids=["light", "dark"])
-def test_colours_are_told_apart_with_any_colour_vision_and_from_the_paper(dark):
+def test_line_colours_are_distinct_and_readable_under_any_colour_vision(dark):
     assert LINE_DASHES * LINE_COLOURS >= 20
     for one, other in combinations(LINES, 2):
         for vision in VISIONS:

@@ -1,4 +1,4 @@
-"""Beside the paper: what agrees, which claims the figures bear out, which single setting costs least."""
+"""Agreement with the paper, its claims, and the best single settings."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_the_paper_has_seventy_two_cells_and_each_agrees_with_itself():
     assert not differences_table(blocks).rows
 
 
-def test_a_rate_agrees_within_three_of_the_papers_deviations_or_half_a_percent():
+def test_a_rate_agrees_within_three_standard_deviations_or_half_a_percent():
     printed = paper.TABLE3["splice", "cw"]  # 0.271 +- 0.009
     for apart, agrees in ((0.026, True), (-0.026, True), (0.028, False)):
         (found,) = comparisons([[as_printed("splice", "cw", rates=[printed.mistake_rate + apart])]])
@@ -65,7 +65,7 @@ def test_a_rate_agrees_within_three_of_the_papers_deviations_or_half_a_percent()
     assert found.rate_agrees
 
 
-def test_updates_agree_within_fifteen_percent_or_at_a_point_as_good_as_the_best():
+def test_updates_agree_within_fifteen_percent_or_at_a_tied_cell():
     best, near, bad = cell({"eta": 0.9}, 0.27, 800.0), cell({"eta": 0.8}, 0.275, 560.0), cell({"eta": 0.7}, 0.3, 555.0)
     run = as_printed("splice", "cw", updates=800.0, cells=(best, near, bad))
     (found,) = comparisons([[run]])
@@ -76,14 +76,14 @@ def test_updates_agree_within_fifteen_percent_or_at_a_point_as_good_as_the_best(
     assert without.tied_cell() is None
 
 
-def test_a_hinge_loss_counts_rows_without_features_as_the_paper_does():
+def test_a_hinge_loss_counts_rows_without_features():
     run = as_printed("w7a", "arow", updates=8187.0, empty_rows=2046)
     assert comparisons([[run]])[0].updates == 10233
     (cw,) = comparisons([[as_printed("w7a", "cw", empty_rows=2046)]])
     assert cw.updates == pytest.approx(2432.2)
 
 
-def test_a_variant_stands_for_its_row_only_where_it_is_said():
+def test_a_variant_replaces_its_rule_only_in_the_rows_that_name_it():
     blocks = [[as_printed("splice", "narow", rates=[0.5]), as_printed("splice", "narow_libol")]]
     table = agreement_table(blocks)
     assert row(table, "all, our rules")[1] == "0 of 1"
@@ -103,7 +103,7 @@ def block(name, **rates):
     return [runs_of(name, rule, rate + NOISE * (1 + i), seconds=1.0) for i, (rule, rate) in enumerate(rates.items())]
 
 
-def test_the_claims_follow_the_figures():
+def test_claims_are_confirmed_by_the_numbers():
     good = {"cw": 0.2, "arow": 0.15, "scw1": 0.1}
     blocks = [
         block("synthetic", perceptron=0.4, pa=0.3, **good | {"cw": 0.02}),
@@ -119,18 +119,18 @@ def test_the_claims_follow_the_figures():
     assert not claim(blocks, "AROW usually").confirmed  # as many updates as CW
 
 
-def test_a_claim_that_the_figures_deny_is_not_confirmed():
+def test_contradicted_claims_are_not_confirmed():
     blocks = [block("splice", perceptron=0.1, pa=0.1, cw=0.3, arow=0.4, scw1=0.4)]
     assert not claim(blocks, "Second-order").confirmed
     assert not claim(blocks, "AROW significantly").confirmed
     assert not claim(blocks, "SCW often").confirmed
 
 
-def test_a_claim_about_algorithms_that_were_not_run_is_left_out():
+def test_claims_about_algorithms_that_were_not_run_are_omitted():
     assert not [v for v in verdicts([block("splice", pa=0.1, pa1=0.1)]) if "CW" in v.claim]
 
 
-def test_the_cheapest_single_setting_is_the_one_that_loses_least_everywhere():
+def test_the_best_single_setting_loses_least_over_all_sets():
     def cells(*rates):
         return tuple(cell({"r": r}, rate, 1.0) for r, rate in zip((0.5, 1.0, 2.0), rates, strict=True))
 

@@ -1,4 +1,4 @@
-"""The figures: what is written, that every algorithm is named and recognised, and the statistics beneath them."""
+"""Pictures of the paper: every algorithm is named, and the files are deterministic."""
 
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -58,7 +58,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_a_picture_is_written_twice_names_every_algorithm_and_is_the_same_again(draw, tmp_path):
+def test_pictures_name_every_algorithm_and_are_deterministic(draw, tmp_path):
     svg = draw(tmp_path / "deep" / "set.1")
     png = svg.with_suffix(".png")
     assert (svg.name, png.name) == ("set.1.svg", "set.1.png")
@@ -72,7 +72,7 @@ def test_a_picture_is_written_twice_names_every_algorithm_and_is_the_same_again(
     assert again.read_bytes() == svg.read_bytes()
 
 
-def test_a_readers_own_settings_change_nothing(tmp_path):
+def test_user_settings_of_matplotlib_change_nothing(tmp_path):
     plain = figure1(BLOCKS[0], tmp_path / "plain")
     with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "none", "axes.grid": True}):
         own = figure1(BLOCKS[0], tmp_path / "own")
@@ -95,7 +95,7 @@ def test_runs_without_a_mistake_and_a_single_permutation_can_be_drawn(tmp_path):
     figure1_overview([runs[:1]], tmp_path / "alone")
 
 
-def test_times_far_apart_have_a_logarithmic_axis_and_long_ones_are_in_seconds(tmp_path):
+def test_times_far_apart_have_a_log_axis_and_long_ones_are_in_seconds(tmp_path):
     near = figure1(BLOCKS[0], tmp_path / "near")
     assert "<!-- time (ms) -->" in near.read_text()
     runs = [replace(r, seconds=1e4 * r.seconds if r.rule.order == 2 else r.seconds) for r in BLOCKS[0]]

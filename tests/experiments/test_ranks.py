@@ -17,7 +17,7 @@ DEMSAR = {
 }
 
 
-def test_ranks_are_those_of_demsars_example():
+def test_ranks_match_demsars_example():
     lower_better = {title: -np.array(values) for title, values in DEMSAR.items()}
     ranks = average_ranks(lower_better)
     assert [round(r, 3) for r in ranks.values()] == [3.143, 2.000, 2.893, 1.964]
@@ -35,12 +35,12 @@ def test_the_critical_difference_has_the_published_factors(algorithms, published
     assert q == pytest.approx(published, abs=1e-3)
 
 
-def test_groups_are_the_largest_within_the_difference_and_leave_out_who_is_alone():
+def test_tied_groups_are_maximal_and_have_two_members():
     assert tied_groups({"d": 4.2, "a": 1.0, "c": 2.5, "b": 2.0, "e": 9.0}, 1.7) == [["a", "b", "c"], ["c", "d"]]
     assert tied_groups({"a": 1.0, "b": 3.0}, 1.7) == []
 
 
-def test_without_a_difference_by_friedmans_test_one_bar_joins_all(tmp_path):
+def test_one_bar_joins_all_if_friedmans_test_finds_nothing(tmp_path):
     rules = all_rules()[:3]
     even = {each.title: values for each, values in zip(rules, ([1, 2, 3], [2, 3, 1], [3, 1, 2]), strict=True)}
     svg = rank_diagram(rules, even, tmp_path / "even", "Even")

@@ -1,4 +1,4 @@
-"""A study: each run is made once, whatever stops it, and by any number of workers with the same result."""
+"""A study: every job runs once, and interruptions and workers do not change the results."""
 
 import json
 from dataclasses import replace
@@ -45,7 +45,7 @@ def table(runs):
     return all_results([runs]).to_csv()
 
 
-def test_the_runs_are_those_of_a_learner_tuned_on_one_permutation(tmp_path):
+def test_runs_match_a_learner_tuned_on_one_permutation(tmp_path):
     runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=StudySettings(permutations=2))
     (arow,) = runs
     tuning = row_order(400, 0, TUNING_ORDER)
@@ -71,7 +71,7 @@ def test_any_number_of_workers_gives_the_same_table(tmp_path):
 
 
 @pytest.mark.parametrize("stop_after", [1, 7, 14])
-def test_what_was_done_before_an_interruption_is_not_done_again(tmp_path, stop_after):
+def test_an_interrupted_study_resumes_without_repeating_runs(tmp_path, stop_after):
     whole, told = study(tmp_path / "whole.jsonl")
     path = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
@@ -86,7 +86,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(tmp_path, stop_a
     assert nothing.before == pytest.approx(told.now)
 
 
-def test_an_error_in_a_rule_stops_the_study_and_keeps_what_was_done(tmp_path, registry):
+def test_an_error_in_a_rule_stops_the_study_and_keeps_the_results(tmp_path, registry):
     @rule(title="Bad", estimator="Bad", order=1, large_margin=False, non_separable=True, cite="Nobody 2026")
     def bad(m, v, t):
         if t == 300:
@@ -100,7 +100,7 @@ def test_an_error_in_a_rule_stops_the_study_and_keeps_what_was_done(tmp_path, re
     assert study(tmp_path / "whole.jsonl")[1].runs == kept + study(path)[1].runs
 
 
-def test_a_line_that_was_cut_short_is_run_again(tmp_path):
+def test_an_incomplete_last_line_is_run_again(tmp_path):
     path = tmp_path / "r.jsonl"
     whole, _ = study(path)
     text = path.read_bytes()
@@ -111,7 +111,7 @@ def test_a_line_that_was_cut_short_is_run_again(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["something else\n", '{"format":1}\n', "\x00\xff\n"])
-def test_a_file_of_another_kind_is_left_alone(tmp_path, text):
+def test_a_file_of_another_kind_is_not_touched(tmp_path, text):
     path = tmp_path / "r.jsonl"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"r\.jsonl, line 1: not the result of a run"):
@@ -119,7 +119,7 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path, text):
     assert path.read_text() == text
 
 
-def test_a_line_that_is_no_result_is_named(tmp_path):
+def test_an_invalid_line_is_named(tmp_path):
     path = tmp_path / "r.jsonl"
     study(path)
     lines = path.read_text().splitlines()
@@ -145,14 +145,14 @@ def test_two_runs_do_not_write_to_one_file(tmp_path):
         assert len(again) == 0
 
 
-def test_a_larger_study_goes_on_from_a_smaller_one(tmp_path):
+def test_a_larger_study_reuses_a_smaller_one(tmp_path):
     path = tmp_path / "r.jsonl"
     _, small = study(path, rules=RULES[:1])
     _, larger = study(path, rules=RULES[:1], settings=replace(SMALL, permutations=5))
     assert (small.runs, larger.runs) == (4, 2)
 
 
-def test_cross_validation_judges_each_row_once_on_what_was_not_learned_from_it(tmp_path):
+def test_cross_validation_scores_each_row_once_by_a_model_that_has_not_seen_it(tmp_path):
     runs, _ = study(tmp_path / "r.jsonl", rules=[find_rule("arow")], settings=replace(SMALL, tuning="cv"))
     order = row_order(400, 0, TUNING_ORDER)
     for cell in runs[0].cells:
@@ -165,7 +165,7 @@ def test_cross_validation_judges_each_row_once_on_what_was_not_learned_from_it(t
         assert cell.error == wrong / 400
 
 
-def test_a_stream_that_drifts_keeps_its_order_and_is_run_once(tmp_path):
+def test_a_stream_keeps_its_order_and_is_run_once(tmp_path):
     stream = replace(DATA, shuffle=False)
     runs, _ = study(tmp_path / "r.jsonl", data=stream)
     assert all(len(run.errors) == 1 for run in runs)
@@ -180,12 +180,12 @@ def test_rows_without_features_are_counted(tmp_path):
     assert runs[0].empty_rows == 10
 
 
-def test_the_cost_is_that_of_all_runs(tmp_path):
+def test_the_estimated_cost_covers_all_runs(tmp_path):
     _, told = study(tmp_path / "r.jsonl")
     assert told.now == pytest.approx(study_cost(DATA, RULES, SMALL))
 
 
-def test_a_small_grid_is_spread_over_the_large_one():
+def test_a_small_grid_is_spread_over_the_full_one():
     points = StudySettings(values=3).cells(find_rule("scw1"))
     assert len(points) == 9
     assert sorted({p.parameters["C"] for p in points}) == [0.125, 1.0, 8.0]
@@ -201,13 +201,13 @@ def test_a_small_grid_is_spread_over_the_large_one():
         ({"covariance": "kernel"}, "covariance must be one of full, diagonal"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong, message):
+def test_invalid_settings_are_rejected(wrong, message):
     with pytest.raises(ValueError, match=message):
         StudySettings(**wrong)
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_rule_whose_source_has_changed_is_run_again(tmp_path):
+def test_a_rule_with_changed_source_is_run_again(tmp_path):
     def declare(step):
         source = f"def own(m, v, share):\n    return Step(alpha={step}) if m <= 0 else HOLD\n"
         names = {"Step": Step, "HOLD": HOLD, "__name__": "__main__"}

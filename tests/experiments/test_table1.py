@@ -1,4 +1,4 @@
-"""Table 1: the demonstrations find what the rules declare, and find out a rule that lies."""
+"""Table 1: the measurements confirm the declarations and detect false ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def evidence_for(own: Rule) -> dict[str, Evidence]:
     return {evidence.name: evidence for evidence in row}
 
 
-def test_all_that_is_declared_is_confirmed_and_where_the_paper_says_something_else_there_is_a_reason() -> None:
+def test_declarations_are_confirmed_and_differences_from_the_paper_have_reasons() -> None:
     cells = [(rule, evidence) for rule, row in measure_properties() for evidence in row]
     assert len(cells) == 4 * len(all_rules())
     assert all(e.confirmed for _, e in cells)
@@ -53,7 +53,7 @@ def test_every_row_of_the_paper_is_compared() -> None:
     assert compared == [*first, *second, "scw1", "scw2"]
 
 
-def test_scw_and_narow_have_all_four_properties_and_no_other_has() -> None:
+def test_only_scw_and_narow_have_all_four_properties() -> None:
     assert [rule.name for rule, row in measure_properties() if all(e.measured for e in row)] == [
         "narow",
         "scw1",
@@ -62,7 +62,7 @@ def test_scw_and_narow_have_all_four_properties_and_no_other_has() -> None:
 
 
 @pytest.mark.parametrize("v", VARIANCES)
-def test_the_last_margin_is_where_the_rule_says(v: float) -> None:
+def test_the_largest_margin_matches_the_rule(v: float) -> None:
     assert largest_margin(find_rule("perceptron"), v) == 0
     assert largest_margin(find_rule("pa"), v) == pytest.approx(1, rel=1e-6)
     scw1 = find_rule("scw1")
@@ -94,9 +94,7 @@ def forced(m: float, v: float) -> Step:
     ],
 )
 @pytest.mark.parametrize("lie", NAMES)
-def test_a_rule_that_lies_about_a_property_is_found_out(
-    function: Callable[..., Step], truth: tuple[bool, ...], lie: str
-) -> None:
+def test_a_false_declaration_is_detected(function: Callable[..., Step], truth: tuple[bool, ...], lie: str) -> None:
     marks = [mark != (name == lie) for name, mark in zip(NAMES, truth, strict=True)]
     row = evidence_for(declared(function, *marks))
     assert [name for name, evidence in row.items() if not evidence.confirmed] == [lie]
@@ -104,7 +102,7 @@ def test_a_rule_that_lies_about_a_property_is_found_out(
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_rule_of_the_users_with_parameters_and_other_looks_has_its_row() -> None:
+def test_a_user_rule_with_parameters_has_a_row() -> None:
     def half_pa(m: float, v: float, norm2: float, t: float, share: float) -> Step:
         return HOLD if m >= 1 else Step(alpha=share * (1 - m) / v)
 
@@ -116,14 +114,14 @@ def test_a_rule_of_the_users_with_parameters_and_other_looks_has_its_row() -> No
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_rule_that_moves_at_every_margin_has_a_large_margin_that_is_not_adaptive() -> None:
+def test_a_rule_that_always_updates_has_a_large_margin_that_is_not_adaptive() -> None:
     def least_squares(m: float, v: float) -> Step:
         return Step(alpha=(1 - m) / (v + 1), precision=1.0)
 
     assert all(e.confirmed for e in evidence_for(declared(least_squares, True, True, True, False)).values())
 
 
-def test_the_table_shows_the_declared_marks_and_notes_what_disagrees() -> None:
+def test_the_table_shows_declarations_and_notes_disagreements() -> None:
     table = property_table(measure_properties())
     assert table.columns == ("algorithm", "Large Margin", "Confidence", "Non-Separable", "Adaptive Margin")
     assert ["SCW-I", "Yes", "Yes", "Yes", "Yes"] in table.rows
@@ -135,14 +133,14 @@ def test_the_table_shows_the_declared_marks_and_notes_what_disagrees() -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_disagreement_without_a_reason_is_noted_and_agreement_is_not() -> None:
+def test_disagreements_without_a_reason_are_noted() -> None:
     own = declared(plain, True, False, True, False)
     note = "(1) Ours, Large Margin: declared Yes, measured No (updates up to m = 0)."
     assert property_table(measure_properties([own])).notes == [note]
     assert not property_table(measure_properties([find_rule("cw")])).notes
 
 
-def test_the_evidence_is_shown_with_what_the_properties_mean() -> None:
+def test_measurements_are_shown_with_the_meanings_of_the_properties() -> None:
     table = measurement_table(measure_properties([find_rule("narow")]))
     assert list(table.notes) == [f"**{p.title}**: {p.meaning}" for p in PROPERTIES]
     assert table.rows[0][-2:] == ["m = -1000 becomes -99", "updates up to m = 1, 1, 10"]

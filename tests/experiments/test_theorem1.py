@@ -1,4 +1,4 @@
-"""Theorem 1 on runs over data: separable ones are compared whole, others as far as they can be."""
+"""Theorem 1 on runs: separable data is compared as a whole, other data as far as possible."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ every_price = pytest.mark.parametrize("C", [0.1, 1.0, UNLIMITED_C])
 
 @every_set
 @every_price
-def test_the_corrected_theorem_holds_as_far_as_a_comparison_exists(data: DataSet, C: float) -> None:
+def test_the_corrected_theorem_holds_where_a_comparison_is_feasible(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
     assert row.compared.feasible
     assert 0 < row.compared_rows <= row.rows == len(data.y)
@@ -43,7 +43,7 @@ def test_the_corrected_theorem_holds_as_far_as_a_comparison_exists(data: DataSet
 
 @every_set
 @every_price
-def test_what_the_paper_prints_is_false_and_its_conclusion_needs_the_cap(data: DataSet, C: float) -> None:
+def test_the_printed_inequality_is_false_and_its_conclusion_needs_the_cap(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
     assert row.updates > 0
     assert not row.printed_holds
@@ -51,13 +51,13 @@ def test_what_the_paper_prints_is_false_and_its_conclusion_needs_the_cap(data: D
 
 
 @every_set
-def test_steps_that_are_not_cut_have_no_excess(data: DataSet) -> None:
+def test_unlimited_steps_have_no_excess(data: DataSet) -> None:
     row = theorem1(data, C=UNLIMITED_C, eta=0.8, seed=1)
     assert row.excess == 0
     assert row.within_bound
 
 
-def test_separable_data_are_compared_whole_and_noisy_ones_in_part() -> None:
+def test_separable_data_is_compared_as_a_whole_and_noisy_data_in_part() -> None:
     clean, noisy = (theorem1(data, C=1.0, eta=0.8, seed=0) for data in (CLEAN, NOISY))
     assert clean.compared is clean.run
     assert not noisy.run.feasible
@@ -66,7 +66,7 @@ def test_separable_data_are_compared_whole_and_noisy_ones_in_part() -> None:
 
 @pytest.mark.parametrize("data", [NOISY, CANCER], ids=lambda data: data.title)
 @pytest.mark.parametrize("C", [0.1, UNLIMITED_C])
-def test_the_compared_part_is_the_longest_that_a_linear_program_finds_feasible(data: DataSet, C: float) -> None:
+def test_the_compared_rows_are_the_most_that_a_linear_program_finds_feasible(data: DataSet, C: float) -> None:
     row = theorem1(data, C=C, eta=0.8, seed=0)
     order = np.random.default_rng(0).permutation(len(data.y))
     x, y = data.x[order], data.y[order]
@@ -84,7 +84,7 @@ def test_the_compared_part_is_the_longest_that_a_linear_program_finds_feasible(d
     assert row.compared_rows == row.rows or not feasible(row.compared_rows + 1)
 
 
-def test_the_compared_part_is_the_beginning_of_the_run() -> None:
+def test_the_compared_rows_are_the_beginning_of_the_run() -> None:
     row = theorem1(NOISY, C=1.0, eta=0.8, seed=0)
     np.testing.assert_allclose(row.compared.losses, row.run.losses[: row.compared_rows], rtol=1e-9)
 
@@ -96,7 +96,7 @@ def test_the_rows_are_the_first_of_the_seeded_order() -> None:
     assert row.run.loss == loss_bound(CLEAN.x[order], CLEAN.y[order], C=1.0, eta=0.8).loss
 
 
-def test_sparse_rows_are_compared_as_dense_ones() -> None:
+def test_sparse_rows_give_the_same_result() -> None:
     dense, sparse_ = (
         theorem1(data_set(NOISY.title, x, NOISY.y), C=1.0, eta=0.8, seed=0, max_rows=200)
         for x in (NOISY.x, sparse.csr_matrix(NOISY.x))
@@ -105,20 +105,20 @@ def test_sparse_rows_are_compared_as_dense_ones() -> None:
     assert sparse_.bound == pytest.approx(dense.bound)
 
 
-def test_a_run_that_contradicts_itself_at_once_is_compared_up_to_there() -> None:
+def test_contradictory_rows_end_the_comparison() -> None:
     row = theorem1(CONTRARY, C=UNLIMITED_C, eta=0.8, seed=0)
     assert (row.rows, row.compared_rows) == (2, 1)
     assert row.within_bound
 
 
-def test_a_run_in_which_nothing_moves_is_no_counterexample() -> None:
+def test_a_run_without_updates_is_within_all_bounds() -> None:
     row = theorem1(NOTHING, C=1.0, eta=0.8, seed=0)
     assert (row.updates, row.deviation, row.bound, row.excess) == (0, 0.0, 0.0, 0.0)
     assert row.printed_holds
     assert row.within_limit
 
 
-def test_the_tables_say_where_there_is_no_comparison() -> None:
+def test_the_tables_show_where_the_comparison_ends() -> None:
     rows = [theorem1(data, C=UNLIMITED_C, eta=0.8, seed=0) for data in (CLEAN, CONTRARY)]
     whole, compared = theorem1_tables(rows)
     assert list(whole.rows[0][:4]) == ["synthetic", "1e+100", "0.8", "1000"]

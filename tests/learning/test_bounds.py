@@ -235,9 +235,9 @@ def test_a_run_in_which_nothing_moves_has_a_bound_of_zero() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"mu": [1.0]}, r"mu must have the shape \(2,\), as X has 2 features, got \(1,\)"),
-        ({"mu": [1.0, np.nan]}, "mu must hold finite numbers"),
-        ({"sigma": [1.0, 1.0]}, r"sigma must have the shape \(2, 2\)"),
+        ({"mu": [1.0]}, r"mu must have shape \(2,\) for 2 features, got \(1,\)"),
+        ({"mu": [1.0, np.nan]}, "mu must be finite"),
+        ({"sigma": [1.0, 1.0]}, r"sigma must have shape \(2, 2\)"),
         ({"sigma": [[1.0, 0.5], [0.0, 1.0]]}, "sigma must be symmetric"),
         ({"sigma": [[1.0, 2.0], [2.0, 1.0]]}, "sigma must be positive definite"),
         ({"eta": 0.5}, "eta must be a number strictly between 0.5 and 1"),

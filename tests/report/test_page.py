@@ -1,4 +1,4 @@
-"""The report of runs: what is on the page, where its marks are, and that nothing in a record can break it."""
+"""The page of runs: its plots, key figures and sections."""
 
 import math
 import re
@@ -29,7 +29,7 @@ PLOTS = {
 }
 
 
-def test_a_page_has_every_plot_with_words_for_those_who_cannot_see_it():
+def test_every_plot_has_a_description_for_screen_readers():
     made = Page(page([a_record()]))
     assert set(made.plots) == PLOTS
     for title, svg in made.plots.items():
@@ -40,7 +40,7 @@ def test_a_page_has_every_plot_with_words_for_those_who_cannot_see_it():
     assert made.text.count("Numbers") == len(PLOTS)
 
 
-def test_the_head_and_the_figures_say_what_was_run_and_what_came_of_it():
+def test_the_heading_and_key_figures_summarise_the_run():
     text = Page(page([a_record()])).text.replace("\xa0", " ")
     head = ["SCW-I on a.libsvm", "C = 1, eta = 0.9", "1 March 2026, 09:30 UTC", "scwlearn 1.2.3"]
     figures = [
@@ -61,7 +61,7 @@ def test_the_head_and_the_figures_say_what_was_run_and_what_came_of_it():
         assert part in re.sub(r"\s+", " ", text), part
 
 
-def test_the_points_of_a_curve_are_where_the_axes_say():
+def test_curve_points_match_the_axes():
     svg = Page(page([a_record()])).plots["Mistake rate by examples"]
     across, up = ticks(svg, "x"), ticks(svg, "y")
     assert list(across) == ["1", "10", "100", "1k", "10k"]
@@ -76,7 +76,7 @@ def test_the_points_of_a_curve_are_where_the_axes_say():
         assert y == pytest.approx(bottom - rate / 10 * per_percent, abs=0.02)
 
 
-def test_the_rate_between_two_points_is_that_of_the_examples_between_them():
+def test_recent_rates_are_those_of_the_examples_between_two_points():
     svg = Page(page([a_record()])).plots["Updates by examples"]
     across, up = ticks(svg, "x"), ticks(svg, "y")
     (stairs,) = [p for p in svg.iter("path") if p.get("class") == "line c1 d0"]
@@ -90,7 +90,7 @@ def test_the_rate_between_two_points_is_that_of_the_examples_between_them():
     assert texts(svg, "end") == ["28.89\xa0%", "30.00\xa0%"] or texts(svg, "end") == ["30.00\xa0%", "28.89\xa0%"]
 
 
-def test_a_weight_has_a_bar_of_two_deviations_either_way():
+def test_weights_have_bars_of_two_standard_deviations():
     svg = Page(page([a_record()])).plots["Largest weights of class yes"]
     across = ticks(svg, "x")
     unit = across["1"] - across["0"]
@@ -101,7 +101,7 @@ def test_a_weight_has_a_bar_of_two_deviations_either_way():
     assert texts(svg, "name") == ["price", "colour=red"]
 
 
-def test_weights_without_deviations_have_no_bars_and_the_page_says_so():
+def test_weights_without_standard_deviations_have_no_bars():
     plain = a_record(algorithm="perceptron", top_weights={"yes": [TopWeight("price", 2.0)]})
     made = Page(page([plain]))
     svg = made.plots["Largest weights of class yes"]
@@ -124,12 +124,12 @@ def test_the_reliability_diagram_has_a_point_and_a_bar_for_each_bin():
     assert texts(svg, "small") == ["count", "4k", "6k"]
 
 
-def test_the_calibration_error_is_the_mean_distance_of_the_predictions():
+def test_the_calibration_error_is_the_mean_distance_over_predictions():
     assert calibration_error([Bin(10, 0.5, 5), Bin(30, 0.9, 21)]) == pytest.approx((0 * 10 + 0.2 * 30) / 40)
     assert calibration_error([]) is None
 
 
-def test_the_confusion_matrix_has_counts_and_shares_of_the_line():
+def test_the_confusion_matrix_has_counts_and_shares_of_the_row():
     svg = Page(page([a_record()])).plots["Confusion matrix"]
     (cells,) = [g for g in svg.iter("g") if g.get("class") == "cells"]
     assert texts(cells) == ["5,000", "83%", "1,000", "17%", "900", "22%", "3,100", "78%"]
@@ -137,7 +137,7 @@ def test_the_confusion_matrix_has_counts_and_shares_of_the_line():
     assert dark == pytest.approx([math.sqrt(s) for s in (5 / 6, 1 / 6, 0.225, 0.775)], abs=0.01)
 
 
-def test_of_very_many_classes_the_worst_confusions_are_listed_instead():
+def test_with_many_classes_the_worst_confusions_are_listed():
     record = of_classes(1000)
     record.confusion[7][3] = 60
     made = Page(page([record]))
@@ -155,7 +155,7 @@ def test_thirty_classes_are_still_drawn():
     assert "24 more classes" in made.text
 
 
-def test_what_a_record_does_not_have_is_not_drawn_and_the_page_says_why():
+def test_missing_plots_are_explained():
     bare = [replace(p, log_loss=None) for p in a_record().curve]
     made = Page(page([a_record(curve=bare, reliability=None, confusion=None, top_weights={}, holdout=None)]))
     assert set(made.plots) == {"Mistake rate by examples", "Updates by examples", "Speed by examples"}
@@ -166,7 +166,7 @@ def test_what_a_record_does_not_have_is_not_drawn_and_the_page_says_why():
     assert "Holdout" not in text
 
 
-def test_several_runs_are_compared_and_then_each_has_a_section():
+def test_several_runs_are_compared_and_have_a_section_each():
     runs = [a_record(), a_record(algorithm="arow", parameters={"r": 1.0}), a_record(algorithm="perceptron")]
     runs[1].curve[-1] = replace(runs[1].curve[-1], mistakes=1500)
     made = Page(page(runs))
@@ -182,17 +182,17 @@ def test_several_runs_are_compared_and_then_each_has_a_section():
         assert f"<h2>{name}</h2>" in made.raw
 
 
-def test_no_run_is_the_best_where_they_are_on_different_data():
+def test_runs_on_different_data_have_no_best_values():
     made = Page(page([a_record(), a_record(sources=["b.libsvm"])]))
     assert "used different examples" in made.text
     assert not re.search(r"<td><b>", made.raw)
 
 
-def test_no_run_is_the_best_where_all_are_equal():
+def test_equal_runs_have_no_best_values():
     assert not re.search(r"<td><b>", page([a_record(), a_record(parameters={"C": 16384.0})]))
 
 
-def test_runs_are_named_by_what_tells_them_apart():
+def test_runs_are_named_by_their_differences():
     def names(*records):
         return re.findall("<h2>(.*?)</h2>", page(records))
 
@@ -204,7 +204,7 @@ def test_runs_are_named_by_what_tells_them_apart():
     assert re.findall("<h2>(.*?)</h2>", page([a_record(), other], ["one", "<two>"])) == ["one", "&lt;two&gt;"]
 
 
-def test_twenty_runs_each_look_different():
+def test_twenty_runs_have_distinct_lines():
     assert len({line_class(number) for number in range(20)}) == 20
     made = Page(page([a_record(parameters={"C": float(i)}) for i in range(20)]))
     shared = made.plots["Mistake rate of 20 runs"]
@@ -221,7 +221,7 @@ def test_a_page_needs_records_and_a_name_for_each():
 
 @settings(max_examples=200, deadline=None)
 @given(st.floats(-1e299, 1e299), st.floats(-1e299, 1e299), st.booleans())
-def test_an_axis_has_a_few_round_ticks_and_holds_what_it_is_for(one, other, tight):
+def test_a_linear_axis_has_a_few_round_ticks_and_covers_its_values(one, other, tight):
     low, high = min(one, other), max(one, other)
     axis = linear_axis(low, high, 0.0, 100.0, tight=tight)
     slack = 1e-6 * (axis.high - axis.low)
@@ -247,7 +247,7 @@ def test_the_ticks_of_a_log_axis(low, high, ticks):
     assert (axis(axis.low), axis(axis.high)) == pytest.approx((0.0, 100.0))
 
 
-def test_numbers_are_told_as_people_say_them():
+def test_numbers_are_formatted_for_people():
     assert [abbreviated(v) for v in (0, 5, 999, 999.9, 1000, 12_345, 1e6, 2.5e13)] == [
         "0", "5", "999", "1k", "1k", "12.3k", "1M", "25T",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The report in a real browser: the plots are drawn, in light and in dark, on a wide and on a narrow screen."""
+"""The page in a real browser: plots, light and dark theme, wide and narrow screens."""
 
 import base64
 import hashlib
@@ -113,7 +113,7 @@ def hostile():
 
 
 @pytest.mark.parametrize("width", [1280, 420])
-def test_the_plots_are_drawn_and_nothing_lies_over_anything_else(browse, width):
+def test_plots_are_drawn_without_overlaps(browse, width):
     bins = [
         Bin(10 ** (1 + i % 5), p, 5) for i, p in enumerate((0.02, 0.11, 0.12, 0.35, 0.4, 0.52, 0.7, 0.88, 0.91, 0.99))
     ]
@@ -140,7 +140,7 @@ def test_the_plots_are_drawn_and_nothing_lies_over_anything_else(browse, width):
                 assert not overlap(box, its_box), (plot["title"], words, other)
 
 
-def test_the_button_makes_light_dark_and_a_point_says_what_it_is(browse):
+def test_the_button_switches_the_theme_and_tooltips_work(browse):
     told = probed(browse, [a_record()])
     assert told["says"] == "Dark"
     assert told["before"] == [rgb("paper", 0), rgb("c1", 0)]
@@ -152,7 +152,7 @@ def test_the_button_makes_light_dark_and_a_point_says_what_it_is(browse):
 
 
 @pytest.mark.parametrize("dark", [0, 1], ids=["light", "dark"])
-def test_the_picture_has_the_colours_of_light_and_dark(browse, tmp_path, dark):
+def test_screenshots_have_the_colours_of_the_theme(browse, tmp_path, dark):
     picture = tmp_path / "page.png"
     # 0 is dark, 1 is light: what the reader's system asks for.
     browse(page([a_record()]), f"--screenshot={picture}", f"--blink-settings=preferredColorScheme={1 - dark}")

@@ -46,7 +46,7 @@ def _fetch_file(named: NamedSet, file: DataFile, cache: Path, report: ProgressRe
     path.parent.mkdir(parents=True, exist_ok=True)
     progress = _FileProgress(report, named.name)
     with _locked(cache, report):
-        # Another process may have fetched it meanwhile.
+        # Another process may have fetched it in the meantime.
         if file_state(file, cache) != "good":
             _from_sources(named, file, path, progress, timeout)
         progress.reach(1.0)

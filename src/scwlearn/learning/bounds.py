@@ -1,4 +1,4 @@
-"""Theorem 1 of the paper, corrected, on a run of SCW-I: its losses, its steps and the bound on both."""
+"""Theorem 1 of the paper, corrected: the losses of a run of SCW-I and their bound."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scwlearn.rules import find_rule
 
 Array = NDArray[np.float64]
 
-# Feasibility is judged up to this share of the numbers compared: rounding alone stays well below it.
-_SLACK = 1e-9
+# Relative tolerance of feasibility, well above rounding errors.
+_TOLERANCE = 1e-9
 
-# Lengths of a mean against the shortest that any one constraint allows; beyond them it counts as none at all.
+# Lengths of a mean that are tried, relative to the shortest that any single constraint allows.
 _UNITS = 30.0 ** np.arange(7)
 
 
@@ -25,39 +25,39 @@ _UNITS = 30.0 ** np.arange(7)
 class LossBound:
     """Both sides of Theorem 1 on one run of SCW-I.
 
-    A comparison N(mu, sigma) is feasible where, on each round that moved the model, y mu.x is at least the
-    margin and x'sigma x at most the variance that the move left behind. For every feasible comparison
+    A comparison N(mu, sigma) is feasible if, on each round that updated the model, y mu.x is at least the margin
+    and x'sigma x at most the variance after the update. For every feasible comparison
 
         sum l = k sum alpha^2 v <= k (B + excess),   k = (1 + phi^2)/phi^2,
 
-    and the excess is 0 unless C cut a step so short that the example stayed far on the wrong side. The paper
-    leaves out k in the first place and the excess; docs/paper.md has a proof and a run that needs each.
+    and the excess is 0 unless C limits a step so much that the example stays far on the wrong side. The paper omits
+    the first k and the excess; docs/paper.md has a proof, and a run that needs each.
 
     Attributes
     ----------
     phi, factor : float
-        The confidence phi = Phi^-1(eta), and k.
+        Confidence phi = Phi^-1(eta), and k.
     losses : array of shape (n_rows,)
-        The confidence loss l of each round, from its margin and variance alone; 0 where nothing moved.
+        Confidence loss l of each round, computed from its margin and variance; 0 without an update.
     squares : array of shape (n_rows,)
-        alpha^2 v of each round. The identity losses = factor * squares holds round by round.
+        alpha^2 v of each round; losses = factor * squares holds for each.
     bound : float
         B = Tr(sigma)/a - log det(sigma/a) - d + mu' Sigma_{n+1}^-1 mu, with a the initial variance; infinity
-        where no mean is feasible.
+        if no mean is feasible.
     excess : float
         2 sum alpha (y mu.x - m') max(0, -1 - phi m'/sqrt(u)), m' and u the margin and variance after the
-        move; infinity where no mean is feasible.
+        update; infinity if no mean is feasible.
     mu : array of shape (n_features,) or None
-        The comparison's mean; None where none is feasible.
+        Mean of the comparison; None if none is feasible.
     sigma : array of shape (n_features, n_features)
-        The comparison's covariance.
+        Covariance of the comparison.
     mu_feasible, sigma_feasible : bool
-        Whether each satisfies its condition on every round that moved the model.
+        Whether each satisfies its condition on every round with an update.
     mistakes : int
-        Rounds with a wrong prediction (a score of 0 predicts +1).
+        Number of wrong predictions; a score of 0 predicts +1.
     cap_covers_mistakes : bool
-        Whether the loss can reach 1 on every mistake, C^2 (1 + phi^2) v/phi^2 >= 1. Only then is the number
-        of mistakes at most the sum of the losses; no C ensures it, because v shrinks.
+        Whether the loss can reach 1 on every mistake, C^2 (1 + phi^2) v/phi^2 >= 1. Only then is the number of
+        mistakes at most the sum of the losses; no C ensures it, because v shrinks.
 
     Examples
     --------
@@ -82,12 +82,12 @@ class LossBound:
 
     @property
     def loss(self) -> float:
-        """The left side: the sum of the losses."""
+        """Sum of the losses: the left side of the theorem."""
         return float(self.losses.sum())
 
     @property
     def loss_limit(self) -> float:
-        """The right side: no feasible comparison lets the sum of the losses exceed it."""
+        """Upper bound on the sum of the losses if the comparison is feasible: the right side."""
         return self.factor * (self.bound + self.excess)
 
     @property
@@ -97,8 +97,8 @@ class LossBound:
 
     @property
     def holds(self) -> bool:
-        """Whether the sum of alpha^2 v is at most B itself: certain where `feasible` and the excess is 0."""
-        return float(self.squares.sum()) <= self.bound * (1 + _SLACK)
+        """Whether the sum of alpha^2 v is at most B: guaranteed if `feasible` and the excess is 0."""
+        return float(self.squares.sum()) <= self.bound * (1 + _TOLERANCE)
 
 
 def loss_bound(
@@ -116,21 +116,27 @@ def loss_bound(
     Parameters
     ----------
     x : matrix, dense or sparse
-        The examples in the order of the rounds; there is no intercept.
+        The rows, in the order of the rounds; there is no intercept.
     y : vector of -1 and +1
         Their labels.
     C, eta, initial_variance : float
-        The parameters of SCW-I and its prior N(0, initial_variance I).
+        Parameters of SCW-I, and the variance of its prior.
     mu : vector, optional
-        The mean to compare with. By default the one that makes the bound smallest: the least
-        mu' Sigma_{n+1}^-1 mu among the feasible, if there are any.
+        Mean of the comparison. By default the feasible one with the smallest bound, that is, the smallest
+        mu' Sigma_{n+1}^-1 mu.
     sigma : positive definite matrix, optional
-        The covariance to compare with. By default Sigma_{n+1}, which is always feasible.
+        Covariance of the comparison. By default Sigma_{n+1}, which is always feasible.
 
     Returns
     -------
     LossBound
         Both sides, the comparison, and whether it is feasible.
+
+    Raises
+    ------
+    ValueError
+        If `mu` or `sigma` has the wrong shape or a value that is not finite, or if `sigma` is not symmetric and
+        positive definite.
 
     Examples
     --------
@@ -156,7 +162,7 @@ def loss_bound(
     towards = labels[moved, None] * _dense(rows, moved)
     least = (margin + alpha * v)[moved]
     most = (v / (1 + trace.precision * v))[moved]
-    # Sigma_{n+1} = root root' and mu = root w, so that mu' Sigma_{n+1}^-1 mu = |w|^2 and nothing is inverted.
+    # Sigma_{n+1} = root root' and mu = root w, so mu' Sigma_{n+1}^-1 mu = |w|^2 needs no inverse.
     root = model.root()
     spread = root if chosen_sigma is None else _square_root(chosen_sigma)
     w = _shortest(towards @ root, least) if chosen_mu is None else np.linalg.solve(root, chosen_mu)
@@ -169,7 +175,7 @@ def loss_bound(
         excess = 2 * float(np.sum(alpha[moved] * np.maximum(0.0, towards @ chosen_mu - least) * wrong))
 
     factor = (1 + phi**2) / phi**2
-    with np.errstate(over="ignore"):  # a cap of infinity is no cap
+    with np.errstate(over="ignore"):  # an infinite cap is no cap
         cap = np.square(C * np.sqrt(factor * v))
     mistaken = (trace.score >= 0) != (labels > 0)
     return LossBound(
@@ -182,7 +188,7 @@ def loss_bound(
         mu=chosen_mu,
         sigma=model.matrix() if chosen_sigma is None else chosen_sigma,
         mu_feasible=chosen_mu is not None and _satisfies(towards, least, chosen_mu),
-        sigma_feasible=bool(np.all(np.square(towards @ spread).sum(axis=1) <= most * (1 + _SLACK))),
+        sigma_feasible=bool(np.all(np.square(towards @ spread).sum(axis=1) <= most * (1 + _TOLERANCE))),
         mistakes=int(mistaken.sum()),
         cap_covers_mistakes=bool(np.all(cap[mistaken] >= 1)),
     )
@@ -191,9 +197,9 @@ def loss_bound(
 def _checked(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
     array = np.asarray(given, dtype=np.float64)
     if array.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape}, as X has {shape[0]} features, got {array.shape}")
+        raise ValueError(f"{name} must have shape {shape} for {shape[0]} features, got {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite numbers")
+        raise ValueError(f"{name} must be finite")
     return array
 
 
@@ -208,15 +214,15 @@ def _square_root(sigma: Array) -> Array:
 
 
 def _dense(rows: Rows, chosen: NDArray[np.bool_]) -> Array:
-    """The chosen rows, dense."""
+    """Return the chosen rows as a dense matrix."""
     parts = [block.matrix()[chosen] for block in rows.blocks(max(1, len(rows)))] or [np.empty((0, rows.width))]
     return np.asarray(parts[0].toarray() if hasattr(parts[0], "toarray") else parts[0], dtype=np.float64)
 
 
 def _uncapped_loss(margin: Array, v: Array, phi: float) -> Array:
-    """f_phi(z) of z = m/sqrt(v); for z > 0 without the difference of nearly equal numbers."""
+    """Compute f_phi(z) for z = m/sqrt(v), avoiding cancellation for z > 0."""
     zeta, psi = 1 + phi**2, 1 + phi**2 / 2
-    # As in the rule: beyond 1e150 the square of z would overflow, and the cap takes over long before.
+    # As in the rule: beyond 1e150 the square of z would overflow, but the cap applies long before.
     z = np.clip(margin / np.sqrt(np.where(v > 0, v, 1.0)), -1e150, phi)
     root = np.hypot(z * phi**2 / 2, phi * np.sqrt(zeta))
     larger = np.where(z > 0, zeta * (phi - z) * (phi + z) / (np.abs(z) * psi + root), root - z * psi)
@@ -225,7 +231,7 @@ def _uncapped_loss(margin: Array, v: Array, phi: float) -> Array:
 
 
 def _divergence(spread: Array, a: float) -> float:
-    """Tr(S)/a - log det(S/a) - d of S = spread spread': twice the KL divergence of N(0, S) from the prior."""
+    """Return Tr(S)/a - log det(S/a) - d for S = spread spread', twice the KL divergence of N(0, S) from the prior."""
     scaled = spread / np.sqrt(a)
     return float(np.square(scaled).sum() - 2 * np.linalg.slogdet(scaled).logabsdet - len(scaled))
 
@@ -233,15 +239,15 @@ def _divergence(spread: Array, a: float) -> float:
 def _satisfies(sides: Array, least: Array, w: Array) -> bool:
     """Whether sides @ w >= least, up to rounding."""
     size = np.linalg.norm(sides, axis=1) * np.linalg.norm(w) + np.abs(least)
-    return bool(np.all(sides @ w >= least - _SLACK * size))
+    return bool(np.all(sides @ w >= least - _TOLERANCE * size))
 
 
 def _shortest(sides: Array, least: Array) -> Array | None:
-    """The shortest w with sides @ w >= least, or None: least distance programming by NNLS.
+    """Return the shortest w with sides @ w >= least, or None: least distance programming by NNLS.
 
     Lawson and Hanson 1974, Solving least squares problems, chapter 23. NNLS seeks u >= 0 with sides'u = 0 and
-    least.u = 1, which exists exactly where no w does; else what it leaves over is (-w, 1)/(1 + |w|^2). Growing
-    the unit of w towards its length keeps that away from 0.
+    least.u = 1, which exists if and only if no w does; otherwise its residual is (-w, 1)/(1 + |w|^2). Scaling w by
+    units near its length keeps the residual away from 0.
     """
     from scipy.optimize import nnls
 

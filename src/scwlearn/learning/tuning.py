@@ -1,4 +1,4 @@
-"""Choosing a rule's parameters from its grid, by the mistakes that it makes as it learns."""
+"""Tuning: choose the parameters of a rule from its grid by progressive validation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from scwlearn.rules import Rule, find_rule
 
 
 def grid(rule: str | Rule, given: Mapping[str, Sequence[float]] | None = None) -> list[dict[str, float]]:
-    """Every combination of the values that the paper tried; parameters that it left alone keep their default.
+    """Return every combination of the parameter values that the paper tried.
 
-    `given` has other values for some of the parameters.
+    Parameters
+    ----------
+    rule : str or Rule
+        The algorithm.
+    given : dict of str to sequence of float, optional
+        Other values for some of its parameters.
+
+    Returns
+    -------
+    list of dict
+        The cells of the grid. Parameters that the paper did not tune have their defaults.
 
     Examples
     --------
@@ -25,8 +35,7 @@ def grid(rule: str | Rule, given: Mapping[str, Sequence[float]] | None = None) -
     """
     declared = find_rule(rule) if isinstance(rule, str) else rule
     chosen = {p.name: p.grid or (p.default,) for p in declared.parameters} | dict(given or {})
-    axes = [[(name, value) for value in values] for name, values in chosen.items()]
-    return [dict(cell) for cell in product(*axes)]
+    return [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
 
 
 def tune(
@@ -36,12 +45,29 @@ def tune(
     *,
     order: ArrayLike | None = None,
     progress: Progress | None = None,
-    **how: Any,
+    **settings: Any,
 ) -> dict[str, float]:
-    """The cell of the grid with the fewest mistakes in one pass over the rows, in their order or the one given.
+    """Find the parameters with the fewest mistakes in one pass over the rows.
 
-    Of equal cells the one with the larger values wins, as in the authors' toolbox. `progress` is called now and then
-    with the rows done and the rows in all, each counted once for each cell. Further keywords go to Learner.
+    Parameters
+    ----------
+    rule : str or Rule
+        The algorithm.
+    x : matrix, dense or sparse
+        The rows.
+    y : vector of -1 and +1
+        Their labels.
+    order : vector of int, optional
+        The order of the rows.
+    progress : callable, optional
+        Called now and then with the number of rows done and in total, each counted once for each cell.
+    **settings
+        Settings of the `Learner`.
+
+    Returns
+    -------
+    dict
+        The best cell of the grid; ties go to the larger values, as in the authors' toolbox.
 
     Examples
     --------
@@ -52,5 +78,5 @@ def tune(
     {'r': 0.0625}
     """
     cells = grid(rule)[::-1]
-    counts = count_grid(rule, cells, x, y, order=order, progress=progress, **how)
+    counts = count_grid(rule, cells, x, y, order=order, progress=progress, **settings)
     return min(zip(counts, cells, strict=True), key=lambda scored: scored[0].mistakes)[1]

@@ -52,5 +52,5 @@ def draw_comparison(found: Sequence[Standing], title: str, path: Path) -> None:
 
 
 def _name(each: Standing) -> str:
-    parameters = " ".join(f"{name} {number_text(value)}" for name, value in each.runs.parameters.items())
-    return f"{each.runs.rule.title}  {parameters}".strip()
+    parameters = ", ".join(f"{name}={number_text(value)}" for name, value in each.runs.parameters.items())
+    return f"{each.runs.rule.title} ({parameters})" if parameters else each.runs.rule.title

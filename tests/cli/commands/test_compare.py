@@ -1,4 +1,4 @@
-"""scwlearn compare: the orders, the counts, the test, and what it says and draws."""
+"""scwlearn compare: orders, counts, tests, output and picture."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ def by_name(found):
     return {each["algorithm"]: each for each in found["algorithms"]}
 
 
-def test_each_order_is_that_of_a_learner_on_a_permutation(capsys, data):
+def test_each_order_matches_a_learner_on_a_permutation(capsys, data):
     found = by_name(compared(capsys, data, "-a", "scw1,pa1", "-k", "3", "--seed", "7", "--covariance", "diagonal"))
     x, y = load_libsvm(data)
     for name in ("scw1", "pa1"):
@@ -48,7 +48,7 @@ def test_each_order_is_that_of_a_learner_on_a_permutation(capsys, data):
             assert counts.updates == found[name]["updates"][number - 1]
 
 
-def test_the_default_is_all_algorithms_from_the_best_on(capsys, data):
+def test_by_default_all_algorithms_are_ranked(capsys, data):
     found = compared(capsys, data, "-k", "2")
     assert {each["algorithm"] for each in found["algorithms"]} == {rule.name for rule in all_rules()}
     errors = [each["error"] for each in found["algorithms"]]
@@ -56,7 +56,7 @@ def test_the_default_is_all_algorithms_from_the_best_on(capsys, data):
     assert (found["seen"], found["permutations"], found["tuned"]) == (300, 2, False)
 
 
-def test_mean_spread_rank_and_test_are_those_of_scipy(capsys, data):
+def test_mean_std_rank_and_p_match_scipy(capsys, data):
     found = by_name(compared(capsys, data, "-a", "scw1,arow,perceptron", "-k", "6"))
     errors = {name: np.array(each["errors"]) for name, each in found.items()}
     ranks = stats.rankdata([*errors.values()], axis=0).mean(axis=1)
@@ -79,7 +79,7 @@ def runs(name, errors):
     return Runs(rule=find_rule(name), parameters={}, seen=seen, errors=values, updates=values, seconds=values)
 
 
-def test_what_cannot_be_told_from_the_best_is_as_good():
+def test_algorithms_that_do_not_differ_from_the_best_are_as_good():
     noise = np.random.default_rng(0).normal(size=8) / 100
     found = standings([runs("pa", 0.3 + noise), runs("cw", 0.2 + noise), runs("arow", 0.2 + noise[::-1])])
     assert [each.runs.rule.name for each in found] in (["cw", "arow", "pa"], ["arow", "cw", "pa"])
@@ -87,21 +87,21 @@ def test_what_cannot_be_told_from_the_best_is_as_good():
     assert found[2].rank == 3.0
 
 
-def test_a_difference_without_variance_is_not_tested_but_is_one():
+def test_a_constant_difference_counts_without_a_test():
     found = standings([runs("pa", [0.25, 0.5]), runs("cw", [0.125, 0.375]), runs("arow", [0.125, 0.375])])
     assert [each.p for each in found] == [None, None, None]
     assert [each.as_good_as_best for each in found] == [True, True, False]
     assert paired_p(np.array([0.1]), np.array([0.2])) is None
 
 
-def test_the_same_seed_gives_the_same_errors_and_another_others(capsys, data):
+def test_errors_depend_on_the_seed_only(capsys, data):
     arguments = [data, "-a", "scw1", "-k", "3"]
     one, same, other = (compared(capsys, *arguments, "--seed", seed)["algorithms"][0] for seed in "112")
     assert one["errors"] == same["errors"]
     assert one["errors"] != other["errors"]
 
 
-def test_tune_takes_the_parameters_that_are_best_on_an_order_of_their_own(capsys, data):
+def test_tune_chooses_parameters_on_a_separate_order(capsys, data):
     how = ["--covariance", "diagonal", "--no-intercept"]
     found = by_name(compared(capsys, data, "-a", "arow,scw1,perceptron", "-k", "2", "--tune", "--seed", "3", *how))
     x, y = load_libsvm(data)
@@ -129,7 +129,7 @@ CSV = "x,colour,y\n" + "".join(
         ("two.libsvm", libsvm_text(200), ["--hash-bits", "3"]),
     ],
 )
-def test_classes_formats_and_settings_as_a_training_has_them(capsys, tmp_path, name, text, arguments):
+def test_classes_formats_and_settings_work_as_in_train(capsys, tmp_path, name, text, arguments):
     path = tmp_path / name
     path.write_text(text)
     found = compared(capsys, str(path), "-a", "scw1,pa1", "-k", "2", "--tune", *arguments)
@@ -153,7 +153,7 @@ def test_a_permuted_file_trains_to_the_same_counts(capsys, tmp_path):
     assert (end["mistakes"] / 150, end["updates"]) == (found["errors"][0], found["updates"][0])
 
 
-def test_several_files_are_one_and_a_limit_takes_the_first_examples(capsys, data, tmp_path):
+def test_files_are_joined_and_a_limit_takes_the_first_examples(capsys, data, tmp_path):
     (tmp_path / "more.libsvm").write_text(libsvm_text(50, width=30, seed=2))
     more = str(tmp_path / "more.libsvm")
     assert compared(capsys, data, more, "-a", "pa", "-k", "1")["seen"] == 350
@@ -166,7 +166,7 @@ def test_several_files_are_one_and_a_limit_takes_the_first_examples(capsys, data
     assert limited == first
 
 
-def test_data_that_does_not_fit_in_memory_is_refused_with_what_to_do(capsys, data, monkeypatch):
+def test_data_that_does_not_fit_in_memory_is_rejected_with_a_remedy(capsys, data, monkeypatch):
     monkeypatch.setattr(compare, "available_memory", lambda: 1000)
     assert run(["compare", data]) == 1
     message = capsys.readouterr().err
@@ -174,7 +174,7 @@ def test_data_that_does_not_fit_in_memory_is_refused_with_what_to_do(capsys, dat
     assert "compare fewer examples (--limit N)" in message
 
 
-def test_the_table_marks_what_is_as_good_as_the_best(capsys, data):
+def test_the_table_marks_algorithms_as_good_as_the_best(capsys, data):
     assert run(["compare", data, "-a", "scw1,perceptron", "-k", "5"]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
@@ -198,7 +198,7 @@ def test_the_table_marks_what_is_as_good_as_the_best(capsys, data):
     assert printed.err.splitlines()[0] == "300 examples, 2 algorithms, 5 orders"
 
 
-def test_of_one_order_nothing_is_tested(capsys, data):
+def test_a_single_order_is_not_tested(capsys, data):
     assert run(["compare", data, "-a", "scw1,perceptron", "-k", "1", "-q"]) == 0
     printed = capsys.readouterr()
     assert "a test needs more than one order" in printed.out
@@ -224,7 +224,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, suffix, permutations):
         (["--covariance", "identity", "--variance-floor", "0.1"], 2, "--variance-floor must be 0"),
     ],
 )
-def test_what_is_wrong_is_said(capsys, data, arguments, code, message):
+def test_usage_errors_say_what_is_allowed(capsys, data, arguments, code, message):
     assert run(["compare", data, *arguments]) == code
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -1,4 +1,4 @@
-"""scwlearn report: a page of models that keep the record of their training, and of what train printed."""
+"""scwlearn report: pages from models and from the output of train."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_a_model_and_printed_json_make_one_page(tmp_path, printed_run):
     assert "AROW" in out
 
 
-def test_json_may_be_laid_out_anew_or_hold_a_run_a_line(tmp_path, printed_run):
+def test_json_may_be_reformatted_or_hold_one_run_per_line(tmp_path, printed_run):
     _, text = printed_run
     assert "AROW" in page(tmp_path, written(tmp_path / "a.json", json.dumps(json.loads(text), indent=2)))
     several = written(tmp_path / "b.jsonl", text + text.replace('"arow"', '"scw2"'))
@@ -51,7 +51,7 @@ def test_json_may_be_laid_out_anew_or_hold_a_run_a_line(tmp_path, printed_run):
         ("", "the file is empty"),
     ],
 )
-def test_what_is_no_run_is_refused_and_nothing_is_written(tmp_path, capsys, text, said):
+def test_invalid_runs_are_rejected_and_nothing_is_written(tmp_path, capsys, text, said):
     path = written(tmp_path / "it", text)
     assert run(["report", path, "-o", str(tmp_path / "page.html")]) == 1
     err = capsys.readouterr().err
@@ -60,7 +60,7 @@ def test_what_is_no_run_is_refused_and_nothing_is_written(tmp_path, capsys, text
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_model_without_a_record_says_so(tmp_path, capsys):
+def test_a_model_without_a_record_is_rejected(tmp_path, capsys):
     path = saved(scwlearn.SCW1().fit(*arrays()), tmp_path / "a.model")
     assert run(["report", path, "-o", str(tmp_path / "page.html")]) == 1
     assert "the model has no record of its training" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The command scwlearn reproduce: what it writes, how it goes on after it was stopped, what a user can add."""
+"""scwlearn reproduce: output, resuming, user rules and user data."""
 
 import contextlib
 import html
@@ -52,7 +52,7 @@ def test_a_quick_run_shows_every_algorithm_in_tables_and_pictures(whole):
     assert page.count("data:image/svg+xml;base64,") == 6
 
 
-def test_the_page_needs_nothing_beside_itself(whole):
+def test_the_page_is_self_contained(whole):
     page = (whole / "report.html").read_text()
     assert page.count("<script") == 1
     assert "<link" not in page
@@ -64,7 +64,7 @@ def test_the_page_needs_nothing_beside_itself(whole):
     assert "unsafe" not in policy
 
 
-def test_the_numbers_of_the_paper_stand_beside_ours(whole):
+def test_the_papers_numbers_are_shown_beside_ours(whole):
     markdown = (whole / "report.md").read_text()
     block = markdown.split("### synthetic (5000 examples)")[1].split("###")[0]
     cell = paper.TABLE3["synthetic", "scw1"]
@@ -74,7 +74,7 @@ def test_the_numbers_of_the_paper_stand_beside_ours(whole):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_killed_at_random_and_gone_on_gives_the_same_bytes(tmp_path, whole):
+def test_resuming_after_random_kills_gives_the_same_bytes(tmp_path, whole):
     chance = random.Random(0)
     command = [sys.executable, "-m", "scwlearn.cli", *QUICK, "--quiet", "--output", str(tmp_path)]
     results = tmp_path / "results.jsonl"
@@ -99,7 +99,7 @@ def _results(directory):
     return (directory / "results.jsonl").read_text().splitlines()[1:]
 
 
-def test_a_rule_of_ones_own_is_a_new_row_and_a_new_curve(tmp_path):
+def test_a_user_rule_adds_a_row_and_a_curve(tmp_path):
     own = tmp_path / "sceptical.py"
     page = (Path(__file__).parents[3] / "docs" / "own_rule.md").read_text(encoding="utf-8")
     (recipe,) = re.findall(r"```\n(from scwlearn.rules import .*?)```", page, re.DOTALL)
@@ -119,7 +119,7 @@ sys.exit(run(sys.argv[1:]))"""
     assert "sceptical AROW" in (out / "figures" / "figure1-breast-cancer.svg").read_text()
 
 
-def test_a_file_of_ones_own_is_a_new_set(tmp_path, capsys):
+def test_a_user_file_is_a_data_set(tmp_path, capsys):
     file = tmp_path / "mine.libsvm"
     file.write_text("".join(f"{1 + i % 2} 1:{(-1) ** i * (1 + i % 7)} 2:{i % 5}\n" for i in range(200)))
     arguments = ["reproduce", "--quick", "--datasets", str(file), "--algorithms", "pa,scw1", "-q"]
@@ -130,7 +130,7 @@ def test_a_file_of_ones_own_is_a_new_set(tmp_path, capsys):
     assert "mine.libsvm has 3 distinct labels; this comparison needs two" in capsys.readouterr().err
 
 
-def test_a_file_with_the_name_of_a_known_set_is_refused(tmp_path, capsys):
+def test_a_file_named_like_a_built_in_set_is_rejected(tmp_path, capsys):
     file = tmp_path / "svmguide3.libsvm"
     file.write_text("1 1:1\n-1 1:2\n")
     assert run(["reproduce", "--datasets", str(file), "--output", str(tmp_path / "out")]) == 1
@@ -138,7 +138,7 @@ def test_a_file_with_the_name_of_a_known_set_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.data
-def test_what_was_cut_short_is_not_held_against_the_paper(tmp_path, data_file):
+def test_shortened_runs_are_not_compared_with_the_paper(tmp_path, data_file):
     data_file("svmguide3")
     how = ["reproduce", "--quick", "--algorithms", "pa,cw", "-q", "--data-dir", str(data_file("w7a").parents[1])]
     assert run([*how, "--datasets", "w7a,svmguide3", "--output", str(tmp_path)]) == 0
@@ -147,7 +147,7 @@ def test_what_was_cut_short_is_not_held_against_the_paper(tmp_path, data_file):
     assert "paper" not in next(b for b in blocks if b.startswith("w7a (10000"))
 
 
-def test_without_data_it_runs_on_what_needs_none_and_says_what_is_missing(tmp_path, capsys, monkeypatch):
+def test_without_data_it_runs_on_generated_sets_and_lists_the_missing_ones(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SCWLEARN_DATA", str(tmp_path / "nothing"))
     assert run(["reproduce", "--quick", "--algorithms", "perceptron,scw1", "--output", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
@@ -157,7 +157,7 @@ def test_without_data_it_runs_on_what_needs_none_and_says_what_is_missing(tmp_pa
     assert "scwlearn datasets fetch splice" in (tmp_path / "out" / "report.md").read_text()
 
 
-def test_a_set_that_is_named_and_missing_is_an_error(tmp_path, capsys, monkeypatch):
+def test_a_requested_set_that_is_missing_is_an_error(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SCWLEARN_DATA", str(tmp_path))
     assert run(["reproduce", "--datasets", "w7a", "--output", str(tmp_path / "out")]) == 1
     assert "w7a. Get them with `scwlearn datasets fetch w7a`" in capsys.readouterr().err
@@ -175,19 +175,19 @@ def test_a_set_that_is_named_and_missing_is_an_error(tmp_path, capsys, monkeypat
         (["--rules", "nowhere.py"], 2, "'nowhere.py' does not exist"),
     ],
 )
-def test_wrong_use_is_told_with_what_is_allowed(tmp_path, capsys, wrong, code, message):
+def test_usage_errors_say_what_is_allowed(tmp_path, capsys, wrong, code, message):
     assert run(["reproduce", *wrong, "--output", str(tmp_path / "out")]) == code
     assert message in capsys.readouterr().err
 
 
-def test_a_directory_with_a_file_of_somebody_elses_is_refused(tmp_path, capsys):
+def test_a_directory_with_a_foreign_results_file_is_rejected(tmp_path, capsys):
     (tmp_path / "results.jsonl").write_text("mine\n")
     assert run([*QUICK, "-q", "--output", str(tmp_path)]) == 1
     assert "results.jsonl, line 1: not the result of a run" in capsys.readouterr().err
     assert (tmp_path / "results.jsonl").read_text() == "mine\n"
 
 
-def test_a_diagonal_covariance_is_kept_where_asked_for(tmp_path):
+def test_a_diagonal_covariance_is_used_on_request(tmp_path):
     arguments = ["reproduce", "--quick", "--datasets", "breast-cancer,digits", "--covariance", "diagonal", "-q"]
     assert run([*arguments, "--algorithms", "pa1,nherd,arow", "--output", str(tmp_path)]) == 0
     kept = [line.split(",")[:3] for line in (tmp_path / "table3.csv").read_text().splitlines()[1:4]]

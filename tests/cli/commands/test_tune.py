@@ -1,4 +1,4 @@
-"""scwlearn tune: one pass is as good as one for each cell, and what it says, draws and saves."""
+"""scwlearn tune: one pass equals separate trainings; output, picture and saved model."""
 
 import io
 import json
@@ -64,7 +64,7 @@ SETTINGS = [[], ["--covariance", "diagonal"], ["--scale", "--covariance", "diago
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES)
-def test_every_cell_has_the_counts_of_a_training_by_itself(capsys, tmp_path, source, settings):
+def test_every_cell_has_the_counts_of_a_separate_training(capsys, tmp_path, source, settings):
     paths = files(tmp_path, *SOURCES[source])
     found = tuned(capsys, *paths, "-a", "scw1,arow,pa1", *SMALL, "--grid", "r=0.5,2", *settings)
     assert len(found["cells"]) == 6 + 2 + 3
@@ -86,14 +86,14 @@ def test_every_cell_has_the_counts_of_a_training_by_itself(capsys, tmp_path, sou
     ],
     ids=" ".join,
 )
-def test_settings_of_a_training_mean_the_same(capsys, data, settings):
+def test_settings_mean_the_same_as_in_train(capsys, data, settings):
     found = tuned(capsys, data, *SMALL, *settings)
     for cell in found["cells"][:2]:
         flags = [word for name, value in cell["parameters"].items() for word in (f"--{name}", str(value))]
         assert cell["mistakes"] == trained(capsys, data, *flags, *settings)["curve"][-1]["mistakes"]
 
 
-def test_the_command_line_trains_the_best_cell_with_the_flags_that_were_given(capsys, data, tmp_path):
+def test_the_printed_command_trains_the_best_cell_with_the_given_options(capsys, data, tmp_path):
     spaced = tmp_path / "with space.libsvm"
     spaced.write_text(libsvm_text(100))
     arguments = [data, str(spaced), *SMALL, "--scale", "--covariance", "diagonal", "--on-error", "skip", "--top", "3"]
@@ -106,7 +106,7 @@ def test_the_command_line_trains_the_best_cell_with_the_flags_that_were_given(ca
     assert (end["mistakes"], end["updates"]) == (found["best"]["mistakes"], found["best"]["updates"])
 
 
-def test_quiet_prints_the_command_line_alone(capsys, data):
+def test_quiet_prints_only_the_command(capsys, data):
     assert run(["tune", data, *SMALL, "-q"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -114,13 +114,13 @@ def test_quiet_prints_the_command_line_alone(capsys, data):
     assert printed.out.count("\n") == 1
 
 
-def test_the_default_is_the_grid_of_the_paper(capsys, data):
+def test_the_default_grid_is_that_of_the_paper(capsys, data):
     found = tuned(capsys, data, "--covariance", "diagonal")
     tried = [cell["parameters"] for cell in found["cells"]]
     assert sorted(tried, key=str) == sorted(grid("scw1"), key=str)
 
 
-def test_one_parameter_may_be_given_and_the_others_stay_those_of_the_paper(capsys, data):
+def test_a_given_grid_keeps_the_papers_values_of_other_parameters(capsys, data):
     tried = [cell["parameters"] for cell in tuned(capsys, data, "--grid", "eta=0.9")["cells"]]
     assert len(tried) == 9
     assert {each["eta"] for each in tried} == {0.9}
@@ -143,7 +143,7 @@ def test_the_table_the_map_and_the_command_go_to_stdout(capsys, data):
     assert "600 examples" in printed.err
 
 
-def test_of_several_algorithms_the_best_of_each_is_shown(capsys, data):
+def test_the_best_cell_of_each_algorithm_is_shown(capsys, data):
     assert run(["tune", data, "-a", "perceptron,arow,pa1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[3] for line in lines[1:4]) == ["arow", "pa1", "perceptron"]
@@ -156,30 +156,30 @@ def outcomes(values, rule="scw1"):
     return [CellResult(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
 
 
-def test_of_equal_cells_the_larger_values_win_as_in_tune():
+def test_ties_go_to_the_larger_values():
     best = best_first(outcomes([5, 3, 3, 3, 4, 9]))[0]
     assert dict(best.cell.parameters) == {"C": 1.0, "eta": 0.6}
 
 
-def test_of_equal_algorithms_the_first_named_wins():
+def test_ties_between_algorithms_go_to_the_first():
     one, other = Cell(find_rule("pa"), {}), Cell(find_rule("arow"), {"r": 1.0})
     found = best_first([CellResult(one, Counts(9, 3, 3)), CellResult(other, Counts(9, 3, 3))])
     assert [each.cell.rule.name for each in found] == ["pa", "arow"]
 
 
-def test_the_map_is_darker_where_it_is_better():
+def test_the_map_is_darker_for_better_cells():
     lines = heat_map(best_first(outcomes([100, 90, 80, 70, 60, 50])), "error")
     assert lines[3:] == ["0.1 10.00    9.00 ░  8.00 ▒", "  1  7.00 ▓  6.00 █  5.00*█"]
 
 
-def test_the_map_of_one_parameter_is_a_column_and_of_none_there_is_none():
+def test_the_map_of_one_parameter_is_a_column_and_of_none_is_empty():
     assert heat_map(best_first(outcomes([5, 4], "arow")), "error")[1:] == ["r", "1  0.50 ▒", "2  0.40*█"]
     assert heat_map([CellResult(Cell(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []
 
 
 @pytest.mark.parametrize("source", ["two classes", "a third class late", "names"])
 @pytest.mark.parametrize("piped", [False, True])
-def test_the_model_that_is_saved_is_the_one_that_train_makes(capsys, monkeypatch, tmp_path, source, piped):
+def test_the_saved_model_equals_that_of_train(capsys, monkeypatch, tmp_path, source, piped):
     best, same = str(tmp_path / "best.model"), str(tmp_path / "same.model")
     paths = files(tmp_path, *(["".join(SOURCES[source])] if piped else SOURCES[source]))
     if piped:
@@ -196,7 +196,7 @@ def test_the_model_that_is_saved_is_the_one_that_train_makes(capsys, monkeypatch
     assert one.record.confusion == other.record.confusion
 
 
-def test_log_loss_judges_by_the_probabilities_on_the_way(capsys, data):
+def test_log_loss_ranks_by_progressive_probabilities(capsys, data):
     found = tuned(capsys, data, *SMALL, "--metric", "log-loss")
     losses = [cell["log_loss"] for cell in found["cells"]]
     assert losses == sorted(losses)
@@ -229,7 +229,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, algorithms, suffix):
         (["--metric", "f1"], "'f1' is not one of 'error', 'log-loss'"),
     ],
 )
-def test_wrong_usage_says_what_is_allowed(capsys, data, arguments, message):
+def test_usage_errors_say_what_is_allowed(capsys, data, arguments, message):
     assert run(["tune", data, *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -237,19 +237,19 @@ def test_wrong_usage_says_what_is_allowed(capsys, data, arguments, message):
     assert message in " ".join(printed.err.split())
 
 
-def test_without_matplotlib_a_plot_is_refused_before_anything_is_learned(capsys, data, monkeypatch):
+def test_a_plot_without_matplotlib_fails_before_learning(capsys, data, monkeypatch):
     monkeypatch.setattr(output, "find_spec", lambda name: None)
     assert run(["tune", data, "--plot", "a.svg"]) == 1
     assert capsys.readouterr() == ("", 'scwlearn: error: --plot needs Matplotlib: pip install "scwlearn[paper]"\n')
 
 
-def test_a_plot_into_a_directory_that_is_not_there_is_refused_before_anything_is_learned(capsys, data, tmp_path):
+def test_a_plot_into_a_missing_directory_fails_before_learning(capsys, data, tmp_path):
     assert run(["tune", data, "--plot", str(tmp_path / "no" / "a.svg")]) == 1
     assert ": no directory " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "message"), [("1 0 |x a\n", "no example to learn from"), ("", "empty")])
-def test_data_from_which_nothing_can_be_learned_is_an_error(capsys, tmp_path, text, message):
+def test_data_without_examples_is_an_error(capsys, tmp_path, text, message):
     (path,) = files(tmp_path, text)
     assert run(["tune", path]) == 1
     printed = capsys.readouterr()
@@ -257,13 +257,13 @@ def test_data_from_which_nothing_can_be_learned_is_an_error(capsys, tmp_path, te
     assert message in printed.err
 
 
-def test_broken_lines_are_counted_once_and_not_for_each_model(capsys, tmp_path):
+def test_invalid_lines_are_counted_once(capsys, tmp_path):
     (tmp_path / "data").write_text(libsvm_text(20) + "1 x\n" + libsvm_text(20))
     found = tuned(capsys, str(tmp_path / "data"), *SMALL, "--on-error", "skip")
     assert (found["seen"], found["skipped"]) == (40, 1)
 
 
-def test_data_that_lies_sorted_is_said_to_mislead(capsys, tmp_path):
+def test_sorted_labels_cause_a_warning(capsys, tmp_path):
     lines = sorted(libsvm_text(400).splitlines(keepends=True), key=lambda line: line.startswith("-"))
     (path,) = files(tmp_path, "".join(lines))
     assert run(["tune", path, *SMALL]) == 0
@@ -272,14 +272,14 @@ def test_data_that_lies_sorted_is_said_to_mislead(capsys, tmp_path):
     assert "to shuffle them" not in capsys.readouterr().err
 
 
-def test_a_best_cell_at_the_border_of_the_grid_is_told_of(capsys, data):
+def test_a_best_cell_at_the_border_causes_a_hint(capsys, data):
     assert run(["tune", data, "--grid", "C=1e-9,1e-8,1", "--grid", "eta=0.9"]) == 0
     assert "the best C, 1, is the largest of the grid; extend it: --grid C=..." in capsys.readouterr().err
     assert run(["tune", data, "--grid", "C=1e-9,0.5,1e9", "--grid", "eta=0.9"]) == 0
     assert "of the grid" not in capsys.readouterr().err
 
 
-def test_a_few_examples_or_one_class_are_not_sorted():
+def test_few_examples_or_one_class_do_not_look_sorted():
     few, one = LabelOrder(), LabelOrder()
     few.update(np.repeat([0, 1], 20))
     one.update(np.ones(500))
@@ -287,7 +287,7 @@ def test_a_few_examples_or_one_class_are_not_sorted():
     assert not one.looks_sorted
 
 
-def test_help_shows_the_grid_of_the_algorithms(capsys):
+def test_help_shows_the_grids_of_the_algorithms(capsys):
     assert run(["tune", "--help", "-a", "arow,pa"]) == 0
     printed = capsys.readouterr().out
     assert "Grid of arow, AROW:\n  r  0.0625, 0.125" in printed

@@ -112,7 +112,7 @@ def command(**given: Any) -> None:
         from scwlearn.report.comparison_picture import draw_comparison
 
         names = ", ".join(Path(name).name for name in data.names)
-        draw_comparison(found, f"{names}, {len(examples)} examples", given["plot"])
+        draw_comparison(found, f"{names}, {plural(len(examples), 'example')}", given["plot"])
         terminal.note(f"plot: {given['plot']}")
 
 

@@ -15,9 +15,7 @@ from scwlearn.rules import find_rule
 from scwlearn.runs.align import numbers_as_names
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.record import Record
-from scwlearn.runs.train import RunInfo, TrainingRun
-
-INFO = RunInfo("scwlearn train", "2026-01-01T00:00:00+00:00", ["data"], Schema("libsvm"))
+from scwlearn.runs.train import TrainingRun
 
 
 def config(name="arow", **settings):
@@ -110,7 +108,7 @@ def test_held_out_labels_that_were_never_learned_count_as_mistakes():
 
 def test_a_record_survives_json():
     run = run_over(libsvm_text(200), probabilities=True)
-    record = run.record(INFO)
+    record = run.record(Schema("libsvm"), command="scwlearn train", began="2026-01-01T00:00:00+00:00", sources=["data"])
     assert record.classes == [-1, 1]
     assert record.n_features == 12
     assert record.settings["covariance"] == "diagonal"

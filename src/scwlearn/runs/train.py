@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from heapq import merge
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,18 +31,6 @@ from scwlearn.runs.trained_model import TrainedModel
 _TOP_WEIGHTS = 20
 
 
-@dataclass(frozen=True)
-class RunInfo:
-    """What only the caller knows of a run: how it was started, and what was read."""
-
-    command: str
-    began: str
-    sources: list[str]
-    schema: Schema | None
-    skipped: int = 0
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
 @dataclass
 class TrainingRun:
     """A training run with progressive validation.
@@ -50,8 +39,8 @@ class TrainingRun:
 
     Parameters
     ----------
-    config : ModelConfig
-        Algorithm and settings.
+    model : ModelConfig or Classifier
+        Algorithm and settings of a new model, or a trained classifier to continue with.
     epochs : int
         Passes over the data.
     holdout : float
@@ -60,32 +49,34 @@ class TrainingRun:
         Whether to judge probabilities, too.
     save_every : int or None
         Call `on_save` after each multiple of so many examples.
-    learner : Classifier or None
-        A trained classifier to continue with.
     since : Counts or None
-        Counts of that classifier when the run began; None for now.
+        Counts of the trained classifier when the run began; None for now.
     on_doubling, on_epoch, on_save : callable
         Called at each power of two examples, at the start of each epoch (from 0), and when the model should be saved.
     """
 
-    config: ModelConfig
+    model: ModelConfig | Classifier
     _: KW_ONLY
     epochs: int = 1
     holdout: float = 0.0
     probabilities: bool = False
     save_every: int | None = None
-    learner: Classifier | None = None
     since: Counts | None = None
     on_doubling: Callable[[Point], None] | None = None
     on_epoch: Callable[[int], None] = lambda number: None
     on_save: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
+    learner: Classifier | None = field(default=None, init=False)
     points: list[Point] = field(default_factory=list, init=False)
     held_out: list[Examples] = field(default_factory=list, init=False)
     metrics: ProgressiveMetrics = field(init=False)
     _validation: ProgressiveValidation | None = field(default=None, init=False)
     _read: int = field(default=0, init=False)
     _started: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, Classifier):
+            self.learner = self.model
 
     @property
     def has_begun(self) -> bool:
@@ -126,7 +117,7 @@ class TrainingRun:
             self._begin(labels)
         assert self._validation is not None
         check_label_type(labels, self.trained.classes, examples)
-        if self.config.is_bounded:
+        if self.trained.config.max_features is not None:
             examples = numbers_as_names(examples)
 
         def learn(start: int, stop: int) -> Counts:
@@ -167,22 +158,42 @@ class TrainingRun:
         weights, known = self.trained.class_weights.given, self.trained.classes.numbers
         return [label for label in weights if label not in known] if isinstance(weights, dict) else []
 
-    def record(self, info: RunInfo, *, finished: bool = True) -> Record:
-        """Return the record of the run so far; top weights and holdout metrics are left for a finished run."""
+    def record(
+        self,
+        schema: Schema | None,
+        *,
+        command: str,
+        began: str,
+        sources: Iterable[str],
+        skipped: int = 0,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        finished: bool = True,
+    ) -> Record:
+        """Return the record of the run so far.
+
+        Parameters
+        ----------
+        schema : Schema or None
+            How the data are read.
+        command, began, sources, skipped, settings
+            What only the caller knows, as in `Record`.
+        finished : bool
+            Whether to compute the top weights and the holdout metrics.
+        """
         learner = self.trained
-        model = TrainedModel(learner, info.schema)
+        model = TrainedModel(learner, schema)
         return Record(
-            command=info.command,
-            began=info.began,
+            command=command,
+            began=began,
             version=__version__,
-            sources=info.sources,
+            sources=list(sources),
             algorithm=model.rule.name,
             parameters=model.parameters,
-            settings=model.settings | {"covariance": learner.covariance_kind} | info.settings,
+            settings={**model.settings, "covariance": learner.covariance_kind, **settings},
             classes=list(learner.classes.values_in_order),
             n_features=model.n_features,
             curve=list(self.points),
-            skipped=info.skipped,
+            skipped=skipped,
             epochs=self.epochs,
             reliability=self.metrics.reliability(),
             confusion=self.metrics.confusion(learner.classes),
@@ -191,10 +202,9 @@ class TrainingRun:
         )
 
     def _begin(self, labels: NDArray[Any]) -> None:
-        if self.learner is None:
-            self.config = self.config.for_labels(labels)
-            self.learner = self.config.learner()
-        learner = self.learner
+        if isinstance(self.model, ModelConfig):
+            self.learner = self.model.for_labels(labels).learner()
+        learner = self.trained
         self.metrics = ProgressiveMetrics(
             probabilities=self.probabilities, agree=learner.argmax_consistent, n_known=len(learner.classes)
         )

@@ -177,8 +177,8 @@ class ModelBatch:
         self._joint.finish()
         self._complete = not self._joint.learners[0].counts.seen
         for config, learner in zip(self._configs, self._joint.learners, strict=True):
-            resumed: dict[str, Any] = {"learner": learner, "since": Counts()} if learner.counts.seen else {}
-            self._trainings.append(TrainingRun(config, probabilities=self._probabilities, **resumed))
+            model = learner if learner.counts.seen else config
+            self._trainings.append(TrainingRun(model, probabilities=self._probabilities, since=Counts()))
         self._joint = None
 
 

@@ -39,6 +39,7 @@ from scwlearn.cli.output import OutputFile, check_outputs, invocation
 from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
+    from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.record import Point, Record
     from scwlearn.runs.train import TrainingRun
@@ -97,7 +98,7 @@ def command(**given: Any) -> None:
     """Train a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
     from scwlearn.cli.input import Input
-    from scwlearn.runs.train import RunInfo, TrainingRun
+    from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
     started, terminal = invocation(), Terminal(quiet=given["quiet"])
@@ -110,15 +111,20 @@ def command(**given: Any) -> None:
     check_outputs({"-m": path, "--report": page}, data.names)
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
-    config = _config(given, resumed)
+    model = _new_model(given) if resumed is None else _resumed_model(given, resumed)
 
     def save(record: Record) -> None:
         TrainedModel(run.trained, data.schema, record).write(path)
 
     def record(*, finished: bool) -> Record:
-        settings = {name: given[name] for name in ("seed", "shuffle_buffer", "holdout")}
-        info = RunInfo(**started, sources=data.names, schema=data.schema, skipped=data.skipped.count, settings=settings)
-        return run.record(info, finished=finished)
+        return run.record(
+            data.schema,
+            **started,
+            sources=data.names,
+            skipped=data.skipped.count,
+            settings={name: given[name] for name in ("seed", "shuffle_buffer", "holdout")},
+            finished=finished,
+        )
 
     def note_epoch(epoch: int) -> None:
         if epoch:
@@ -127,12 +133,11 @@ def command(**given: Any) -> None:
     probabilities = given["probabilities"] or page is not None
     table = _CurveTable(terminal, log_loss=probabilities)
     run = TrainingRun(
-        config,
+        model,
         epochs=epochs,
         holdout=given["holdout"],
         probabilities=probabilities,
         save_every=given["save_every"],
-        learner=_resumed_learner(resumed, config, given),
         on_doubling=None if terminal.quiet else table.add,
         on_epoch=note_epoch,
         on_save=lambda: save(record(finished=False)),
@@ -166,29 +171,23 @@ def command(**given: Any) -> None:
         click.echo(json.dumps(result.to_json(), ensure_ascii=False))
 
 
-def _config(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig:
-    """Return the configuration; of a resumed model, only the parameters of the algorithm may change."""
-    if resumed is None:
-        rule = rule_named(given["algorithm"])
-        return model_config(rule, check_parameters(rule, given_parameters(given)), given)
-    from scwlearn.runs.config import ModelConfig
+def _new_model(given: dict[str, Any]) -> ModelConfig:
+    rule = rule_named(given["algorithm"])
+    return model_config(rule, check_parameters(rule, given_parameters(given)), given)
 
+
+def _resumed_model(given: dict[str, Any], resumed: TrainedModel) -> Classifier:
+    """Return the classifier to continue with; only the parameters of its algorithm may change."""
     if not resumed.is_linear:
         raise ValueError(f"{given['resume']} holds a kernel model; the command line trains linear models only")
-    rule = resumed.rule
+    rule, parameters = resumed.rule, given_parameters(given)
     if is_given("algorithm") and given["algorithm"] != rule.name:
         raise click.UsageError(f"{given['resume']} was trained with {rule.name}, not {given['algorithm']}")
     if fixed := given_model_options():
         raise click.UsageError(f"the settings of a resumed model cannot change; drop {', '.join(fixed)}")
-    config = resumed.learner.config
-    parameters = check_parameters(rule, {**config.parameters, **given_parameters(given)})
-    return ModelConfig(rule, parameters, config.settings)
-
-
-def _resumed_learner(resumed: TrainedModel | None, config: ModelConfig, given: dict[str, Any]) -> Any:
-    if resumed is None or not given_parameters(given):
-        return None if resumed is None else resumed.learner
-    return resumed.learner.with_parameters(dict(config.parameters))
+    if not parameters:
+        return resumed.learner
+    return resumed.learner.with_parameters(check_parameters(rule, {**resumed.parameters, **parameters}))
 
 
 def _summary(record: Record) -> str:

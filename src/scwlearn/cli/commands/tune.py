@@ -181,7 +181,7 @@ class _TuneRun:
         }
 
     def _save(self, number: int) -> None:
-        from scwlearn.runs.train import RunInfo, TrainingRun
+        from scwlearn.runs.train import TrainingRun
         from scwlearn.runs.trained_model import TrainedModel
 
         if self._models.trainings:
@@ -189,14 +189,15 @@ class _TuneRun:
         else:
             training = TrainingRun(self._configs[number])
             training.run(lambda epoch: self._examples())
-        info = RunInfo(
+        schema = self._data.schema
+        record = training.record(
+            schema,
             **self._invocation,
-            sources=[str(name) for name in self._data.names],
-            schema=self._data.schema,
+            sources=self._data.names,
             skipped=self._data.skipped.count,
             settings={name: self._given[name] for name in ("seed", "shuffle_buffer")},
         )
-        TrainedModel(training.trained, self._data.schema, training.record(info)).write(self._given["model"])
+        TrainedModel(training.trained, schema, record).write(self._given["model"])
         self._terminal.note(f"model: {self._given['model']}")
 
 

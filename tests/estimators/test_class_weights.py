@@ -13,7 +13,7 @@ from scwlearn.data.labels import Classes
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_an_example_of_weight_zero_is_not_there(name):
+def test_examples_of_weight_zero_are_ignored(name):
     x, y = blobs()
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
     there = weights > 0
@@ -24,7 +24,7 @@ def test_an_example_of_weight_zero_is_not_there(name):
     same_model(nothing, without)
 
 
-def test_weights_of_classes_are_weights_of_their_examples():
+def test_class_weights_equal_sample_weights():
     x, y = blobs(3)
     by_class = {0: 0.5, 2: 3.0}
     weights = np.array([0.5, 1.0, 3.0])[y]
@@ -37,7 +37,7 @@ def test_weights_of_classes_are_weights_of_their_examples():
         same_model(both, new().fit(x, y, sample_weight=2 * weights))
 
 
-def test_balanced_classes_are_counted_as_they_come():
+def test_balanced_weights_follow_the_counts_so_far():
     x, y = blobs(3)
     seen, weights = np.zeros(3), []
     for label in y:
@@ -52,7 +52,7 @@ def test_balanced_classes_are_counted_as_they_come():
     same_model(pieces, expected)
 
 
-def test_a_rare_class_is_found_more_often_where_classes_are_balanced():
+def test_balancing_finds_a_rare_class_more_often():
     rng = np.random.default_rng(0)
     y = (rng.random(4000) < 0.03).astype(int)
     x = rng.normal(size=(4000, 2)) + y[:, np.newaxis]
@@ -69,19 +69,19 @@ def test_a_rare_class_is_found_more_often_where_classes_are_balanced():
         ({0: "much"}, TypeError, "the values of class_weight must hold numbers"),
     ],
 )
-def test_bad_weights_of_classes_are_refused(class_weight, error, message):
+def test_bad_class_weights_are_rejected(class_weight, error, message):
     x, y = blobs(2)
     with pytest.raises(error, match=message):
         SCW1(class_weight=class_weight).fit(x, y)
 
 
-def test_nothing_is_counted_where_no_weight_follows_from_it():
+def test_fixed_class_weights_count_nothing():
     weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
     assert weights.tolist() == [2.0, 1.0]
     assert len(seen) == 0
 
 
-def test_a_class_that_weighs_nothing_is_not_learned():
+def test_a_class_of_weight_zero_is_not_learned():
     x, y = blobs(3)
     model = SCW1(class_weight={2: 0.0}).fit(x, y)
     assert model.n_seen_ == (y != 2).sum()

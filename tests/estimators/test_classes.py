@@ -30,7 +30,7 @@ KINDS_OF_KERNEL = [
 
 @pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_ten_digits_are_told_apart(name, multi_class, digits):
+def test_linear_estimators_learn_ten_digits(name, multi_class, digits):
     x, y = digits
     model = getattr(scwlearn, name)(multi_class=multi_class, n_epochs=2).fit(x[:1200], y[:1200])
     assert model.classes_.tolist() == list(range(10))
@@ -46,7 +46,7 @@ def test_ten_digits_are_told_apart(name, multi_class, digits):
 
 @pytest.mark.parametrize("name", KERNEL)
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_ten_digits_are_told_apart_with_a_kernel(name, multi_class, digits):
+def test_kernel_estimators_learn_ten_digits(name, multi_class, digits):
     x, y = digits
     model = getattr(scwlearn, name)(gamma=0.1, multi_class=multi_class, n_epochs=2).fit(x[:150], y[:150])
     assert model.classes_.tolist() == list(range(10))
@@ -65,7 +65,7 @@ def test_ten_digits_are_told_apart_with_a_kernel(name, multi_class, digits):
     assert get_tags(model).classifier_tags.multi_class
 
 
-def test_a_second_order_model_shows_how_sure_it_is_of_each_class(digits):
+def test_second_order_models_have_variances_per_class(digits):
     x, y = digits
     for covariance in ("full", "diagonal"):
         model = SCW1(covariance=covariance).fit(x, y)
@@ -84,7 +84,7 @@ def test_a_second_order_model_shows_how_sure_it_is_of_each_class(digits):
         _ = model.covariance_
 
 
-def test_all_classes_may_share_one_covariance(digits):
+def test_classes_may_share_one_covariance(digits):
     x, y = digits
     model = AROW(shared_covariance=True, covariance="diagonal").fit(x, y)
     assert (model.variance_ == model.variance_[0]).all()
@@ -95,7 +95,7 @@ def test_all_classes_may_share_one_covariance(digits):
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_a_batch_is_its_rows_one_by_one_when_classes_come_on_the_way(name):
+def test_a_batch_with_new_classes_equals_its_rows_one_by_one(name):
     x, y = blobs()
     batch, rows = (getattr(scwlearn, name)(**_diagonal(name)) for _ in range(2))
     batch.partial_fit(x, y)
@@ -111,7 +111,7 @@ def _diagonal(name):
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_KERNEL)
-def test_with_a_kernel_too_classes_come_on_the_way(kind):
+def test_a_kernel_batch_with_new_classes_equals_its_rows_one_by_one(kind):
     x, y = blobs(rows=60)
     new, how = kind
     batch, rows, pieces = (new(gamma=0.1, **how) for _ in range(3))
@@ -129,7 +129,7 @@ def test_with_a_kernel_too_classes_come_on_the_way(kind):
     assert batch.score(x, names) > 0.5
 
 
-def test_a_class_that_comes_late_starts_from_the_prior():
+def test_a_late_class_starts_from_the_prior():
     x, y = blobs(4)
     early = y != 3
     model = SCW1().partial_fit(x[early], y[early])
@@ -144,7 +144,7 @@ def test_a_class_that_comes_late_starts_from_the_prior():
     assert model.score(x[~early], y[~early]) > 0.5
 
 
-def test_two_classes_become_three_without_changing_what_is_said_of_them():
+def test_a_third_class_keeps_the_scores_of_the_first_two():
     x, y = draw_examples(0, 100, 5, 1.0)
     for multi_class in ("joint", "ovr"):
         model = SCW1(multi_class=multi_class).partial_fit(x, y)
@@ -158,7 +158,7 @@ def test_two_classes_become_three_without_changing_what_is_said_of_them():
 
 @pytest.mark.parametrize("how", [{}, {"budget": 20}])
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_two_classes_with_a_kernel_become_three_without_changing_what_is_said_of_them(multi_class, how):
+def test_a_third_class_keeps_the_kernel_scores_of_the_first_two(multi_class, how):
     x, y = draw_examples(0, 100, 5, 1.0)
     model = KernelSCW1(multi_class=multi_class, gamma=0.2, **how).partial_fit(x, np.where(y > 0, "a", "b"))
     scores, variances, predicted = model.decision_function(x), model.margin_variance(x), model.predict(x)
@@ -175,7 +175,7 @@ def test_two_classes_with_a_kernel_become_three_without_changing_what_is_said_of
     assert np.array_equal(model.predict(x)[sure], predicted[sure])
 
 
-def test_the_order_in_which_two_classes_come_does_not_change_their_scores():
+def test_the_order_of_appearance_does_not_change_binary_scores():
     x, y = draw_examples(1, 80, 5, 1.0)
     assert y[0] == -1 or y[0] == 1
     known, come = SCW1().partial_fit(x, y, classes=[-1, 1]), SCW1().partial_fit(x, y)
@@ -185,7 +185,7 @@ def test_the_order_in_which_two_classes_come_does_not_change_their_scores():
     assert come.classes_.tolist() == [-1, 1]
 
 
-def test_one_class_alone_is_predicted():
+def test_a_single_class_is_predicted():
     x = np.random.default_rng(0).normal(size=(20, 3))
     model = SCW1().partial_fit(x, ["b"] * 20)
     assert model.classes_.tolist() == ["b"]
@@ -216,7 +216,7 @@ def test_labels_of_any_kind_come_back(labels):
     assert one_by_one.classes_.tolist() == model.classes_.tolist()
 
 
-def test_labels_of_another_kind_are_refused():
+def test_labels_of_another_kind_are_rejected():
     x, y = blobs(3)
     model = AROW().partial_fit(x, y)
     before = pickle.dumps(model)
@@ -229,7 +229,7 @@ def test_labels_of_another_kind_are_refused():
     assert pickle.dumps(model) == before
 
 
-def test_a_bad_batch_brings_no_class():
+def test_a_rejected_batch_adds_no_class():
     x, y = blobs(3)
     model = AROW(covariance="diagonal").partial_fit(x, y)
     before = model.coef_.copy()
@@ -243,7 +243,7 @@ def test_a_bad_batch_brings_no_class():
 
 
 @pytest.mark.parametrize("known", [2, 3])
-def test_classes_that_were_named_are_forgotten_where_the_rows_are_refused(known):
+def test_declared_classes_are_forgotten_if_the_rows_are_rejected(known):
     x, y = blobs(known)
     model = KernelSCW1(gamma=0.1, max_support=150).partial_fit(x[:50], y[:50])
     before, classes = model.predict_proba(x), model.classes_.tolist()
@@ -256,7 +256,7 @@ def test_classes_that_were_named_are_forgotten_where_the_rows_are_refused(known)
     assert model.predict_proba(x).shape == (200, known + 1)
 
 
-def test_a_copy_and_a_pickle_of_several_classes_with_a_kernel_go_on_by_themselves():
+def test_copies_of_kernel_models_are_independent():
     x, y = blobs(4)
     model = KernelSCW1(gamma=0.1).partial_fit(x[:100], y[:100])
     before = model.decision_function(x)
@@ -267,7 +267,7 @@ def test_a_copy_and_a_pickle_of_several_classes_with_a_kernel_go_on_by_themselve
     assert model.classes_.tolist() == [0, 1, 2, 3]
 
 
-def test_a_copy_and_a_pickle_go_on_by_themselves():
+def test_copies_of_linear_models_are_independent():
     x, y = blobs(4)
     model = SCW1().partial_fit(x[:100], y[:100])
     frozen = model.coef_.copy()
@@ -278,7 +278,7 @@ def test_a_copy_and_a_pickle_go_on_by_themselves():
     assert model.classes_.tolist() == [0, 1, 2, 3]
 
 
-def test_sparse_rows_are_dense_rows(digits):
+def test_sparse_rows_equal_dense_rows(digits):
     x, y = digits
     for estimator in (SCW1(covariance="diagonal"), PA1(), Perceptron(rivals="uniform")):
         dense = copy.copy(estimator).fit(x, y)
@@ -295,7 +295,7 @@ def test_a_perceptron_may_have_several_rivals(rivals, digits):
     assert KernelPerceptron(rivals=rivals, gamma=0.1, n_epochs=2).fit(x[:500], y[:500]).score(x[:500], y[:500]) > 0.85
 
 
-def test_settings_for_several_classes_are_checked_with_two_classes_too():
+def test_multi_class_settings_are_checked_in_the_binary_case():
     x, y = draw_examples(0, 10, 3, 1.0)
     with pytest.raises(ValueError, match="multi_class must be"):
         SCW1(multi_class="all").fit(x, y)
@@ -310,14 +310,14 @@ def test_settings_for_several_classes_are_checked_with_two_classes_too():
 
 
 @pytest.mark.parametrize("estimator", [Perceptron, KernelPerceptron])
-def test_who_the_rivals_are_cannot_change(estimator):
+def test_rivals_cannot_change_during_training(estimator):
     x, y = np.eye(3), [0, 1, 2]
     model = estimator().fit(x, y)
     with pytest.raises(ValueError, match="rivals cannot change from 'max' to 'uniform'"):
         model.set_params(rivals="uniform").partial_fit(x, y)
 
 
-def test_classes_are_numbered_as_they_come():
+def test_classes_are_numbered_in_order_of_appearance():
     classes = Classes().add(np.array(["b", "d"]))
     found = classes.find(np.array(["d", "c", "a", "c", "b"]))
     assert found.numbers.tolist() == [1, 2, 3, 2, 0]
@@ -330,7 +330,7 @@ def test_classes_are_numbered_as_they_come():
 
 @pytest.mark.parametrize("count", [2, 20])
 @pytest.mark.parametrize("kind", ["U3", "i8", "i4", "f8", "?", "O"])
-def test_labels_are_found_whatever_they_are_made_of(kind, count):
+def test_labels_are_found_in_any_representation(kind, count):
     labels = np.unique(np.arange(count).astype(kind))[::-1]
     classes = Classes().add(labels)
     some = np.random.default_rng(0).integers(len(labels), size=100)
@@ -340,7 +340,7 @@ def test_labels_are_found_whatever_they_are_made_of(kind, count):
     assert not len(found.new)
 
 
-def test_a_number_is_not_taken_for_another_that_rounds_to_it():
+def test_large_labels_are_not_confused_by_rounding():
     classes = Classes().add(np.array([2**53, 0]))
     assert classes.find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
     assert Classes().add(np.array([2.0**53, 0.0])).find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
@@ -349,7 +349,7 @@ def test_a_number_is_not_taken_for_another_that_rounds_to_it():
 # Features by name
 
 
-def test_top_features_and_parts_of_a_score_have_names():
+def test_top_features_and_explanations_use_column_names():
     import pandas as pd
 
     x, y = blobs(3)
@@ -371,7 +371,7 @@ def test_top_features_and_parts_of_a_score_have_names():
         assert sure == isinstance(model, Perceptron)
 
 
-def test_of_two_classes_the_parts_are_those_of_the_second():
+def test_a_binary_explanation_is_that_of_the_second_class():
     x, y = draw_examples(0, 50, 4, 1.0)
     model = SCW1().partial_fit(x, np.where(y > 0, "a", "b"))
     parts = model.explain(sparse.csr_array(x[:1]))

@@ -41,7 +41,7 @@ def line(calibration):
 @pytest.mark.parametrize("window", [30_000, 40])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
-def test_the_curve_is_the_textbook_one(window, weighted, scale):
+def test_the_curve_equals_the_textbook(window, weighted, scale):
     f, v, y, _ = stream(300, scale=scale)
     w = np.random.default_rng(1).exponential(1.0, len(f)) if weighted else np.ones(len(f))
     calibration, textbook = Calibration(window=window), Textbook(window)
@@ -54,7 +54,7 @@ def test_the_curve_is_the_textbook_one(window, weighted, scale):
             np.testing.assert_allclose(line(calibration), textbook.line, rtol=1e-8, atol=1e-12)
 
 
-def test_many_rows_at_once_are_one_by_one_bit_for_bit():
+def test_batches_equal_single_rows_bit_for_bit():
     f, v, y, _ = stream(2000)
     w = np.random.default_rng(1).uniform(0, 3, len(f))
     many, single = learned(f, v, y, w), Calibration()
@@ -65,7 +65,7 @@ def test_many_rows_at_once_are_one_by_one_bit_for_bit():
     assert [many.probabilities(f[i : i + 1], v[i : i + 1])[0] for i in range(50)] == whole[:50].tolist()
 
 
-def test_it_finds_the_true_line():
+def test_it_recovers_a_logistic_line():
     f, v, y, p = stream(100_000)
     calibration = learned(f, v, y, window=1e9)
     a, b, c = line(calibration)
@@ -74,7 +74,7 @@ def test_it_finds_the_true_line():
     assert abs(calibration.probabilities(f, v) - p).mean() < 0.01
 
 
-def test_it_finds_a_curve_that_is_no_line():
+def test_it_recovers_a_curve_that_is_not_logistic():
     random = np.random.default_rng(0)
     f, v = random.uniform(-3, 3, 50_000), np.full(50_000, 1e-9)
     p = np.where(abs(f) < 1, 0.5, np.where(f > 0, 0.9, 0.2))
@@ -122,7 +122,7 @@ def test_a_weight_of_zero_changes_nothing():
     np.testing.assert_array_equal(learned(f, v, y, w).state, learned(f[w > 0], v[w > 0], y[w > 0], w[w > 0]).state)
 
 
-def test_a_weight_of_two_is_about_two_rows():
+def test_a_weight_of_two_is_close_to_two_rows():
     f, v, y, _ = stream(20_000)
     twice = learned(np.repeat(f, 2), np.repeat(v, 2), np.repeat(y, 2), window=1e9)
     heavy = learned(f, v, y, np.full(len(f), 2.0), window=1e9)
@@ -138,7 +138,7 @@ def test_the_first_probabilities_are_near_the_base_rate():
     assert p.max() < 0.35
 
 
-def test_a_stream_that_changes_is_followed():
+def test_a_short_window_follows_drift():
     f, v, y, _ = stream(20_000)
     changed = stream(20_000, seed=1, slope=0.2, offset=1.0)
     short, long = (learned(f, v, y, window=window) for window in (1000, 1e9))
@@ -148,7 +148,7 @@ def test_a_stream_that_changes_is_followed():
     assert off[0] < 0.05 < off[1]
 
 
-def test_separable_streams_whose_scores_grow_stay_finite():
+def test_growing_scores_of_a_separable_stream_stay_finite():
     y = np.where(np.arange(5000) % 2, 1, -1)
     f = y * np.linspace(0.1, 1, 5000) * np.exp(np.arange(5000) / 20)
     calibration = learned(f, np.exp(-np.arange(5000) / 10), y)
@@ -170,7 +170,7 @@ def test_separable_streams_whose_scores_grow_stay_finite():
         max_size=60,
     )
 )
-def test_no_extreme_makes_it_anything_but_finite(rows):
+def test_extreme_input_stays_finite(rows):
     f, v, w = (np.array([row[i] for row in rows]) for i in range(3))
     f = np.where([row[3] for row in rows], f, -f)
     y = np.where([row[4] for row in rows], 1, -1)
@@ -180,14 +180,14 @@ def test_no_extreme_makes_it_anything_but_finite(rows):
     assert ((p > 0) & (p < 1)).all()
 
 
-def test_a_long_stream_of_a_short_window_stays_finite():
+def test_a_long_stream_with_a_short_window_stays_finite():
     f, v, y, p = stream(300_000)
     calibration = learned(f, v, y, window=500)
     assert np.isfinite(calibration.state).all()
     assert abs(calibration.probabilities(f, v) - p).mean() < 0.1
 
 
-def test_copies_and_pickles_go_on_as_if_never_stopped():
+def test_copies_and_pickles_learn_on_independently():
     f, v, y, _ = stream(200)
     calibration = learned(f[:100], v[:100], y[:100])
     others = [
@@ -204,7 +204,7 @@ def test_copies_and_pickles_go_on_as_if_never_stopped():
     np.testing.assert_array_equal(calibration.state, before)
 
 
-def test_a_state_that_is_read_only_is_left_alone():
+def test_a_read_only_state_is_copied():
     f, v, y, _ = stream(100)
     calibration, shared = Calibration(), Calibration().state
     shared.flags.writeable = False
@@ -223,7 +223,7 @@ def test_predicting_changes_nothing():
     np.testing.assert_array_equal(calibration.state, before)
 
 
-def test_merged_shards_are_about_the_whole_in_any_order():
+def test_merged_shards_are_close_to_the_whole_in_any_order():
     f, v, y, p = stream(20_000)
     parts = [learned(f[i::4], v[i::4], y[i::4]) for i in range(4)]
     merged = Calibration.merged(parts)
@@ -239,14 +239,14 @@ def test_merged_shards_are_about_the_whole_in_any_order():
     np.testing.assert_array_equal(swapped.state, Calibration.merged(parts[:2]).state)
 
 
-def test_merging_with_one_that_knows_nothing_changes_nothing():
+def test_merging_with_an_empty_one_changes_nothing():
     f, v, y, _ = stream(500)
     calibration = learned(f, v, y)
     for parts in ([calibration], [calibration, Calibration()], [Calibration(), calibration]):
         np.testing.assert_array_equal(Calibration.merged(parts).state, calibration.state)
 
 
-def test_mirrored_is_what_labels_of_the_other_sign_teach():
+def test_mirrored_equals_training_on_swapped_labels():
     f, v, y, _ = stream(5000)
     y = np.where(np.random.default_rng(1).random(5000) < 0.2, 1, y)
     mirrored, other = learned(f, v, y).mirrored(), learned(-f, v, -y)
@@ -258,7 +258,7 @@ def test_mirrored_is_what_labels_of_the_other_sign_teach():
     np.testing.assert_allclose(mirrored.probabilities(f, v), other.probabilities(f, v), rtol=1e-9)
 
 
-def test_what_parts_went_on_from_counts_once():
+def test_a_common_prior_counts_once():
     f, v, y, p = stream(6000)
     start = learned(f[:3000], v[:3000], y[:3000])
     same = Calibration.merged([start.copy() for _ in range(3)], start)
@@ -284,7 +284,7 @@ def test_what_parts_went_on_from_counts_once():
     assert off < 0.6 * off_plain
 
 
-def test_a_merged_one_learns_on():
+def test_a_merged_calibration_learns_on():
     f, v, y, p = stream(20_000)
     merged = Calibration.merged(
         [learned(f[:5000], v[:5000], y[:5000]), learned(f[5000:9000], v[5000:9000], y[5000:9000])]
@@ -312,7 +312,7 @@ def test_a_merged_one_learns_on():
         ),
     ],
 )
-def test_bad_rows_are_refused_and_change_nothing(columns, message):
+def test_bad_rows_are_rejected_and_change_nothing(columns, message):
     calibration = learned([1.0], [1.0], [1])
     before = calibration.state.copy()
     with pytest.raises(ValueError, match=message):
@@ -320,7 +320,7 @@ def test_bad_rows_are_refused_and_change_nothing(columns, message):
     np.testing.assert_array_equal(calibration.state, before)
 
 
-def test_bad_settings_and_states_are_refused():
+def test_bad_settings_and_states_are_rejected():
     with pytest.raises(ValueError, match="window must be a number strictly between 1 and inf"):
         Calibration(window=0.5)
     with pytest.raises(ValueError, match="nothing to merge"):
@@ -332,7 +332,7 @@ def test_bad_settings_and_states_are_refused():
         Calibration(0)
 
 
-def test_a_state_of_a_broken_file_does_no_harm():
+def test_a_corrupt_state_does_no_harm():
     calibration = Calibration()
     calibration.state[:] = np.nan
     learn(calibration, [1.0, -1.0], [1.0, 0.0], [1, -1])
@@ -340,7 +340,7 @@ def test_a_state_of_a_broken_file_does_no_harm():
 
 
 @pytest.mark.parametrize("rule", ["scw1", "arow", "pa1", "perceptron"])
-def test_a_learners_trace_gives_probabilities_that_hold_on_new_rows(rule):
+def test_probabilities_of_a_trained_learner_hold_on_new_rows(rule):
     random = np.random.default_rng(5)
     x = random.standard_normal((6000, 5))
     p = 1 / (1 + np.exp(-(x @ [1.0, -0.5, 0.3, 0.0, 0.0] - 0.7)))
@@ -355,7 +355,7 @@ def test_a_learners_trace_gives_probabilities_that_hold_on_new_rows(rule):
 
 
 @pytest.mark.native
-def test_where_the_curve_is_level_rounding_tells_nothing_apart():
+def test_rounding_breaks_no_ties_where_the_curve_is_level():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=500)
     calibration = Calibration()

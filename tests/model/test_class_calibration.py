@@ -33,7 +33,7 @@ def learned(scores, *columns, **settings):
 
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize(("weighted", "window", "scale"), [(False, 30_000, 1.0), (True, 40, 1e6)])
-def test_the_curve_is_the_textbook_one(classes, weighted, window, scale):
+def test_the_curve_of_classes_equals_the_textbook(classes, weighted, window, scale):
     f, v, labels, _ = stream(200, classes, scale=scale)
     w = np.random.default_rng(1).exponential(1.0, len(f)) if weighted else np.ones(len(f))
     calibration, textbook = Calibration(classes, window=window), ClassTextbook(classes, window)
@@ -58,7 +58,7 @@ def test_many_rows_at_once_are_one_by_one_bit_for_bit():
         np.testing.assert_array_equal(many.probabilities(f[[row]], v[[row]])[0], whole[row])
 
 
-def test_it_finds_the_true_probabilities():
+def test_it_recovers_the_true_probabilities():
     f, v, labels, p = stream(50_000)
     calibration = learned(f, v, labels, window=1e9)
     assert abs(calibration.probabilities(f, v) - p).mean() < 0.01
@@ -66,7 +66,7 @@ def test_it_finds_the_true_probabilities():
 
 
 @pytest.mark.parametrize("classes", [2, 3, 50])
-def test_probabilities_sum_to_one_and_none_is_zero(classes):
+def test_probabilities_sum_to_one_and_are_positive(classes):
     f, v, labels, _ = stream(500, classes, slope=8)
     p = learned(f, v, labels).probabilities(f * 100, v)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
@@ -80,7 +80,7 @@ def test_the_order_of_the_classes_does_not_matter():
     np.testing.assert_allclose(other.probabilities(f[:, order], v), one.probabilities(f, v)[:, order], rtol=1e-8)
 
 
-def test_a_class_gets_more_where_its_score_rises():
+def test_the_probability_of_a_class_rises_with_its_score():
     f, v, labels, _ = stream(500)
     calibration = learned(f, v, labels)
     for row in range(20):
@@ -89,7 +89,7 @@ def test_a_class_gets_more_where_its_score_rises():
         assert (np.diff(calibration.probabilities(scores, np.full(200, v[row]))[:, 1]) >= -1e-12).all()
 
 
-def test_two_classes_are_about_the_binary_curve():
+def test_two_scores_are_close_to_the_binary_curve():
     f, v, labels, _ = stream(20_000, 2)
     signs = np.where(labels, 1, -1)
     binary = Calibration()
@@ -99,7 +99,7 @@ def test_two_classes_are_about_the_binary_curve():
 
 
 @pytest.mark.parametrize("rows", [0, 1, 30, 5000])
-def test_two_classes_become_more_and_go_on(rows):
+def test_a_binary_curve_expands_to_classes(rows):
     f, v, labels, p = stream(rows + 3000, 3)
     binary = Calibration(window=2000)
     two = np.where(labels == 1, 1, -1)
@@ -114,7 +114,7 @@ def test_two_classes_become_more_and_go_on(rows):
     assert abs(calibration.probabilities(f, v) - p).mean() < 0.04
 
 
-def test_two_classes_that_became_classes_learn_as_if_they_had_always_been():
+def test_an_expanded_curve_is_close_to_one_learned_from_the_start():
     f, v, labels, _ = stream(4000, 2)
     binary = Calibration()
     binary.learn((f[:, 1] - f[:, 0])[:3000], v[:3000], np.where(labels, 1, -1)[:3000] == 1)
@@ -124,7 +124,7 @@ def test_two_classes_that_became_classes_learn_as_if_they_had_always_been():
     np.testing.assert_allclose(calibration.probabilities(f, v), always.probabilities(f, v), atol=0.05)
 
 
-def test_a_class_may_come_later():
+def test_a_class_may_be_added_later():
     f, v, labels, p = stream(30_000, 3)
     known = labels[:5000] < 2
     calibration = Calibration(2)
@@ -138,7 +138,7 @@ def test_a_class_may_come_later():
     assert abs(calibration.probabilities(f, v) - p).mean() < 0.02
 
 
-def test_classes_that_come_within_a_batch_are_as_if_they_had_been_added_then():
+def test_classes_that_appear_within_a_batch_equal_classes_added_between():
     f, v, labels, _ = stream(1000, 4)
     come = [0, 0, 200, 500]
     for r, row in enumerate(come):
@@ -160,20 +160,20 @@ def test_classes_that_come_within_a_batch_are_as_if_they_had_been_added_then():
     np.testing.assert_array_equal(p == 0, np.isinf(f[:300]))
 
 
-def test_where_no_class_was_known_all_are_alike():
+def test_unknown_classes_are_equally_probable():
     scores = np.full((1, 3), -np.inf)
     calibration = learned(scores, np.zeros(1), np.array([0]))
     assert calibration.rows == 0
     assert calibration.probabilities(scores, [0.0]).tolist() == [[1 / 3] * 3]
 
 
-def test_a_class_that_never_comes_gets_little():
+def test_a_class_never_seen_is_improbable():
     f, v, labels, _ = stream(5000, 3)
     scores = np.hstack([f, np.zeros((5000, 1))])
     assert learned(scores, v, labels).probabilities(scores, v)[:, 3].mean() < 0.01
 
 
-def test_before_the_first_row_all_classes_are_alike():
+def test_classes_are_equally_probable_before_the_first_row():
     assert Calibration(4).probabilities([[0.0, 1.0, -5.0, 3.0]], [1.0]).tolist() == [[0.25] * 4]
 
 
@@ -250,7 +250,7 @@ def test_what_parts_went_on_from_counts_once():
     assert off < 0.6 * off_plain
 
 
-def test_shards_with_other_classes_are_arranged_first():
+def test_arranged_moves_classes_and_adds_new_ones():
     f, v, labels, _ = stream(1000, 3)
     calibration = learned(f, v, labels)
     wide = calibration.arranged([4, 0, 2], 5)
@@ -295,7 +295,7 @@ def test_bad_rows_are_refused_and_change_nothing(columns, message):
     np.testing.assert_array_equal(calibration.state, before)
 
 
-def test_labels_that_are_no_numbers_and_parts_that_do_not_fit_are_refused():
+def test_labels_must_be_integers_and_parts_must_fit():
     with pytest.raises(TypeError, match="labels must be class numbers"):
         Calibration(2).learn([[1.0, 1.0]], [1.0], [1.0])
     with pytest.raises(ValueError, match="the same number of scores"):

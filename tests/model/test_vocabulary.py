@@ -52,7 +52,7 @@ examples = st.dictionaries(keys, values, max_size=8)
 @settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(stream=st.lists(st.tuples(examples, st.sampled_from([-1, 1])), max_size=12))
 @pytest.mark.parametrize("covariance", COVARIANCES)
-def test_words_and_bags_are_the_numbers_that_they_stand_for(covariance, stream):
+def test_strings_and_bags_of_words_equal_their_counts(covariance, stream):
     said, spelled = (Learner("scw1", covariance=covariance, intercept=True) for _ in range(2))
     for x, y in stream:
         numbers = by_hand(x)
@@ -63,34 +63,34 @@ def test_words_and_bags_are_the_numbers_that_they_stand_for(covariance, stream):
     assert state(said) == state(spelled)
 
 
-def test_words_are_named_as_scikit_learn_names_them():
+def test_words_are_named_as_in_scikit_learn():
     x = [{"city": "Oslo", "tags": ["a", "b"], "size": 2.0}, {"city": "Rome", "tags": ["b"]}]
     learner = Learner("arow")
     learner.learn_many(x, [1, -1])
     assert sorted(learner.names) == DictVectorizer().fit(x).get_feature_names_out().tolist()
 
 
-def test_a_key_that_spells_a_word_is_that_word():
+def test_a_key_spelled_like_a_word_is_the_same_feature():
     for x in ({"a=b": 2.0, "a": "b"}, {"a": "b", "a=b": 2.0}, {"a": ["b", "b", "b"]}):
         assert Vocabulary().read(x) == ([0], [3.0], ["a=b"])
 
 
-def test_numbers_of_one_feature_that_cancel_each_other_say_nothing():
+def test_values_of_one_feature_that_cancel_are_dropped():
     assert Vocabulary().read({"c": 1.0, "a": ["b", "b"], "a=b": -2.0, "d": 1.0})[:2] == ([0, 2], [1.0, 1.0])
 
 
-def test_a_set_is_read_in_the_order_of_its_words():
+def test_the_words_of_a_set_are_read_in_sorted_order():
     many = [f"word {i}" for i in range(200)]
     assert Vocabulary().read({"a": set(many)})[2] == [f"a={word}" for word in sorted(many)]
 
 
-def test_a_value_that_is_zero_says_nothing():
+def test_zero_values_are_dropped():
     learner = Learner("arow")
     learner.learn_one({"a": 0.0, "b": 0, "c": False, "d": [], "e": 1.0}, 1)
     assert learner.names == {"e": 0}
 
 
-def test_an_empty_dict_is_an_example():
+def test_an_empty_dict_is_allowed():
     learner = Learner("arow", intercept=True)
     assert learner.learn_one({}, 1) == 0.0
     assert learner.score_one({}) > 0.0
@@ -111,7 +111,7 @@ class Number(IntEnum):
     THREE = 3
 
 
-def test_a_key_is_the_name_that_it_spells():
+def test_subclasses_of_str_and_int_are_plain_keys():
     for key, name in ((np.str_("red"), "red"), (Color.RED, "red"), (np.int64(3), 3), (Number.THREE, 3)):
         learner = Learner("arow")
         learner.learn_one({key: 1.0}, 1)
@@ -121,12 +121,12 @@ def test_a_key_is_the_name_that_it_spells():
     assert Vocabulary().read({"red": 1.0, Color.RED: 2.0}) == ([0], [3.0], ["red"])
 
 
-def test_a_word_is_what_it_spells():
+def test_subclasses_of_str_are_plain_words():
     for word in (np.str_("red"), Color.RED):
         assert Vocabulary().read({"a": word, "b": [word]})[2] == ["a=red", "b=red"]
 
 
-def test_whole_numbers_are_keys():
+def test_integers_are_keys():
     learner = Learner("arow")
     learner.learn_one({3: 1.0, -1: "x", 2**80: ["y"]}, 1)
     assert learner.names == {3: 0, "-1=x": 1, f"{2**80}=y": 2}
@@ -135,7 +135,7 @@ def test_whole_numbers_are_keys():
 
 
 @pytest.mark.parametrize("key", [lambda i: (i, "a"), lambda i: 0.5 + i, lambda i: frozenset({i}), lambda i: b"%d" % i])
-def test_anything_hashable_is_a_key(key):
+def test_any_hashable_is_a_key(key):
     named, plain = Learner("scw1"), Learner("scw1")
     for x, y in (({0: 1.0, 1: 2.0}, 1), ({1: 1.0, 2: -1.0}, -1), ({0: 2.0, 2: 1.0}, 1)):
         assert named.learn_one({key(i): v for i, v in x.items()}, y) == plain.learn_one(x, y)
@@ -144,7 +144,7 @@ def test_anything_hashable_is_a_key(key):
 
 
 @pytest.mark.parametrize("value", [True, 2, np.float32(0.5), np.int8(3), np.bool_(True), Decimal("1.5"), np.array(2.0)])
-def test_anything_that_is_a_number_is_a_value(value):
+def test_any_number_is_a_value(value):
     assert Vocabulary().read({"a": value}) == ([0], [float(value)], ["a"])
 
 
@@ -215,17 +215,17 @@ def assert_refused(how, x, error, message):
 
 @every_how
 @pytest.mark.parametrize(("value", "error", "message"), BAD_VALUES.values(), ids=BAD_VALUES)
-def test_a_bad_value_is_named_and_changes_nothing(how, value, error, message):
+def test_an_error_names_the_bad_value_and_changes_nothing(how, value, error, message):
     assert_refused(how, {"a": 1.0, "b": value}, error, message)
 
 
 @pytest.mark.parametrize("how", [HOWS["any number"], HOWS["two"]], ids=["any number", "two"])
 @pytest.mark.parametrize(("x", "message"), BAD_KEYS.values(), ids=BAD_KEYS)
-def test_a_bad_key_is_named_and_changes_nothing(how, x, message):
+def test_an_error_names_the_bad_key_and_changes_nothing(how, x, message):
     assert_refused(how, {"a": 1.0} | x, TypeError, message)
 
 
-def test_a_key_to_be_hashed_can_be_spelled():
+def test_a_key_to_be_hashed_must_be_a_string_or_an_integer():
     learner = Learner("arow", max_features=9, overflow="hash")
     for x in ({(1,): 1.0}, {None: 1.0}, {1.5: 1.0}):
         with pytest.raises(TypeError, match=r"x has the key .*; a key to be hashed must be a string or a whole number"):
@@ -248,7 +248,7 @@ any_key = st.one_of(keys, keys, st.integers(-3, 3), st.booleans(), st.none(), st
 @settings(max_examples=150, derandomize=True, deadline=None, database=None)
 @given(stream=st.lists(st.dictionaries(any_key, anything, max_size=4), max_size=6))
 @every_how
-def test_whatever_an_example_holds_it_is_learned_from_or_changes_nothing(how, stream):
+def test_any_example_is_either_learned_or_changes_nothing(how, stream):
     learner = Learner("scw1", **how)
     for x in stream:
         before = everything(learner)
@@ -260,7 +260,7 @@ def test_whatever_an_example_holds_it_is_learned_from_or_changes_nothing(how, st
             assert np.isfinite(learner.score_one(x))
 
 
-def test_the_keys_of_a_stream_are_of_one_type():
+def test_all_keys_must_have_one_type():
     learner = Learner("arow")
     learner.learn_one({1: 1.0}, 1)
     before = everything(learner)
@@ -282,19 +282,19 @@ def taught_words():
     return learner
 
 
-def test_words_need_a_key_that_can_be_spelled():
+def test_words_need_a_string_or_integer_key():
     for value in ("b", ["b"]):
         with pytest.raises(TypeError, match="only a key that is a string or a whole number may have strings"):
             Learner("arow").learn_one({(1, 2): value}, 1)
 
 
-def test_values_that_add_up_to_too_much_are_refused():
+def test_values_whose_sum_is_too_large_are_rejected():
     with pytest.raises(ValueError, match=r"x has values of one feature that add up to more than 1e\+150 in size"):
         Vocabulary().read({"red": 1e150, Color.RED: 1e150})
 
 
 @every_how
-def test_a_weight_of_zero_leaves_no_name_behind(how):
+def test_an_example_of_weight_zero_adds_no_name(how):
     for learner in new_and_taught(how).values():
         before = everything(learner)
         assert np.isfinite(learner.learn_one({"new": 1.0, "words": ["b", "c"]}, 1, 0.0))

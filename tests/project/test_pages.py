@@ -20,14 +20,14 @@ def code(page):
     return "\n".join(lines) + "\n"
 
 
-def test_the_pages_with_examples_are_found():
+def test_pages_with_examples_are_found():
     found = {page.name for page in PAGES}
     assert {"README.md", "quickstart.md", "own_rule.md", "paper.md", "numerics.md", "streams.md"} <= found
 
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_examples_of_a_page_show_what_it_says(page):
+def test_the_examples_of_each_page_run(page):
     test = doctest.DocTestParser().get_doctest(code(page), {"__name__": "page"}, page.name, str(page), 0)
     report = []
     failed, tried = doctest.DocTestRunner().run(test, out=report.append)

@@ -24,7 +24,7 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_importing_the_package_imports_no_large_library():
+def test_importing_the_package_loads_no_large_library():
     loaded = run("import sys, scwlearn; print(*sys.modules)").split()
     assert not {"sklearn", "pandas", "polars", "matplotlib", "rich", "scipy", "numpy"} & set(loaded)
 
@@ -34,7 +34,7 @@ def test_a_learner_works_without_scikit_learn():
     assert not {"sklearn", "pandas", "matplotlib"} & set(run(learn).split())
 
 
-def test_every_public_name_can_be_had():
+def test_every_public_name_resolves():
     for name in dir(scwlearn):
         assert getattr(scwlearn, name) is not None
     assert {rule.estimator for rule in all_rules()} <= set(scwlearn.__all__)
@@ -42,14 +42,14 @@ def test_every_public_name_can_be_had():
         _ = scwlearn.SCW3
 
 
-def test_the_stub_of_the_native_module_is_what_nanobind_writes():
+def test_the_native_stub_is_up_to_date():
     stub = StubGen(_native)
     stub.put(_native)
     written = (ROOT / "src" / "scwlearn" / "_native.pyi").read_text()
     assert written == stub.get(), "write it anew: python -m nanobind.stubgen -m scwlearn._native -O src/scwlearn"
 
 
-def test_the_stub_of_the_estimators_has_their_signatures():
+def test_the_stub_of_the_estimators_is_up_to_date():
     from scwlearn.learning.signatures import stub
 
     installed = (Path(scwlearn.__file__).parent / "estimators" / "__init__.pyi").read_text()
@@ -59,7 +59,7 @@ def test_the_stub_of_the_estimators_has_their_signatures():
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_the_docstrings_run(name):
+def test_docstring_examples_run(name):
     # As code of a user, not of the module.
     failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"__name__": "example"})
     assert failed == 0
@@ -90,7 +90,7 @@ def test_every_public_name_has_an_example(path):
     assert doctest.DocTestParser().get_examples(documentation), f"{path} has no example in its docstring"
 
 
-def test_the_reference_has_every_public_name():
+def test_the_reference_lists_every_public_name():
     assert {f"scwlearn.{name}" for name in scwlearn.__all__} - {"scwlearn.__version__"} <= set(documented_names())
 
 

@@ -42,7 +42,7 @@ every_kind = pytest.mark.parametrize(("rule", "settings"), KINDS, ids=map("-".jo
 
 @every_kind
 @pytest.mark.parametrize("weights", [None, weights_of(len(TOLD))], ids=["alike", "weighed"])
-def test_many_are_one_by_one(rule, settings, weights):
+def test_learn_many_equals_learn_one_bit_for_bit(rule, settings, weights):
     each, at_once, in_parts = (new(rule, settings) for _ in range(3))
     one_by_one(each, EXAMPLES, TOLD, weights)
     at_once.learn_many(EXAMPLES, TOLD, weights)
@@ -55,7 +55,7 @@ def test_many_are_one_by_one(rule, settings, weights):
 
 
 @every_kind
-def test_predicting_changes_nothing_and_many_are_one_by_one(rule, settings):
+def test_predict_many_equals_predict_one_and_changes_nothing(rule, settings):
     for count in (0, 5, 20, 35, len(TOLD)):
         model = new(rule, settings)
         model.learn_many(EXAMPLES[:count], TOLD[:count])
@@ -78,7 +78,7 @@ def test_predicting_changes_nothing_and_many_are_one_by_one(rule, settings):
 
 
 @pytest.mark.parametrize("count", [20, 35, 60])
-def test_it_learns(count):
+def test_repeated_passes_fit_the_training_examples(count):
     model = StreamClassifier("scw1", scale=True)
     for _ in range(20):
         model.learn_many(EXAMPLES[:count], TOLD[:count])
@@ -86,7 +86,7 @@ def test_it_learns(count):
     assert right > 0.9
 
 
-def test_data_frames_are_their_rows():
+def test_a_data_frame_equals_its_rows():
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(3)
     columns = {f"column {j}": rng.normal(size=40) for j in range(4)} | {
@@ -158,7 +158,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("rule", ["arow", "pa1"])
-def test_scores_are_those_of_a_plain_model(rule):
+def test_scores_equal_those_of_a_model_in_plain_python(rule):
     # Three classes are known from the start, because a plain model is for several; two more come.
     examples, labels = draw_stream(120, seed=5)
     model, plain = StreamClassifier(rule, classes=LABELS[:3]), Plain(rule)
@@ -179,7 +179,7 @@ def test_scores_are_those_of_a_plain_model(rule):
 @pytest.mark.parametrize("rule", ["arow", "scw1", "pa1"])
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 @pytest.mark.parametrize("scale", [False, True])
-def test_dicts_are_rows_with_columns_in_the_order_of_the_names(rule, multi_class, scale):
+def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
     model = StreamClassifier(rule, multi_class=multi_class, scale=scale)
     model.learn_many(EXAMPLES, TOLD)
     names = model._classifier.learner.names
@@ -202,7 +202,7 @@ def test_dicts_are_rows_with_columns_in_the_order_of_the_names(rule, multi_class
 # Before there is anything, and classes that are named
 
 
-def test_before_the_first_example_there_is_nothing_to_say():
+def test_an_untrained_classifier_predicts_none():
     model = StreamClassifier("scw1")
     assert model.predict_one(X) is None
     assert model.predict_proba_one(X) == {}
@@ -217,7 +217,7 @@ def test_before_the_first_example_there_is_nothing_to_say():
 
 
 @pytest.mark.parametrize("classes", [["b"], ["b", "a"], ["c", "b", "a"]])
-def test_classes_that_are_named_take_part_from_the_start(classes):
+def test_declared_classes_take_part_from_the_start(classes):
     model = StreamClassifier("arow", classes=classes)
     assert model.classes == sorted(classes)
     assert model.predict_proba_one(X) == dict.fromkeys(sorted(classes), 1 / len(classes))
@@ -230,7 +230,7 @@ def test_classes_that_are_named_take_part_from_the_start(classes):
     assert sum(model.predict_proba_one(X).values()) == pytest.approx(1)
 
 
-def test_of_classes_that_score_the_same_the_one_predicted_is_the_likeliest():
+def test_the_predicted_class_is_the_most_probable_even_in_a_tie():
     model = StreamClassifier("arow", intercept=False, classes=["b", "c", "d"])
     # An example that brings its class says nothing of probabilities: all are the same still.
     model.learn_one({"x": 1.0}, "a")
@@ -241,7 +241,7 @@ def test_of_classes_that_score_the_same_the_one_predicted_is_the_likeliest():
         assert sum(chances.values()) == pytest.approx(1)
 
 
-def test_an_empty_dict_says_nothing_but_the_constant():
+def test_only_the_intercept_scores_an_empty_dict():
     for intercept in (False, True):
         model = StreamClassifier("arow", intercept=intercept)
         for label in "abcab":
@@ -253,7 +253,7 @@ def test_an_empty_dict_says_nothing_but_the_constant():
         assert model.top_features() == {label: [] for label in "abc"}
 
 
-def test_names_never_seen_count_nothing():
+def test_unknown_names_add_nothing_to_the_score():
     model = taught()
     scores = model._classifier.learner
     for x in EXAMPLES[::7]:
@@ -291,7 +291,7 @@ DUPLICATES = {
 
 @pytest.mark.parametrize("duplicate", DUPLICATES.values(), ids=DUPLICATES)
 @pytest.mark.parametrize("settings", ["default", "scale-drop", "scale-hash", "balanced", "full", "shared"])
-def test_a_copy_goes_on_for_itself(duplicate, settings):
+def test_a_copy_is_independent(duplicate, settings):
     for count in (0, 5, 20, 35, 55):
         model = new("arow", settings)
         model.learn_many(EXAMPLES[:count], TOLD[:count])

@@ -21,7 +21,7 @@ every_name = pytest.mark.parametrize("name", NAMES)
 @every_name
 @pytest.mark.parametrize("classes", [2, 4])
 @every_format
-def test_the_weights_of_an_estimator_are_for_features_as_they_are_given(name, classes, as_format):
+def test_coefficients_apply_to_features_as_given(name, classes, as_format):
     x, y = as_format(X), (NUMBERS if classes > 2 else SIGNS)
     model = getattr(scwlearn, name)(scale=True, n_epochs=2).fit(x, y)
     scores = model.decision_function(x)
@@ -38,7 +38,7 @@ def test_the_weights_of_an_estimator_are_for_features_as_they_are_given(name, cl
 
 @every_name
 @pytest.mark.parametrize("classes", [2, 4])
-def test_an_estimator_learns_from_parts_as_from_the_whole(name, classes):
+def test_scaled_batches_equal_the_whole(name, classes):
     y = NUMBERS if classes > 2 else SIGNS
     settings = {"scale": True} | (
         {"covariance": "diagonal"} if hasattr(getattr(scwlearn, name)(), "covariance") else {}
@@ -53,7 +53,7 @@ def test_an_estimator_learns_from_parts_as_from_the_whole(name, classes):
     assert np.array_equal(twin.partial_fit(X, y).coef_, whole.partial_fit(X, y).coef_)
 
 
-def test_units_do_not_matter_to_a_scaled_estimator():
+def test_units_do_not_matter_when_scaled():
     one = scwlearn.SCW1(scale=True).fit(X, NUMBERS)
     other = scwlearn.SCW1(scale=True).fit(X * 2.0 ** np.arange(-20, 40, 10), NUMBERS)
     assert np.array_equal(one.predict_proba(X), other.predict_proba(X * 2.0 ** np.arange(-20, 40, 10)))
@@ -63,7 +63,7 @@ def test_units_do_not_matter_to_a_scaled_estimator():
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_variances_are_those_of_the_weights_that_are_given(multi_class, covariance):
+def test_variances_apply_to_features_as_given(multi_class, covariance):
     for y in (SIGNS, NUMBERS):
         model = scwlearn.AROW(scale=True, covariance=covariance, multi_class=multi_class, fit_intercept=False).fit(X, y)
         if covariance == "full":
@@ -75,7 +75,7 @@ def test_variances_are_those_of_the_weights_that_are_given(multi_class, covarian
         np.testing.assert_allclose(model.margin_variance(X), by_hand[:, 0] if y is SIGNS else by_hand, rtol=1e-8)
 
 
-def test_an_estimator_that_fails_has_the_scale_that_it_had():
+def test_a_rejected_batch_leaves_the_scale_unchanged():
     model = scwlearn.AROW(scale=True).partial_fit(X[:40], NUMBERS[:40])
     before, x = pickle.dumps(model._classifier.learner.running_scale.state), X.copy()
     x[-1, -1] = np.nan

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.native
 
 @pytest.mark.parametrize("settings", ["default", "scale", "hash", "scale-hash", "scale-drop", "full", "no-constant"])
 @pytest.mark.parametrize("count", [5, 20, 60])
-def test_the_parts_of_an_explanation_are_the_score(settings, count):
+def test_the_parts_of_an_explanation_sum_to_the_score(settings, count):
     model = new("scw1", settings)
     model.learn_many(EXAMPLES[:count], TOLD[:count])
     for x in [*EXAMPLES[::9], {"never seen": 2.0}, {}]:
@@ -29,7 +29,7 @@ def test_the_parts_of_an_explanation_are_the_score(settings, count):
             assert all(part.deviation > 0 for part in of_class)
 
 
-def test_an_explanation_has_the_values_of_the_example():
+def test_an_explanation_shows_the_values_of_the_example():
     model = StreamClassifier("arow")
     model.learn_many([{"a": 2.0, "w": ["x", "x"]}, {"a": -1.0, "b": True}], ["no", "yes"])
     parts = {part.name: part for part in model.explain({"a": 3.0, "w": ["x", "x", "y"], "b": True, "zero": 0.0})["yes"]}
@@ -57,7 +57,7 @@ def test_the_largest_weights_come_first():
 
 
 @pytest.mark.parametrize("count", [1, 20, 20_000, 60_000])
-def test_of_many_weights_the_largest_come_first_and_of_equal_ones_the_first(count):
+def test_ties_among_the_largest_weights_go_to_the_first(count):
     weights = np.random.default_rng(0).integers(-500, 500, size=(2, 50_000)).astype(float)
     top = largest_weights(range(50_000), ["a", "b"], weights, None, count)
     for own, shown in zip(weights, top.values(), strict=True):
@@ -65,7 +65,7 @@ def test_of_many_weights_the_largest_come_first_and_of_equal_ones_the_first(coun
         assert [weight.name for weight in shown] == in_order[:count]
 
 
-def test_hashed_weights_are_called_by_a_name_that_was_met():
+def test_a_hashed_weight_has_a_name_that_was_seen():
     model = StreamClassifier("arow", max_features=512, overflow="hash")
     model.learn_many(EXAMPLES, TOLD)
     met = {name for example in EXAMPLES for name in numbers_of(example)}
@@ -77,7 +77,7 @@ def test_hashed_weights_are_called_by_a_name_that_was_met():
 
 
 @pytest.mark.parametrize("keys", [{"color": "color", "size": "size"}, {"color": 3, "size": 4}], ids=["text", "numbers"])
-def test_hashed_names_have_the_signs_that_they_have_unhashed(keys):
+def test_hashing_does_not_change_the_signs_of_weights(keys):
     examples = [{keys["color"]: "red" if i % 2 else "blue", keys["size"]: float(i % 3)} for i in range(30)]
     plain, hashed = StreamClassifier("arow"), StreamClassifier("arow", max_features=2**12, overflow="hash")
     for model in (plain, hashed):
@@ -92,7 +92,7 @@ def test_hashed_names_have_the_signs_that_they_have_unhashed(keys):
 
 
 @pytest.mark.parametrize("ask", ["predict_one", "predict_proba_one", "explain"])
-def test_what_is_no_dict_is_refused(ask):
+def test_anything_but_a_dict_is_rejected(ask):
     for model in (StreamClassifier("arow"), taught("arow")):
         with pytest.raises(TypeError, match="x must be a dict of named features, got list"):
             getattr(model, ask)([1.0, 2.0])
@@ -100,11 +100,11 @@ def test_what_is_no_dict_is_refused(ask):
             model.learn_one("words", "apple")
 
 
-def test_first_order_rules_know_no_deviations():
+def test_first_order_rules_have_no_deviations():
     model = taught("pa1")
     assert all(np.isnan(weight.deviation) for shown in model.top_features().values() for weight in shown)
     assert all(np.isnan(part.deviation) for parts in model.explain(EXAMPLES[0]).values() for part in parts)
 
 
-def test_it_says_what_it_is():
+def test_the_repr_shows_rule_classes_and_features():
     assert repr(taught("pa1", 20)).startswith("StreamClassifier('pa1', classes=['apple', 'pear'], n_features=")

@@ -44,7 +44,7 @@ def test_a_fitted_estimator_shows_its_model(Estimator, moons):
 
 
 @every_estimator
-def test_a_copy_of_any_kind_says_the_same_and_learns_alone(Estimator, moons):
+def test_copies_are_equal_and_independent(Estimator, moons):
     x, y = moons
     model = Estimator(gamma=2.0).fit(x[:200], y[:200])
     before = model.decision_function(x)
@@ -55,7 +55,7 @@ def test_a_copy_of_any_kind_says_the_same_and_learns_alone(Estimator, moons):
     assert not clone(model).__sklearn_is_fitted__()
 
 
-def test_partial_fit_goes_on_as_fit_does(moons):
+def test_partial_fit_in_pieces_equals_fit(moons):
     x, y = moons
     whole = KernelSCW1(gamma=2.0).fit(x, y)
     parts = KernelSCW1(gamma=2.0)
@@ -65,7 +65,7 @@ def test_partial_fit_goes_on_as_fit_does(moons):
     np.testing.assert_allclose(parts.decision_function(x), whole.decision_function(x), rtol=0, atol=1e-9)
 
 
-def test_gamma_is_what_svc_makes_of_it(moons):
+def test_gamma_resolves_as_in_svc(moons):
     x, y = moons
     assert KernelSCW1().fit(x, y).gamma_ == pytest.approx(1 / (2 * x.var()))
     assert KernelSCW1(gamma="auto").fit(x, y).gamma_ == 0.5
@@ -75,7 +75,7 @@ def test_gamma_is_what_svc_makes_of_it(moons):
         _ = KernelSCW1(kernel="linear").fit(x, y).gamma_
 
 
-def test_it_is_surer_near_the_data_than_away_from_it(moons):
+def test_margin_variance_is_smaller_near_the_data(moons):
     x, y = moons
     model = KernelSCW1(gamma=2.0).fit(x, y)
     near, away = model.margin_variance(x), model.margin_variance(x + 20.0)
@@ -83,7 +83,7 @@ def test_it_is_surer_near_the_data_than_away_from_it(moons):
     np.testing.assert_allclose(away, 2.0 * model.initial_variance, rtol=0.6)
 
 
-def test_a_precomputed_kernel_is_the_kernel(moons):
+def test_a_precomputed_kernel_equals_the_named_one(moons):
     x, y = moons
     kernels = rbf_kernel(x, gamma=2.0)
     model = KernelSCW1(gamma=2.0, n_epochs=2).fit(x[:200], y[:200])
@@ -96,7 +96,7 @@ def test_a_precomputed_kernel_is_the_kernel(moons):
         _ = model.support_
 
 
-def test_what_is_refused_leaves_the_model_as_it_was(moons):
+def test_a_rejected_call_changes_nothing(moons):
     x, y = moons
     model = KernelSCW1(gamma=2.0).fit(x, y)
     computed = KernelSCW1(kernel="precomputed").fit(rbf_kernel(x), y)
@@ -122,7 +122,7 @@ def test_what_is_refused_leaves_the_model_as_it_was(moons):
         assert state(estimator) == before
 
 
-def test_it_works_in_a_pipeline_a_search_and_one_against_the_rest(moons):
+def test_pipelines_searches_and_one_vs_rest_work(moons):
     x, y = moons
     search = GridSearchCV(make_pipeline(StandardScaler(), KernelSCW1()), {"kernelscw1__gamma": [0.01, 1.0, 4.0]}, cv=3)
     assert search.fit(x, y).best_params_["kernelscw1__gamma"] > 0.01
@@ -134,7 +134,7 @@ def test_it_works_in_a_pipeline_a_search_and_one_against_the_rest(moons):
     assert joint.n_support_ < sum(one.n_support_ for one in many.estimators_)
 
 
-def test_the_learner_and_the_estimator_are_one(moons):
+def test_a_binary_estimator_equals_its_learner(moons):
     x, y = moons
     learner = KernelLearner("pa1", kernel_parameters={"gamma": 2.0}, C=1.0)
     learner.learn(x, 2 * y - 1)
@@ -143,7 +143,7 @@ def test_the_learner_and_the_estimator_are_one(moons):
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_the_learner_and_the_estimator_of_several_classes_are_one(moons, multi_class):
+def test_a_multi_class_estimator_equals_its_learner(moons, multi_class):
     x, y = moons[0], np.where(moons[0][:, 0] > 1, 2, moons[1])
     learner = KernelLearner("scw1", n_classes=3, multi_class=multi_class, kernel_parameters={"gamma": 2.0}, C=1.0)
     learner.learn(x, y)
@@ -158,7 +158,7 @@ def test_the_learner_and_the_estimator_of_several_classes_are_one(moons, multi_c
     assert model.score(x, np.array(["a", "b", "c"])[y]) > 0.85
 
 
-def test_a_kernel_helps_where_a_plane_cannot(moons):
+def test_a_kernel_separates_what_a_plane_cannot(moons):
     x, y = moons
     assert KernelPerceptron(gamma=2.0, n_epochs=5).fit(x, y).score(x, y) > scwlearn.Perceptron(n_epochs=5).fit(
         x, y

@@ -30,7 +30,7 @@ def impatient():
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("settings", [{}, {"scale": True}, {"max_features": 50}, {"multi_class": "ovr"}], ids=str)
-def test_others_may_predict_while_one_learns(settings):
+def test_threads_may_predict_while_one_learns(settings):
     model, failed, done = StreamClassifier("arow", **settings), [], threading.Event()
     rows = [{"x": 1.0, "name 3": 1.0}, {}, {"x": -2.0, "unknown": "word"}] * 4
 
@@ -92,7 +92,7 @@ def interrupt():
 
 
 @pytest.mark.parametrize("count", [0, 5, 20, 35, 60])
-def test_ctrl_c_leaves_no_class_behind_that_is_not_known(count):
+def test_ctrl_c_leaves_no_unknown_class_behind(count):
     model = StreamClassifier("arow", class_weight="balanced")
     model.learn_many(EXAMPLES[:count], TOLD[:count])
     before = knows(model)
@@ -103,7 +103,7 @@ def test_ctrl_c_leaves_no_class_behind_that_is_not_known(count):
 
 
 @pytest.mark.parametrize("count", [20, 60])
-def test_a_class_may_come_while_an_example_is_read(count):
+def test_a_new_class_may_appear_while_an_example_is_read(count):
     for predict in (
         lambda model, x: model.predict_one(x),
         lambda model, x: list(model.predict_proba_one(x)),
@@ -121,7 +121,7 @@ def test_a_class_may_come_while_an_example_is_read(count):
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("trial", range(4))
-def test_whoever_looks_first_holds_the_model_that_there_is(trial):
+def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
     base = taught(count=35, scale=bool(trial % 2))
     # What has just been copied, or has heard of a class, is made ready for single examples by whoever comes first.
     model, alone, failed, done = copy.copy(base), copy.copy(base), [], threading.Event()

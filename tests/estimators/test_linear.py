@@ -54,13 +54,13 @@ def test_a_fitted_estimator_shows_its_model(Estimator, cancer):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_algorithms_of_the_paper_classify_well_after_one_pass(name, cancer):
+def test_one_pass_of_a_paper_algorithm_is_accurate(name, cancer):
     x, y = cancer
     assert getattr(scwlearn, find_rule(name).estimator)().fit(x, y).score(x, y) > 0.9
 
 
 @every_estimator
-def test_fit_is_the_learner_with_a_constant_feature(Estimator, cancer):
+def test_fit_equals_a_learner_with_a_constant_feature(Estimator, cancer):
     x, y = cancer
     model = Estimator().fit(x, y)
     learner = Learner(Estimator._rule)
@@ -71,13 +71,13 @@ def test_fit_is_the_learner_with_a_constant_feature(Estimator, cancer):
 
 
 @every_estimator
-def test_without_intercept_there_is_none(Estimator, cancer):
+def test_without_an_intercept_it_is_zero(Estimator, cancer):
     x, y = cancer
     assert Estimator(fit_intercept=False).fit(x, y).intercept_.tolist() == [0.0]
 
 
 @every_estimator
-def test_partial_fit_in_pieces_is_fit(Estimator, cancer):
+def test_partial_fit_in_pieces_equals_fit(Estimator, cancer):
     x, y = cancer
     pieces = Estimator()
     for part in np.array_split(np.arange(len(y)), 7):
@@ -86,7 +86,7 @@ def test_partial_fit_in_pieces_is_fit(Estimator, cancer):
 
 
 @every_estimator
-def test_pickle_copy_and_clone_keep_what_they_should(Estimator, cancer):
+def test_copies_keep_the_model_and_clones_the_parameters(Estimator, cancer):
     x, y = cancer
     model = Estimator().fit(x[:300], y[:300])
     before = model.coef_
@@ -123,7 +123,7 @@ def test_sparse_and_dense_rows_give_the_same_model(Estimator, cancer):
         (np.array(["a", "b"], dtype=object), ["a", "b"]),
     ],
 )
-def test_labels_of_any_one_type_come_back(labels, classes):
+def test_labels_of_any_one_type_are_returned(labels, classes):
     model = SCW1().fit([[1.0], [-1.0]] * 5, list(labels) * 5)
     assert model.classes_.tolist() == classes
     assert model.predict([[1.0], [-1.0]]).tolist() == list(labels)
@@ -134,7 +134,7 @@ def test_a_score_of_zero_predicts_the_second_class():
     assert model.predict([[0.0, 0.0]]).tolist() == ["b"]
 
 
-def test_auto_keeps_a_full_covariance_while_there_are_few_features():
+def test_auto_is_full_up_to_the_limit():
     y = [0, 1] * 10
     random = np.random.default_rng(0)
     few = AROW().fit(random.normal(size=(20, AUTO_FULL_LIMIT)), y)
@@ -149,7 +149,7 @@ def test_auto_keeps_a_full_covariance_while_there_are_few_features():
         _ = many.covariance_
 
 
-def test_margin_variance_is_small_where_much_was_learned(cancer):
+def test_margin_variance_falls_with_training(cancer):
     x, y = cancer
     for covariance in ("full", "diagonal", "diagonal-drop"):
         model = SCW1(covariance=covariance).fit(x, y)
@@ -170,7 +170,7 @@ def test_shuffling_depends_on_the_seed_alone(cancer):
     assert not np.array_equal(first, other)
 
 
-def test_epochs_go_over_the_data_again(cancer):
+def test_epochs_equal_repeated_passes(cancer):
     x, y = cancer
     model = AROW(n_epochs=3).fit(x, y)
     thrice = AROW().fit(x, y).partial_fit(x, y).partial_fit(x, y)
@@ -203,7 +203,7 @@ def test_a_search_in_several_processes_works(cancer):
     assert search.best_score_ > 0.9
 
 
-def test_a_model_in_read_only_memory_goes_on_learning(cancer, tmp_path):
+def test_a_memory_mapped_model_can_learn_on(cancer, tmp_path):
     x, y = cancer
     model = SCW1(covariance="full").fit(x[:300], y[:300])
     joblib.dump(model, tmp_path / "model")
@@ -212,7 +212,7 @@ def test_a_model_in_read_only_memory_goes_on_learning(cancer, tmp_path):
 
 
 @pytest.mark.parametrize(("Estimator", "loss"), [(PA1, "hinge"), (PA2, "squared_hinge")])
-def test_pa_is_the_one_that_leaves_scikit_learn(Estimator, loss, cancer):
+def test_pa_equals_that_of_scikit_learn(Estimator, loss, cancer):
     linear_model = pytest.importorskip("sklearn.linear_model")
     Theirs = getattr(linear_model, "PassiveAggressiveClassifier", None)
     if Theirs is None:
@@ -225,7 +225,7 @@ def test_pa_is_the_one_that_leaves_scikit_learn(Estimator, loss, cancer):
     assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-12, atol=1e-12)
 
 
-def test_labels_may_be_true_and_false_where_the_classes_are_0_and_1(cancer):
+def test_booleans_are_labels_of_classes_0_and_1(cancer):
     x, y = cancer
     model = SCW1().partial_fit(x, y.astype(bool), classes=[0, 1]).partial_fit(x, pd.Series(y == 1, dtype="boolean"))
     assert model.classes_.tolist() == [0, 1]
@@ -241,7 +241,7 @@ def test_text_in_a_pipeline_stays_sparse():
 
 
 @pytest.mark.parametrize("Frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_are_known_by_their_column_names(Frame, cancer):
+def test_frames_keep_their_column_names(Frame, cancer):
     x, y = cancer
     names = [f"f{i}" for i in range(30)]
     frame = Frame(dict(zip(names, x.T, strict=True)))
@@ -252,7 +252,7 @@ def test_frames_are_known_by_their_column_names(Frame, cancer):
         model.predict(frame[names[::-1]])
 
 
-def test_memory_maps_are_read_where_they_lie(cancer, tmp_path):
+def test_memory_maps_are_read_in_place(cancer, tmp_path):
     x, y = cancer
     np.save(tmp_path / "x.npy", x)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
@@ -261,7 +261,7 @@ def test_memory_maps_are_read_where_they_lie(cancer, tmp_path):
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_rule_of_the_users_own_becomes_an_estimator(cancer):
+def test_a_user_defined_rule_becomes_an_estimator(cancer):
     @rule(
         title="Part PA",
         estimator="PartPA",
@@ -293,7 +293,7 @@ def test_a_subclass_may_take_fewer_parameters(cancer):
     assert np.array_equal(pickle.loads(pickle.dumps(model)).partial_fit(x, y).coef_, model.partial_fit(x, y).coef_)
 
 
-def test_an_estimator_of_a_rule_in_a_module_survives_a_process(tmp_path):
+def test_an_estimator_of_a_users_module_can_be_unpickled_elsewhere(tmp_path):
     (tmp_path / "elsewhere.py").write_text(
         "from scwlearn.rules import HOLD, Step, rule\n"
         "@rule(title='Elsewhere', estimator='Elsewhere', order=1, large_margin=True, non_separable=True, cite='2026')\n"

@@ -10,7 +10,7 @@ from scwlearn import AROW, PA1, SCW1
 
 @pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_probabilities_sum_to_one_and_agree_with_what_is_predicted(name, multi_class, digits):
+def test_probabilities_sum_to_one_and_agree_with_the_prediction(name, multi_class, digits):
     x, y = digits
     for classes in (2, 10):
         some = y < classes
@@ -24,7 +24,7 @@ def test_probabilities_sum_to_one_and_agree_with_what_is_predicted(name, multi_c
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_are_those_of_the_rows_one_by_one(classes):
+def test_probabilities_after_a_batch_equal_those_after_single_rows(classes):
     x, y = blobs(classes)
     batch, rows = SCW1(covariance="diagonal").partial_fit(x, y), SCW1(covariance="diagonal")
     for i in range(len(y)):
@@ -32,7 +32,7 @@ def test_probabilities_are_those_of_the_rows_one_by_one(classes):
     np.testing.assert_allclose(batch.predict_proba(x), rows.predict_proba(x), rtol=1e-12)
 
 
-def test_probabilities_are_how_often_it_is_so():
+def test_probabilities_match_observed_frequencies():
     rng = np.random.default_rng(1)
     weights = rng.normal(size=(3, 5))
     x = rng.normal(size=(20_000, 5))
@@ -48,7 +48,7 @@ def test_probabilities_are_how_often_it_is_so():
                 assert (y[15_000:][some] == label).mean() == pytest.approx(given[some, label].mean(), abs=off)
 
 
-def test_probabilities_do_not_follow_the_weights_of_classes():
+def test_probabilities_are_not_distorted_by_class_weights():
     rng = np.random.default_rng(0)
     y = (rng.random(20_000) < 0.1).astype(int)
     x = rng.normal(size=(20_000, 2)) + y[:, np.newaxis]
@@ -57,7 +57,7 @@ def test_probabilities_do_not_follow_the_weights_of_classes():
         assert model.predict_proba(x)[:, 1].mean() == pytest.approx(0.1, abs=0.05 if class_weight else 0.02)
 
 
-def test_labels_that_came_in_any_order_have_their_own_column():
+def test_columns_follow_the_sorted_labels():
     x, y = blobs(3)
     names = np.array(["b", "c", "a"])[y]
     model = SCW1(covariance="diagonal").partial_fit(x, names)

@@ -33,7 +33,7 @@ some_kinds = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS
     ],
     ids=str,
 )
-def test_labels_are_of_any_kind(labels, expected):
+def test_labels_may_be_of_any_one_kind(labels, expected):
     each, at_once = StreamClassifier("arow"), StreamClassifier("arow")
     for _ in range(3):
         one_by_one(each, [X] * len(labels), labels)
@@ -50,7 +50,7 @@ def test_labels_are_of_any_kind(labels, expected):
     ("known", "label"),
     [("ab", 1), ("ab", True), ([1, 2], "1"), ([True, False], "True"), ("ab", None), ("abc", 1.5), ([1, 2, 3], "4")],
 )
-def test_a_label_of_another_kind_is_refused_and_nothing_changes(known, label):
+def test_a_label_of_another_kind_is_rejected_and_changes_nothing(known, label):
     model = StreamClassifier("arow", scale=True, class_weight="balanced")
     one_by_one(model, [X] * len(known), known)
     before = knows(model)
@@ -67,7 +67,7 @@ def test_a_label_of_another_kind_is_refused_and_nothing_changes(known, label):
 @pytest.mark.parametrize(
     "label", [None, float("nan"), float("inf"), 1j, b"a", [1], {"a": 1}, np.datetime64("2020-01-01"), pd.NA, (1, 2)]
 )
-def test_what_is_no_label_is_refused(label):
+def test_a_value_that_is_not_a_label_is_rejected(label):
     for known in ([], [1.0, 2.0], [1.0, 2.0, 3.0]):
         model = one_by_one(StreamClassifier("arow"), [X] * len(known), known)
         before = knows(model)
@@ -78,7 +78,7 @@ def test_what_is_no_label_is_refused(label):
         assert knows(model) == before
 
 
-def test_labels_that_are_missing_in_an_array_are_refused():
+def test_missing_labels_are_rejected():
     model = StreamClassifier("arow")
     wrong = [
         np.array([1.0, np.nan]),
@@ -97,7 +97,7 @@ def test_labels_that_are_missing_in_an_array_are_refused():
             StreamClassifier("arow", classes=classes)
 
 
-def test_there_is_a_label_and_a_weight_for_each_example():
+def test_labels_and_weights_must_match_the_examples_in_number():
     model = taught()
     before = knows(model)
     with pytest.raises(ValueError, match="y must hold 2 labels"):
@@ -130,7 +130,7 @@ every_bad = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 
 @every_bad
 @pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
-def test_a_bad_example_is_refused_and_nothing_changes(bad, settings):
+def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
     # Of one, two, three and all classes; the label is known, or brings a class.
     for count in (5, 20, 35, 60):
         model = new("arow", settings)
@@ -157,7 +157,7 @@ def test_a_bad_example_is_refused_and_nothing_changes(bad, settings):
 
 
 @pytest.mark.parametrize("bad", [bad for name, bad in BAD.items() if name != "other keys"])
-def test_a_first_example_that_is_bad_leaves_nothing(bad):
+def test_a_bad_first_example_leaves_no_trace(bad):
     model = StreamClassifier("arow", scale=True)
     for learn in (lambda: model.learn_one(bad, "a"), lambda: model.learn_many([{"a": 1.0}, bad], ["a", "b"])):
         with pytest.raises((TypeError, ValueError)):
@@ -165,14 +165,14 @@ def test_a_first_example_that_is_bad_leaves_nothing(bad):
         assert knows(model) == knows(StreamClassifier("arow", scale=True))
 
 
-def test_an_error_says_which_example_it_is():
+def test_an_error_names_the_example():
     with pytest.raises(ValueError, match=r"\b1\b"):
         taught().learn_many([X, {"a": float("nan")}], ["pear", "apple"])
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), 1e101, 1e-101])
 @pytest.mark.parametrize("settings", ["default", "without-figs", "balanced"])
-def test_a_weight_that_is_none_is_refused(weight, settings):
+def test_an_invalid_weight_is_rejected_and_changes_nothing(weight, settings):
     for count in (0, 5, 20, 60):
         model = new("arow", settings)
         model.learn_many(EXAMPLES[:count], TOLD[:count])
@@ -198,7 +198,7 @@ def test_a_weight_of_zero_changes_nothing(settings):
             assert knows(model) == before
 
 
-def test_rows_of_weight_zero_are_as_if_they_had_not_come():
+def test_examples_of_weight_zero_are_ignored():
     weights = weights_of(len(TOLD))
     kept = np.flatnonzero(weights)
     whole, part = StreamClassifier("scw1", scale=True), StreamClassifier("scw1", scale=True)
@@ -207,7 +207,7 @@ def test_rows_of_weight_zero_are_as_if_they_had_not_come():
     assert knows(whole) == knows(part)
 
 
-def test_a_class_of_weight_zero_never_comes():
+def test_a_class_of_weight_zero_is_ignored():
     weights = {"fig": 0.0, "quince": 0}
     model, others = StreamClassifier("arow", class_weight=weights), StreamClassifier("arow", class_weight=weights)
     model.learn_many(EXAMPLES, TOLD)
@@ -258,7 +258,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(settings):
         assert knows(model) == knows(other)
 
 
-def test_a_rule_is_an_algorithm():
+def test_the_rule_must_be_a_name_or_a_declared_rule():
     for wrong in (lambda m, v: (0.0, 0.0), None, 3):
         with pytest.raises(TypeError, match="the name of an algorithm or a Rule"):
             StreamClassifier(wrong)

@@ -19,7 +19,7 @@ class _Stops(Exception):
 
 @pytest.mark.parametrize("settings", [{}, {"class_weight": "balanced"}, {"scale": True}], ids=str)
 @pytest.mark.parametrize("known", [["a", "b"], ["a", "b", "c"]])
-def test_ctrl_c_in_a_list_keeps_all_that_the_examples_before_it_taught(settings, known, monkeypatch):
+def test_ctrl_c_in_a_list_keeps_what_was_learned_before_it(settings, known, monkeypatch):
     model = StreamClassifier("arow", classes=known, **settings)
     examples = [{f"name {i}": 1.0, "x": i % 3 - 1.0} for i in range(80)]
     labels = [known[i % len(known)] for i in range(80)]
@@ -46,7 +46,7 @@ def test_ctrl_c_in_a_list_keeps_all_that_the_examples_before_it_taught(settings,
     assert model.predict_proba_one({"x": 1.0}) == other.predict_proba_one({"x": 1.0})
 
 
-def test_an_example_beyond_what_the_curve_takes_is_learned_from_as_a_whole():
+def test_an_overflowing_score_is_learned_from_but_not_calibrated():
     for learn in (
         lambda model: model.learn_one({"b": 1e150}, "x"),
         lambda model: model.learn_many([{"b": 1e150}, {"a": 1.0}], ["x", "y"]),
@@ -62,7 +62,7 @@ def test_an_example_beyond_what_the_curve_takes_is_learned_from_as_a_whole():
     assert estimator.n_seen_ == 3
 
 
-def test_what_speaks_for_the_only_class_so_far_counts_for_it():
+def test_weights_of_a_single_class_are_positive_evidence_for_it():
     model = StreamClassifier("scw1")
     model.learn_one({"a": 1.0}, "x")
     assert model.top_features()["x"][0].weight > 0
@@ -70,7 +70,7 @@ def test_what_speaks_for_the_only_class_so_far_counts_for_it():
     assert SCW1().partial_fit([[1.0, 0.0]], ["x"]).coef_[0, 0] > 0
 
 
-def test_twins_share_a_scale_and_what_they_hold_ready():
+def test_learners_that_share_a_model_share_its_scale():
     random = np.random.default_rng(0)
     x, y = random.standard_normal((60, 4)) * [1, 10, 100, 1000], np.where(random.random(60) < 0.5, -1, 1)
     one = Learner("scw1", scale=True, covariance="diagonal")
@@ -93,7 +93,7 @@ def test_twins_share_a_scale_and_what_they_hold_ready():
     assert one.score_one(vector) == before.score_one(vector)
 
 
-def test_a_scale_does_not_move_where_there_is_no_room_for_a_class(monkeypatch):
+def test_a_failed_new_class_leaves_the_scale_unchanged(monkeypatch):
     learner = Learner("arow", scale=True, covariance="diagonal", n_classes=2)
     learner.learn(np.eye(200), np.arange(200) % 2)
     before = learner.running_scale.state.copy()
@@ -107,7 +107,7 @@ def test_a_scale_does_not_move_where_there_is_no_room_for_a_class(monkeypatch):
     assert learner.running_scale.state.tolist() == before.tolist()
 
 
-def test_merging_copies_that_have_learned_nothing_since_changes_no_probability():
+def test_merging_unchanged_copies_changes_no_probability():
     model = taught("arow")
     together = merge([model.copy(), model.copy()], prior=model)
     for x in EXAMPLES[::7]:
@@ -121,13 +121,13 @@ def test_the_dict_of_class_weights_is_a_copy():
     assert weights.given == {"a": 2.0}
 
 
-def test_class_weights_cannot_change_once_begun():
+def test_class_weight_cannot_change_after_training_has_begun():
     estimator = AROW(class_weight={0: 1.0}).partial_fit(np.eye(2), [0, 1])
     with pytest.raises(ValueError, match="class_weight cannot change"):
         estimator.set_params(class_weight="balanced").partial_fit(np.eye(2), [0, 1])
 
 
-def test_labels_are_taken_alike_one_by_one_and_in_a_list():
+def test_learn_one_and_learn_many_treat_labels_alike():
     one, many = StreamClassifier("arow"), StreamClassifier("arow")
     for x, y in zip(EXAMPLES[:6], [0, 1, True, 0, False, 1], strict=True):
         one.learn_one(x, y)
@@ -137,7 +137,7 @@ def test_labels_are_taken_alike_one_by_one_and_in_a_list():
 
 
 @pytest.mark.parametrize("label", [["a"], {"a": 1}, {"a"}])
-def test_a_label_that_is_none_is_refused(label):
+def test_a_collection_is_not_a_label(label):
     model = taught("arow")
     before = model.counts
     with pytest.raises((TypeError, ValueError), match=r"labels must be strings, numbers or bools|one label for each"):
@@ -145,19 +145,19 @@ def test_a_label_that_is_none_is_refused(label):
     assert model.counts == before
 
 
-def test_a_string_is_no_list_of_labels():
+def test_a_string_is_not_a_list_of_labels():
     with pytest.raises(TypeError, match="y must be a list of labels, one for each example, got str"):
         StreamClassifier("arow").learn_many(EXAMPLES[:3], "aba")
 
 
-def test_columns_of_one_name_are_refused():
+def test_duplicate_column_names_are_rejected():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "b"])
     with pytest.raises(ValueError, match="two columns have the name 'a'"):
         StreamClassifier("arow").learn_many(frame, TOLD[:1])
 
 
-def test_class_numbers_may_be_floats_that_are_whole():
+def test_class_numbers_may_be_whole_floats():
     one, other = Learner("arow", n_classes=3), Learner("arow", n_classes=3)
     for learner, kind in ((one, int), (other, float)):
         for i in range(6):

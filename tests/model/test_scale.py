@@ -77,7 +77,7 @@ def reference(x):
 
 
 @every_form
-def test_it_is_what_numpy_computes(form):
+def test_scaling_equals_the_reference(form):
     x, _ = examples()
     scale = RunningScale()
     scaled = scale.learn(form(x))
@@ -88,7 +88,7 @@ def test_it_is_what_numpy_computes(form):
 
 
 @every_form
-def test_every_form_of_rows_gives_the_same_bits(form, instruction_set):
+def test_every_row_format_gives_the_same_bits(form, instruction_set):
     x, _ = examples()
     one, other = RunningScale(), RunningScale()
     _native.use_instruction_set("portable")
@@ -100,7 +100,7 @@ def test_every_form_of_rows_gives_the_same_bits(form, instruction_set):
 
 
 @every_form
-def test_many_at_once_are_one_by_one(form, monkeypatch):
+def test_batches_equal_single_rows_bit_for_bit(form, monkeypatch):
     x, _ = examples()
     one, many, blocks = RunningScale(), RunningScale(), RunningScale()
     one_by_one = np.vstack([dense(one.learn(form(x[i : i + 1]))) for i in range(len(x))])
@@ -118,14 +118,14 @@ def test_zeros_stay_zero_and_sparse_rows_sparse():
     assert np.array_equal(dense(scale.learn(x)) == 0, x == 0)
 
 
-def test_features_that_are_zero_or_one_stay_as_they_are():
+def test_binary_features_are_unchanged():
     x = (examples()[0] > 0).astype(float)
     scale = RunningScale()
     assert np.array_equal(dense(scale.learn(x)), x)
     assert np.array_equal(dense(scale.apply(x)), x)
 
 
-def test_the_first_value_of_a_feature_becomes_one_in_size():
+def test_the_first_value_of_a_feature_becomes_plus_or_minus_one():
     x, _ = examples()
     scaled = dense(RunningScale().learn(x))[:, :-1]
     first = np.argmax(x[:, :-1] != 0, axis=0)
@@ -140,7 +140,7 @@ def learned(x, y, rule="scw1", covariance="diagonal"):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
-def test_powers_of_two_change_not_a_bit_of_what_is_learned(covariance):
+def test_scaling_by_powers_of_two_changes_no_bit(covariance):
     x, y = examples()
     factors = 2.0 ** np.random.default_rng(1).integers(-300, 300, FEATURES)
     one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
@@ -149,7 +149,7 @@ def test_powers_of_two_change_not_a_bit_of_what_is_learned(covariance):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
-def test_other_factors_change_nothing_but_rounding(covariance):
+def test_scaling_by_other_factors_changes_only_rounding(covariance):
     x, y = examples()
     factors = 10 ** np.random.default_rng(1).uniform(-50, 50, FEATURES)
     one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
@@ -158,7 +158,7 @@ def test_other_factors_change_nothing_but_rounding(covariance):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "identity"])
-def test_a_learner_behind_a_scale_learns_from_batches_as_one_by_one(covariance):
+def test_a_learner_on_scaled_batches_equals_single_rows(covariance):
     x, y = examples()
     together, alone = (Learner("scw1", covariance=covariance, intercept=True) for _ in range(2))
     scale, scale_alone = RunningScale(), RunningScale()
@@ -171,7 +171,7 @@ def test_a_learner_behind_a_scale_learns_from_batches_as_one_by_one(covariance):
     assert state(scale) == state(scale_alone)
 
 
-def test_the_constant_feature_of_an_intercept_is_not_scaled():
+def test_the_intercept_is_not_scaled():
     x, y = examples()
     learner = Learner("perceptron", intercept=True)
     learner.learn(RunningScale().learn(x), y)
@@ -192,7 +192,7 @@ def test_predicting_changes_nothing(form):
     assert state(scale) == before
 
 
-def test_a_feature_never_seen_is_left_as_it_is():
+def test_an_unseen_feature_is_not_scaled():
     x, _ = examples()
     scale = RunningScale()
     scale.learn(x)
@@ -203,7 +203,7 @@ def test_a_feature_never_seen_is_left_as_it_is():
 
 
 @every_form
-def test_a_row_of_weight_zero_is_as_if_it_had_not_come(form):
+def test_rows_of_weight_zero_are_scaled_but_not_learned(form):
     x, _ = examples()
     weights = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 30.0], ROWS)
     kept = weights > 0
@@ -218,7 +218,7 @@ def test_a_row_of_weight_zero_is_as_if_it_had_not_come(form):
 
 
 @every_form
-def test_rows_in_another_order_are_those_rows(form):
+def test_a_given_order_equals_reordered_rows(form):
     x, _ = examples()
     rng = np.random.default_rng(4)
     order, weights = rng.permutation(ROWS), rng.choice([0.0, 1.0], ROWS)
@@ -233,7 +233,7 @@ def test_rows_in_another_order_are_those_rows(form):
 
 
 @every_form
-def test_the_users_arrays_are_left_alone(form):
+def test_the_input_is_not_modified(form):
     x, _ = examples()
     given = form(x.copy())
     scale = RunningScale()
@@ -276,7 +276,7 @@ def test_bad_input_raises_before_anything_changes(number):
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_what_is_interrupted_leaves_the_state_alone(monkeypatch, new):
+def test_an_interrupted_batch_changes_nothing(monkeypatch, new):
     x, _ = examples()
     scale = RunningScale()
     if not new:
@@ -333,7 +333,7 @@ def test_no_rows_and_no_features_change_nothing():
     [RunningScale.copy, copy.copy, copy.deepcopy, lambda scale: pickle.loads(pickle.dumps(scale))],
     ids=["method", "copy", "deepcopy", "pickle"],
 )
-def test_a_copy_goes_on_as_if_never_stopped(duplicate):
+def test_a_copy_learns_on_independently(duplicate):
     x, _ = examples()
     original, never_stopped = RunningScale(), RunningScale()
     original.learn(x[:20])
@@ -346,7 +346,7 @@ def test_a_copy_goes_on_as_if_never_stopped(duplicate):
     assert state(duplicate(RunningScale())) is None
 
 
-def test_a_state_in_read_only_memory_is_read_and_not_written_to():
+def test_a_read_only_state_is_copied_before_writing():
     x, _ = examples()
     scale, writable = RunningScale(), RunningScale()
     scale.learn(x[:20])
@@ -359,7 +359,7 @@ def test_a_state_in_read_only_memory_is_read_and_not_written_to():
     assert (kept.shape, kept.tobytes()) == before
 
 
-def test_widening_is_as_if_the_features_had_always_been_there():
+def test_widening_equals_features_known_from_the_start():
     x, _ = examples()
     narrow, wide = RunningScale(), RunningScale()
     narrow.learn(x[:20, :5])
@@ -375,7 +375,7 @@ def test_widening_is_as_if_the_features_had_always_been_there():
     assert np.array_equal(new.scales, np.ones(3))
 
 
-def test_scales_of_shards_merge_to_that_of_all_rows():
+def test_merged_shards_equal_the_scale_of_all_rows():
     x, _ = examples()
     x[:, 3] *= 1e120
     x[:, 4] *= 1e-200
@@ -389,7 +389,7 @@ def test_scales_of_shards_merge_to_that_of_all_rows():
     assert state(shards[0].merged(shards[1:])) == state(merged)
 
 
-def test_merging_with_a_scale_that_has_seen_nothing_changes_not_a_bit():
+def test_merging_with_an_empty_scale_changes_no_bit():
     x, _ = examples()
     scale, wider = RunningScale(), RunningScale()
     scale.learn(x)
@@ -399,13 +399,13 @@ def test_merging_with_a_scale_that_has_seen_nothing_changes_not_a_bit():
     assert RunningScale().merged([RunningScale()]).state is None
 
 
-def test_scales_are_not_there_before_the_first_row():
+def test_there_are_no_scales_before_the_first_row():
     assert RunningScale().width is None
     with pytest.raises(ValueError, match="has not seen any row"):
         _ = RunningScale().scales
 
 
-def test_the_native_functions_refuse_what_does_not_fit():
+def test_the_native_functions_reject_arrays_that_do_not_fit():
     x = np.ones((4, 3))
     fits = {
         "states": np.zeros((3, 2)),

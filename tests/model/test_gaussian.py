@@ -33,7 +33,7 @@ def taught(covariance, form, rule="arow", **how):
 @every_covariance
 @every_form
 @pytest.mark.parametrize("kept", [[7, 2, 9, 10, 0], [3], []])
-def test_a_marginal_is_the_part_of_each_sigma_that_it_names(covariance, form, kept):
+def test_a_marginal_is_the_block_of_each_sigma(covariance, form, kept):
     models = taught(covariance, form, initial_variance=2.0).model
     features = np.array(kept, dtype=np.int64)
     before = models.memory.tobytes(), models.scalars.tobytes()
@@ -49,7 +49,7 @@ def test_a_marginal_is_the_part_of_each_sigma_that_it_names(covariance, form, ke
 
 @every_covariance
 @every_form
-def test_a_marginal_goes_on_learning_and_takes_new_classes_from_the_prior(covariance, form):
+def test_a_marginal_can_learn_on_and_take_new_classes(covariance, form):
     x, y = examples()
     learner = taught(covariance, form, intercept=True, initial_variance=3.0)
     kept = np.array([4, 1, 8])
@@ -68,7 +68,7 @@ def test_a_marginal_goes_on_learning_and_takes_new_classes_from_the_prior(covari
 
 @every_covariance
 @every_form
-def test_without_features_that_never_came_nothing_changes(covariance, form):
+def test_dropping_features_never_seen_changes_nothing(covariance, form):
     x, y = examples()
     rule = "pa1" if covariance == "identity" else "iellip"
     wide, narrow = (Learner(rule, n_classes=0, covariance=covariance, **FORMS[form]) for _ in range(2))
@@ -82,7 +82,7 @@ def test_without_features_that_never_came_nothing_changes(covariance, form):
 
 
 @every_form
-def test_a_marginal_knows_the_length_of_its_weights_where_it_was_known(form):
+def test_a_marginal_recomputes_the_norm_of_the_weights(form):
     features = np.array([1, 6, 3])
     asks = Learner("romma", n_classes=0, **FORMS[form])
     asks.learn(*examples())
@@ -107,7 +107,7 @@ def test_a_marginal_of_the_prior_is_the_prior_of_fewer_features(shared):
 
 @every_covariance
 @every_form
-def test_features_can_be_put_in_another_order(covariance, form):
+def test_reordering_features_keeps_the_model(covariance, form):
     x, y = examples()
     learner = taught(covariance, form)
     order = np.random.default_rng(1).permutation(FEATURES)
@@ -126,7 +126,7 @@ def test_features_can_be_put_in_another_order(covariance, form):
 
 @every_covariance
 @every_form
-def test_names_in_another_order_find_their_places(covariance, form):
+def test_named_features_move_to_the_indices_of_another_vocabulary(covariance, form):
     learner = taught(covariance, form, intercept=True)
     known = {f"f{i}": i for i in range(FEATURES)}
     names = {name: i for i, name in enumerate(["new", *reversed(known), "newer"])}
@@ -139,7 +139,7 @@ def test_names_in_another_order_find_their_places(covariance, form):
 
 @every_covariance
 @every_form
-def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, form):
+def test_classes_can_move_among_others_or_be_left_out(covariance, form):
     x, y = examples()
     rule = "romma" if covariance == "identity" else "iellip"
     learner = Learner(rule, n_classes=0, covariance=covariance, initial_variance=2.0, **FORMS[form])
@@ -167,7 +167,7 @@ def test_classes_can_be_seated_among_others_and_some_be_left_out(covariance, for
 
 @every_covariance
 @every_form
-def test_a_class_by_itself_has_its_weights_and_its_sigma(covariance, form):
+def test_of_class_returns_the_weights_and_sigma_of_one_class(covariance, form):
     models = taught(covariance, form, intercept=True).model
     before = models.memory.tobytes()
     for number in range(5):

@@ -5,15 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from scwlearn._util.checks import check_bool, check_choice, check_fraction, check_int, is_masked
+from scwlearn._util.checks import check_bool, check_choice, check_int, is_masked
 
 
 @pytest.mark.parametrize(
     ("checked", "expected"),
     [
         (check_bool("a", np.True_), True),
-        (check_fraction("a", np.float32(0.5)), 0.5),
-        (check_fraction("a", 0), 0.0),
         (check_int("a", np.int8(3)), 3),
         (check_int("a", 0, minimum=0), 0),
         (check_choice("a", "x", ("x", "y")), "x"),
@@ -28,9 +26,6 @@ def test_values_become_plain_python_types(checked, expected):
     ("check", "error", "message"),
     [
         (lambda: check_bool("a", 1), TypeError, "a must be True or False, got 1"),
-        (lambda: check_fraction("a", True), TypeError, "a must be a number in [0, 1), got True"),
-        (lambda: check_fraction("a", 1.0), ValueError, "a must be a number in [0, 1), got 1.0"),
-        (lambda: check_fraction("a", np.nan), ValueError, "a must be a number in [0, 1), got nan"),
         (lambda: check_int("a", 2.0), TypeError, "a must be an integer >= 1, got 2.0"),
         (lambda: check_int("a", True), TypeError, "a must be an integer >= 1, got True"),
         (lambda: check_int("a", 0), ValueError, "a must be an integer >= 1, got 0"),

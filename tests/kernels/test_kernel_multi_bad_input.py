@@ -81,7 +81,7 @@ def test_a_rule_that_fails_late_leaves_no_class_behind(new):
         ({"n_classes": -1}, ValueError, "an integer >= 0"),
         ({"n_classes": 2.0}, TypeError, "must be an integer"),
         ({"kernel": "gauss"}, ValueError, "one of linear"),
-        ({"budget": 0}, ValueError, "a whole number of at least 1"),
+        ({"budget": 0}, ValueError, "an integer >= 1"),
         ({"C": -1.0}, ValueError, "C must"),
     ],
 )

@@ -146,7 +146,7 @@ def test_with_a_budget_no_step_takes_what_lies_in_the_span_below_the_floor(name,
 
 
 def test_a_floor_that_makes_no_sense_is_refused():
-    with pytest.raises(ValueError, match="must be a number of at least 0 and below 1, got"):
+    with pytest.raises(ValueError, match=r"must be a number in \[0, 1\), got"):
         KernelLearner(n_classes=0, variance_floor=1.0)
     with pytest.raises(ValueError, match="pa1 is a first-order rule"):
         KernelLearner("pa1", n_classes=0, variance_floor=0.1)

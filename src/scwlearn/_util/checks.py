@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,6 @@ def check_bool(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
-
-
-def check_fraction(name: str, value: Any) -> float:
-    """Return a number in [0, 1) as a float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number in [0, 1), got {value!r}")
-    if not 0 <= float(value) < 1:
-        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
-    return float(value)
 
 
 def check_int(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:

@@ -105,10 +105,13 @@ class Setting:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.type is int:
-            below = f" and below {self.high}" if self.high < math.inf else ""
-            return f"a whole number of at least {self.low}{below}"
+            return (
+                f"an integer >= {self.low}"
+                if self.high == math.inf
+                else f"an integer from {self.low} to {self.high - 1}"
+            )
         if self.type is float and self.closed:
-            return f"a number of at least {self.low:g} and below {self.high:g}"
+            return f"a number in [{self.low:g}, {self.high:g})"
         return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
 
     def check(self, value: Any, face: Face = Face.LEARNER) -> Any:

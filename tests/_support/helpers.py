@@ -22,8 +22,13 @@ def kernel_several(rule="scw1", *, n_classes=0, **settings):
     return KernelLearner(rule, n_classes=n_classes, **settings)
 
 
-def split(learner, **settings):
-    """Split a binary learner into two classes, with other settings of several classes."""
+def reconfigured(learner, **settings):
+    """Return a copy of a learner with other settings, which are not checked."""
     other = copy(learner)
     other.config = replace(learner.config, settings=learner.config.settings | settings)
-    return other.split()
+    return other
+
+
+def split(learner, **settings):
+    """Split a binary learner into two classes, with other settings of several classes."""
+    return reconfigured(learner, **settings).split()

@@ -16,16 +16,16 @@ def named_features_are_sparse_rows(new, x, y):
         example = {f"feature {i}": row[i] for i in present[::-1]}
         expected = np.array([row[i] for i in known])
         if known:
-            score = expected @ named.model.weights()[: len(known)]
-            score += named.model.weights()[-1] if named.intercept else 0.0
+            weights = named.model.weights()[0]
+            score = expected @ weights[: len(known)] + (weights[-1] if named.config.intercept else 0.0)
             assert named.score_one(example) == pytest.approx(score, rel=1e-9, abs=1e-9)
         known += [i for i in present[::-1] if i not in known]
         named.learn_one(example, label)
     assert list(named.names) == [f"feature {i}" for i in known]
     rows.learn(sparse.csr_array(x[:, known]), y)
-    weights = named.model.weights()
-    kept = [*range(len(known)), *([len(weights) - 1] if named.intercept else [])]
-    np.testing.assert_allclose(weights[kept], rows.model.weights(), rtol=0, atol=1e-8)
+    weights = named.model.weights()[0]
+    kept = [*range(len(known)), *([len(weights) - 1] if named.config.intercept else [])]
+    np.testing.assert_allclose(weights[kept], rows.model.weights()[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(sigma(named)[np.ix_(kept, kept)], sigma(rows), rtol=0, atol=1e-8)
     assert counted(named) == counted(rows)
 
@@ -84,8 +84,8 @@ def a_bound_that_is_not_reached_changes_nothing(new, x, y):
     for bound in (len(free.names), len(free.names) + 100):
         bounded, _ = one_by_one(new(max_features=bound), as_dicts(x, y))
         assert bounded.names == free.names
-        for of in (lambda learner: learner.model.weights(), sigma):
-            kept = [*range(len(free.names)), *([-1] if free.intercept else [])]
+        for of in (lambda learner: learner.model.weights()[0], sigma):
+            kept = [*range(len(free.names)), *([-1] if free.config.intercept else [])]
             if free.model.covariance.name == "full":
                 # A full covariance of another size sums in another order.
                 np.testing.assert_allclose(of(bounded)[kept].T[kept], of(free)[kept].T[kept], rtol=0, atol=1e-8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import laws_of_dicts  # noqa: F401
 from laws import LAWS, draw_examples
 from scwlearn import Learner
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import all_rules
 
 pytestmark = pytest.mark.native
@@ -32,7 +32,7 @@ def test_law(law, rule):
         initial_variance=st.sampled_from([1.0, 0.5, 3.0]),
     )
     def holds(examples, intercept, initial_variance):
-        for covariance in COVARIANCES:
+        for covariance in COVARIANCE_NAMES:
             note(f"covariance={covariance!r}")
             new = partial(Learner, rule, covariance=covariance, intercept=intercept, initial_variance=initial_variance)
             law(new, *examples)

@@ -101,7 +101,7 @@ def learning_in_an_order_is_learning_the_rows_so_ordered(new, x, y):
 def an_order_of_features_changes_nothing(new, x, y):
     order = np.random.default_rng(2).permutation(x.shape[1])
     plain, shuffled = taught(new(), (x, y)), taught(new(), (x[:, order], y))
-    constant = [x.shape[1]] if plain.intercept else []
+    constant = [x.shape[1]] if plain.config.intercept else []
     assert_alike(shuffled, plain, features=np.concatenate([order, constant]).astype(int))
 
 
@@ -114,7 +114,8 @@ def classes_by_other_numbers_are_the_same_classes(new, x, y):
     plain, renumbered = new(n_classes=int(classes)), new(n_classes=int(classes))
     for learner in (plain, renumbered):
         learner.learn(
-            np.zeros((1, x.shape[1])) if not learner.intercept else x[:0], [0] if not learner.intercept else []
+            np.zeros((1, x.shape[1])) if not learner.config.intercept else x[:0],
+            [0] if not learner.config.intercept else [],
         )
     start = rng.normal(size=(plain.model.size, classes))
     norm2 = np.square(start).sum(axis=0)
@@ -245,7 +246,7 @@ def bad_input_raises_before_anything_changes(new, x, y):
 def an_empty_row_changes_nothing_but_the_counts(new, x, y):
     for as_rows in FORMATS:
         learner = taught(new(), (x, y))
-        if learner.intercept:
+        if learner.config.intercept:
             return
         before, counts = state(learner)[:2], learner.counts
         # Where all scores are 0 the first class is predicted.

@@ -31,12 +31,12 @@ def examples(width, density):
 
 @pytest.fixture
 def use_block(monkeypatch):
-    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored: rows)
+    return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: rows)
 
 
 @pytest.fixture
 def use_threads(monkeypatch):
-    monkeypatch.setattr(Full, "shares_work", lambda self, size: True)
+    monkeypatch.setattr(Full, "uses_threads", lambda self, size: True)
     return lambda count: monkeypatch.setattr("scwlearn.learning.learner.allowed_threads", lambda: count)
 
 

@@ -15,7 +15,9 @@ from laws import counted, everything, sigma, state
 from reference import FIRST_ORDER, GAUSSIAN_FORM, OWN_FORM, Textbook, defaults_of
 from scwlearn import Learner
 from scwlearn._native import Vocabulary
-from scwlearn.model import COVARIANCES, Gaussian
+from scwlearn.model import covariances as forms
+from scwlearn.model.covariances import COVARIANCE_NAMES
+from scwlearn.model.gaussian import Gaussian
 
 pytestmark = pytest.mark.native
 
@@ -110,7 +112,7 @@ def test_the_length_that_a_rule_asks_for_is_that_of_what_is_kept(rule):
         np.testing.assert_allclose(scalars[2], learner.model.mean @ learner.model.mean, rtol=1e-9)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 def test_an_intercept_stays(covariance):
     bounded, free = (Learner("arow", covariance=covariance, intercept=True, max_features=m) for m in (8, None))
     bounded.learn_many([{"a": 1.0, "b": 1.0}, {"a": 1.0}], [1, 1])
@@ -141,14 +143,14 @@ def test_a_marginal_is_the_part_of_sigma_that_it_names(seed):
 
 
 def test_a_marginal_of_variances_at_their_floor_is_sound():
-    prior = Gaussian.prior(COVARIANCES["full"], 4, 1.0)
+    prior = Gaussian.prior(forms.covariance("full"), 4, 1.0)
     prior.memory[2, :4] = 1e-200
     marginal = prior.marginal(np.array([2, 0]))
     assert (marginal.variances() >= 1e-200).all()
     assert np.isfinite(marginal.matrix()).all()
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 def test_more_features_than_the_bound_are_refused_and_nothing_changes(covariance):
     learner = Learner("arow", covariance=covariance, max_features=3)
     large = {f"n{i}": 1.0 for i in range(4)}
@@ -196,7 +198,7 @@ def test_a_copy_goes_on_as_if_never_stopped(bound, duplicate):
         learner.learn_one(x, y)
         assert everything(original) == before
     assert everything(learner) == everything(never_stopped)
-    assert (learner.max_features, learner.overflow) == (never_stopped.max_features, never_stopped.overflow)
+    assert learner.config == never_stopped.config
 
 
 @every_bound
@@ -292,7 +294,7 @@ def by_hand(x, slots):
     return {slot: value for slot, value in row.items() if value}
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("key", [str, int])
 def test_learning_from_hashed_names_is_learning_from_the_slots(covariance, key):
     slots = 40

@@ -11,7 +11,7 @@ from scwlearn import Learner, _native
 from scwlearn.learning import grid as many
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.learning.tuning import grid, tune
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import all_rules
 from scwlearn.rules.native import check_rule, native_rule
 
@@ -53,7 +53,7 @@ def cells_of(rule, count=7):
 
 def state(learner):
     gaussian = learner.model
-    arrays = () if gaussian is None else (gaussian.mean, gaussian.spread, gaussian.scalars)
+    arrays = () if gaussian is None else (gaussian.memory, gaussian.scalars)
     return learner.counts, *(a.tobytes() for a in arrays)
 
 
@@ -84,7 +84,7 @@ def instruction_set(request):
 
 
 every_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
-every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
+every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 
 
 @every_rule
@@ -105,7 +105,7 @@ def test_a_grid_learns_what_its_cells_would_separately(rule, covariance, kind):
         assert count_grid(rule, cells, rows, y, **how) == [learner.counts for learner in alone]
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_every_instruction_set_and_number_of_threads_gives_the_same(instruction_set, threads, covariance, make):
     x, y = examples()
@@ -125,7 +125,7 @@ def test_no_learners_and_no_rows():
     x, y = examples()
     assert learn_together([], x, y) == []
     assert learn_grid("scw1", [], x, y) == []
-    for covariance in COVARIANCES:
+    for covariance in COVARIANCE_NAMES:
         assert_as_separate([Learner(covariance=covariance, C=C) for C in (0.5, 1.0, 2.0, 4.0)], x[:0], y[:0])
 
 
@@ -141,7 +141,7 @@ def mixed():
     return [
         Learner(rule, covariance=covariance, intercept=bool(i % 3 == 0), initial_variance=1.0 + i % 2)
         for i, rule in enumerate(all_rules())
-        for covariance in COVARIANCES
+        for covariance in COVARIANCE_NAMES
     ]
 
 
@@ -157,7 +157,7 @@ def test_models_in_memory_that_cannot_be_written_to_learn_in_other_memory():
     x, y = examples()
     learners = learn_grid("scw1", cells_of("scw1"), x, y, covariance="diagonal")
     for learner in learners:
-        for array in (learner.model.mean, learner.model.spread, learner.model.scalars, learner._tally):
+        for array in (learner.model.memory, learner.model.scalars, learner.model.known, learner._tally):
             array.setflags(write=False)
     assert_as_separate(learners, x, y)
 

@@ -5,7 +5,7 @@ import pytest
 
 from multi_full_examples import assert_close, examples
 from scwlearn import SCW1, Learner
-from scwlearn.learning.batch import AUTO_FULL_ENTRIES
+from scwlearn.learning.config import AUTO_FULL_ENTRIES
 
 pytestmark = pytest.mark.native
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from multi_examples import memory as state
 from scwlearn import Learner, _native
-from scwlearn.learning import multi_learner as module
+from scwlearn.learning import class_axis as module
 from scwlearn.model.gaussian import ROUNDS
 from scwlearn.rules import find_rule
 from scwlearn.rules.native import native_rule

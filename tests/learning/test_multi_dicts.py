@@ -208,7 +208,7 @@ def test_a_binary_learner_keeps_its_names_and_its_scale(multi_class, bound, cova
     several = split(binary, multi_class=multi_class)
     assert several.names == binary.names
     assert several.running_scale.state.tobytes() == binary.running_scale.state.tobytes()
-    assert (several.max_features, several.overflow) == (binary.max_features, binary.overflow)
+    assert several.config.settings == binary.config.settings | {"multi_class": multi_class}
     scores = several.score_many(dicts)
     factor = 1 if multi_class == "joint" else 0.5
     np.testing.assert_allclose(factor * (scores[:, 1] - scores[:, 0]), binary.score_many(dicts), rtol=1e-9, atol=1e-9)

@@ -30,7 +30,7 @@ every_density = pytest.mark.parametrize("density", DENSITIES)
 
 @pytest.fixture
 def use_threads(monkeypatch):
-    monkeypatch.setattr(Full, "shares_work", lambda self, size: True)
+    monkeypatch.setattr(Full, "uses_threads", lambda self, size: True)
     return lambda count: monkeypatch.setattr("scwlearn.learning.learner.allowed_threads", lambda: count)
 
 

@@ -93,7 +93,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, single):
 )
 def test_settings_that_make_no_sense_are_refused(how, message):
     with pytest.raises(ValueError, match=message):
-        Learner(**how, n_classes=0)
+        Learner(**{"n_classes": 0} | how)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 3], [0, 2, 1], [-1, 0, 1], [0.5, 0, 1], [0, np.nan, 1], [0, 1, 2**31 - 1]])

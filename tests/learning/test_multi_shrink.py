@@ -6,7 +6,6 @@ updates of some classes are still waiting; most of them take no step in that rou
 
 import numpy as np
 import pytest
-from scwlearn.model.appendable_full import Growing
 
 from kernel_examples import as_they_come
 from multi_examples import FORMS
@@ -72,7 +71,7 @@ def plain(x, y, form):
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("form", FORMS)
 def test_classes_that_take_no_step_shrink_with_the_others(form, block, monkeypatch):
-    monkeypatch.setattr(Full, "block", lambda self, size, stored, joint: block)
+    monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)
     learner = Learner(RULE, n_classes=0, covariance="full", initial_variance=PRIOR, **FORMS[form])
@@ -85,7 +84,7 @@ def test_classes_that_take_no_step_shrink_with_the_others(form, block, monkeypat
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("form", ["joint", "ovr"])
 def test_so_they_do_with_a_kernel(form, block, monkeypatch):
-    monkeypatch.setattr(Growing, "block", lambda self, size, stored: block)
+    monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)
     learner = KernelLearner(RULE, n_classes=0, kernel="linear", initial_variance=PRIOR, **FORMS[form])

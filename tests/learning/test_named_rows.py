@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scwlearn.learning.teaching import Look
 
 from helpers import several
 from scwlearn import Learner, StreamClassifier
 from scwlearn.data.examples import NamedRows
 from scwlearn.data.rows import Rows
+from scwlearn.learning.classifier import ProgressiveScores
 
 WORDS = [f"w{i}" for i in range(40)]
 
@@ -68,21 +68,21 @@ def test_several_classes_learn_from_rows_with_names() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("how", [{}, {"max_features": 12, "overflow": "drop"}, {"class_weight": "balanced"}])
-def test_a_classifier_is_told_what_rows_looked_like(how: dict[str, Any]) -> None:
+def test_an_observer_receives_the_scores_before_learning(how: dict[str, Any]) -> None:
     dicts, labels = examples(90), np.array(["a", "b", "a", "c", "b"] * 18)
     by_dicts, by_rows = StreamClassifier("scw1", **how), StreamClassifier("scw1", **how)
-    looks: list[Look] = []
+    observed: list[ProgressiveScores] = []
     by_dicts.learn_many(dicts, labels)
     for start in (0, 30, 60):
         part = slice(start, start + 30)
-        by_rows._classifier.learn(named(dicts[part]), labels[part], watch=looks.append)
+        by_rows._classifier.learn(named(dicts[part]), labels[part], observer=observed.append)
     assert by_rows.counts == by_dicts.counts
     np.testing.assert_allclose(by_rows.predict_proba_many(dicts), by_dicts.predict_proba_many(dicts), rtol=1e-8)
-    assert sum(len(look.numbers) for look in looks) == 90
+    assert sum(len(scored.numbers) for scored in observed) == 90
     # The first three are of two classes: their scores are one number each.
-    assert [look.scores.ndim for look in looks] == [1, 2, 2, 2]
-    assert looks[0].known.classes.values == ["a", "b"]
-    wrong = sum(int((look.known.numbers(look.scores) != look.numbers).sum()) for look in looks)
+    assert [scored.scores.ndim for scored in observed] == [1, 2, 2, 2]
+    assert observed[0].snapshot.classes.values == ["a", "b"]
+    wrong = sum(int((scored.snapshot.predict(scored.scores) != scored.numbers).sum()) for scored in observed)
     assert wrong == by_rows.counts.mistakes
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from reference import NAMES, defaults_of, run
 from scwlearn import Learner, rules
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import HOLD, Parameter, Step, all_rules
 
 pytestmark = pytest.mark.native
@@ -64,7 +64,7 @@ def assert_close(got, expected):
 
 every_rule = pytest.mark.parametrize("name", [r.name for r in all_rules()])
 every_textbook_rule = pytest.mark.parametrize("name", NAMES)
-every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
+every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 
 
 def test_the_textbook_has_the_fourteen_algorithms_of_the_paper():
@@ -230,12 +230,12 @@ def test_a_bad_answer_of_a_function_raises_and_changes_nothing(covariance, answe
     learner = Learner(turns_bad, covariance=covariance)
     learner.learn(x[:100], y[:100])
     gaussian, counts = learner.model, (learner.counts.seen, learner.counts.mistakes, learner.counts.updates)
-    before = [a.tobytes() for a in (gaussian.mean, gaussian.spread, gaussian.scalars)]
+    before = [a.tobytes() for a in (gaussian.memory, gaussian.scalars)]
     with pytest.raises(error, match=message):
         learner.learn(x[100:], y[100:])
     assert len(asked) == 151
     gaussian = learner.model
-    assert [a.tobytes() for a in (gaussian.mean, gaussian.spread, gaussian.scalars)] == before
+    assert [a.tobytes() for a in (gaussian.memory, gaussian.scalars)] == before
     assert (learner.counts.seen, learner.counts.mistakes, learner.counts.updates) == counts
 
 
@@ -266,8 +266,7 @@ def test_a_rule_declared_outside_the_package_runs_through_the_callback(covarianc
     learner, built_in = Learner("mine", r=0.7, covariance=covariance), Learner("arow", r=0.7, covariance=covariance)
     assert learner.learn(x, y) == built_in.learn(x, y)
     # The same arithmetic, in Python and in C++: not a bit differs.
-    assert learner.model.mean.tobytes() == built_in.model.mean.tobytes()
-    assert learner.model.spread.tobytes() == built_in.model.spread.tobytes()
+    assert learner.model.memory.tobytes() == built_in.model.memory.tobytes()
     with pytest.raises(TypeError, match="mine has no parameter 'C'; it has r"):
         Learner("mine", C=1.0)
 
@@ -305,7 +304,7 @@ def test_an_order_that_does_not_name_the_rows_is_refused(order):
     assert learner.model is None
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 def test_a_wider_model_learns_on_where_it_lies(covariance):
     x, y = examples()
     learner = Learner("pa", covariance=covariance)

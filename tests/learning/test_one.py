@@ -12,13 +12,13 @@ from scipy import sparse
 
 from laws import draw_examples, everything, state
 from scwlearn import Learner
-from scwlearn.model import COVARIANCES
+from scwlearn.model.covariances import COVARIANCE_NAMES
 
 pytestmark = pytest.mark.native
 
 KINDS = {"dict": {"a": 1.0, "b": -2.0}, "vector": np.array([1.0, -2.0])}
 every_kind = pytest.mark.parametrize("x", KINDS.values(), ids=KINDS)
-every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
+every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 CALLS = (lambda learner, x: learner.score_one(x), lambda learner, x: learner.learn_one(x, 1))
 TOO_SOON = "learn_one was called while this learner learns .* only score_one may be called"
 

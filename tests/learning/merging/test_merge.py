@@ -25,8 +25,8 @@ from merge_examples import (
 )
 from scwlearn import merge
 from scwlearn.learning.merging import merge_gaussians
-from scwlearn.model import COVARIANCES, Gaussian
-from scwlearn.model.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK
+from scwlearn.model import covariances as forms
+from scwlearn.model.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK, Gaussian
 from scwlearn.rules import all_rules
 
 # What ev is with a full Sigma has tests of its own.
@@ -44,10 +44,10 @@ def test_merged_models_are_what_the_formulas_say(how, covariance, weights, again
         start.learn(X[::5], Y[::5])
     models = [taught(copy.copy(start), (X[k::3], Y[k::3])) for k in range(3)]
     found = merge(models, how, weights, prior=start if again else None).model
-    prior = start.model or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
-    known = [(model.model.weights(), sigma(model.model)) for model in models]
-    mean, covariances = reference(known, how, weights, (prior.weights(), sigma(prior)))
-    np.testing.assert_allclose(found.weights(), mean, rtol=1e-9, atol=1e-11)
+    prior = start.model or Gaussian.prior(forms.covariance(covariance), FEATURES, 2.0)
+    known = [(model.model.weights()[0], sigma(model.model)) for model in models]
+    mean, covariances = reference(known, how, weights, (prior.weights()[0], sigma(prior)))
+    np.testing.assert_allclose(found.weights()[0], mean, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(sigma(found), covariances, rtol=1e-9, atol=1e-11)
 
 
@@ -55,16 +55,16 @@ def test_without_a_sigma_bcm_adds_the_moves_kl_averages_and_ev_averages_over_tho
     one, other = new("identity"), new("identity")
     one.learn([[1.0, 2.0, 0.0]], [1])
     other.learn([[0.0, 1.0, 1.0]], [-1])
-    a, b = one.model.weights(), other.model.weights()
+    a, b = one.model.weights()[0], other.model.weights()[0]
     for how, expected in (("bcm", a + b), ("kl", (a + b) / 2), ("ev", [a[0], (a[1] + b[1]) / 2, b[2]])):
         merged = merge([one, other], how).model
-        np.testing.assert_allclose(merged.weights(), expected, rtol=1e-14)
-        np.testing.assert_array_equal(merged.variances(), np.full(3, 2.0))
+        np.testing.assert_allclose(merged.weights(), [expected], rtol=1e-14)
+        np.testing.assert_array_equal(merged.variances(), np.full((1, 3), 2.0))
 
 
 def kl(mean, covariance, gaussian):
     """KL(N(mean, covariance) || gaussian), up to a constant."""
-    L, away = np.linalg.inv(sigma(gaussian)), mean - gaussian.weights()
+    L, away = np.linalg.inv(sigma(gaussian)), mean - gaussian.weights()[0]
     return (np.trace(L @ covariance) + away @ L @ away - np.linalg.slogdet(covariance)[1]) / 2
 
 
@@ -86,7 +86,7 @@ def test_kl_has_the_least_sum_of_kl_divergences(covariance):
     start = np.concatenate([np.zeros(3), np.eye(3)[factors]])
     mean, matrix = unpacked(minimize(total, start, method="BFGS", options={"gtol": 1e-9}).x)
     merged = merge_gaussians(gaussians, "kl", weights)
-    np.testing.assert_allclose(merged.weights(), mean, atol=1e-5)
+    np.testing.assert_allclose(merged.weights()[0], mean, atol=1e-5)
     np.testing.assert_allclose(sigma(merged), matrix, atol=1e-5)
 
 
@@ -202,9 +202,8 @@ def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, algori
     idle = taught(new(covariance, algorithm), (np.zeros((3, FEATURES)), [1, 1, 1]))
     for others in ([model, new(covariance, algorithm)], [idle, model]):
         merged = merge(others, how)
-        for part in ("mean", "spread"):
-            np.testing.assert_array_equal(getattr(merged.model, part), getattr(model.model, part))
-        assert merged.model.scalars[GROWTH] == model.model.scalars[GROWTH]
+        np.testing.assert_array_equal(merged.model.memory, model.model.memory)
+        assert merged.model.scalars[0, GROWTH] == model.model.scalars[0, GROWTH]
         assert merged.counts.updates == model.counts.updates
 
 
@@ -272,16 +271,16 @@ def test_features_that_come_after_a_merge_are_as_if_they_had_been_there_before(h
     early = merge(models, how)
     assert_close(late, early)
     # The bound that the loops rely on: no variance exceeds that of a feature never seen.
-    assert (late.model.variances() <= 2.0 * late.model.scalars[GROWTH] * (1 + 1e-12)).all()
+    assert (late.model.variances() <= 2.0 * late.model.scalars[0, GROWTH] * (1 + 1e-12)).all()
 
 
 def test_growth_is_that_of_the_model_which_has_grown_most():
     long, short = taught(new("diagonal", "iellip"), (X, Y)), taught(new("diagonal", "iellip"), (X[:3], Y[:3]))
-    growths = [model.model.scalars[GROWTH] for model in (long, short)]
+    growths = [model.model.scalars[0, GROWTH] for model in (long, short)]
     assert growths[0] != growths[1]
     for how in ("bcm", "ev"):
-        assert merge([long, short], how).model.scalars[GROWTH] == max(growths)
-    assert merge([long, short], "kl").model.scalars[GROWTH] == pytest.approx(2 / sum(1 / g for g in growths))
+        assert merge([long, short], how).model.scalars[0, GROWTH] == max(growths)
+    assert merge([long, short], "kl").model.scalars[0, GROWTH] == pytest.approx(2 / sum(1 / g for g in growths))
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -291,9 +290,9 @@ def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covarian
     if again:
         start.learn(X[:4], Y[:4])
     models = [taught(copy.copy(start), (X[k : 30 * k], Y[k : 30 * k])) for k in (1, 2, 3)]
-    prior = start.model or Gaussian.prior(COVARIANCES[covariance], FEATURES, 2.0)
+    prior = start.model or Gaussian.prior(forms.covariance(covariance), FEATURES, 2.0)
     L0, *precisions = (np.linalg.inv(sigma(g)) for g in (prior, *(model.model for model in models)))
-    growths = [model.model.scalars[GROWTH] / prior.scalars[GROWTH] for model in models]
+    growths = [model.model.scalars[0, GROWTH] / prior.scalars[0, GROWTH] for model in models]
     assert len(set(growths)) == 3
     gained = [L - L0 / growth for L, growth in zip(precisions, growths, strict=True)]
     expected = {"bcm": L0 / max(growths) + sum(gained)}
@@ -304,14 +303,14 @@ def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covarian
     for how, L in expected.items():
         merged = merge(models, how, prior=start if again else None).model
         np.testing.assert_allclose(np.linalg.inv(sigma(merged)), L, rtol=1e-9, atol=1e-9 * np.abs(L).max())
-        assert merged.scalars[GROWTH] == pytest.approx(max(model.model.scalars[GROWTH] for model in models))
+        assert merged.scalars[0, GROWTH] == pytest.approx(max(model.model.scalars[0, GROWTH] for model in models))
 
 
 def test_lazy_scales_of_the_mean_are_worked_in_and_its_length_is_known():
     models = shards(3, "identity", "romma")
-    assert all(model.model.scalars[MEAN_SCALE] not in (0.0, 1.0) for model in models)
+    assert all(model.model.scalars[0, MEAN_SCALE] not in (0.0, 1.0) for model in models)
     merged = merge(models, "kl").model
-    weights = np.mean([model.model.weights() for model in models], axis=0)
-    np.testing.assert_allclose(merged.weights(), weights, rtol=1e-12)
-    lengths = merged.scalars[[NORM2, NORM2_PEAK]] * merged.scalars[MEAN_SCALE] ** 2
+    weights = np.mean([model.model.weights()[0] for model in models], axis=0)
+    np.testing.assert_allclose(merged.weights()[0], weights, rtol=1e-12)
+    lengths = merged.scalars[0, [NORM2, NORM2_PEAK]] * merged.scalars[0, MEAN_SCALE] ** 2
     np.testing.assert_allclose(lengths, weights @ weights, rtol=1e-12)

@@ -28,7 +28,7 @@ X, Y = examples()
 def new(covariance, form, rule=None, n_classes=CLASSES, **settings):
     rule = rule or ("pa1" if covariance == "identity" else "arow")
     how = FORMS[form] | {"initial_variance": 2.0, "n_classes": n_classes} | settings
-    return Learner(rule, n_classes=0, covariance=covariance, **how)
+    return Learner(rule, covariance=covariance, **how)
 
 
 def taught(learner, x=X, y=Y):
@@ -283,7 +283,7 @@ def test_auto_is_what_it_is_for_two_classes(covariance, again, expected, form):
     assert state(merge(models, prior=prior)) != state(merge(models, "kl", prior=prior))
 
 
-ALIKE = "; models can be merged that differ in nothing but what they have learned"
+ALIKE = "; merged models may differ only in what they have learned"
 DIFFERENT = {
     "rule": ({"rule": "scw2"}, "rule: scw1 and scw2"),
     "parameters": ({"C": 2.0}, "parameters: {'C': 0.5, 'eta': 0.75} and {'C': 2.0, 'eta': 0.75}"),

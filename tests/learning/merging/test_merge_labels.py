@@ -9,12 +9,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import scwlearn
-from helpers import several
 from merge_examples import every_rule
 from multi_examples import FORMS, every_form
-from scwlearn import AROW, PA1, SCW1, KernelSCW1, Learner, Perceptron, merge
-from scwlearn.learning.classifier import Classifier, Recipe
-from scwlearn.rules import all_rules, find_rule
+from scwlearn import AROW, PA1, SCW1, KernelSCW1, Perceptron, merge
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.rules import all_rules
 
 FEATURES = 6
 
@@ -45,7 +45,7 @@ def told(model, classes):
 
 def known(model):
     """All that an estimator or a class learner knows, bit for bit."""
-    learner = getattr(model, "_learner", model)
+    learner = getattr(model, "_classifier", model)
     inner = learner.learner
     models = inner.model
     mean = () if models is None else (models.memory.tobytes(), models.scalars.tobytes())
@@ -235,9 +235,8 @@ def test_the_probabilities_of_shards_are_those_of_a_single_stream_about():
 
 def test_class_learners_are_merged_without_estimators():
     x, y = examples(["yes", "no", "perhaps"])
-    how = {"covariance": "diagonal", "intercept": True}
-    recipe = Recipe(Learner, several, find_rule("arow"), {"r": 1.0}, how, {"multi_class": "ovr"})
-    shards = [Classifier(recipe) for _ in range(2)]
+    config = LearnerConfig.create("arow", {"covariance": "diagonal", "intercept": True, "multi_class": "ovr"})
+    shards = [Classifier(config) for _ in range(2)]
     for shard, part in zip(shards, parts_of(x, y, 2), strict=True):
         shard.learn(*part)
     merged = merge(shards)
@@ -249,15 +248,15 @@ def test_class_learners_are_merged_without_estimators():
 
 
 def refusal(models, prior=None):
-    before = [known(model) for model in models if hasattr(model, "_learner")]
+    before = [known(model) for model in models if hasattr(model, "_classifier")]
     with pytest.raises((ValueError, TypeError)) as caught:
         merge(models, prior=prior)
-    assert [known(model) for model in models if hasattr(model, "_learner")] == before
+    assert [known(model) for model in models if hasattr(model, "_classifier")] == before
     return str(caught.value)
 
 
 X, Y = examples(list("abc"))
-ALIKE = "; models can be merged that differ in nothing but what they have learned"
+ALIKE = "; merged models may differ only in what they have learned"
 DIFFERENT = {
     "a parameter": (lambda: SCW1(C=2.0).fit(X, Y), "C: 0.5 and 2.0"),
     "the form": (lambda: SCW1(multi_class="ovr").fit(X, Y), "multi_class: joint and ovr"),
@@ -303,7 +302,9 @@ def test_rivals_of_the_perceptron_are_compared():
 
 
 def test_an_estimator_that_is_not_fitted_is_refused():
-    with pytest.raises(NotFittedError, match=r"models\[1\] is a PA1 that is not fitted yet; fitted ones can be merged"):
+    with pytest.raises(
+        NotFittedError, match=r"models\[1\] is a PA1 that is not fitted yet; only fitted ones can be merged"
+    ):
         merge([PA1().fit(X, Y), PA1()])
 
 

@@ -21,8 +21,8 @@ from merge_examples import (
 )
 from scwlearn import KernelLearner, Learner, merge
 from scwlearn.learning.merging import merge_gaussians
-from scwlearn.model import COVARIANCES, Gaussian
-from scwlearn.model.gaussian import ROUNDS
+from scwlearn.model import covariances as forms
+from scwlearn.model.gaussian import ROUNDS, Gaussian
 from scwlearn.rules import all_rules
 
 
@@ -150,7 +150,7 @@ def test_the_function_is_found_in_the_package_whatever_was_imported_before():
 # Bad input.
 
 
-ALIKE = "; models can be merged that differ in nothing but what they have learned"
+ALIKE = "; merged models may differ only in what they have learned"
 DIFFERENT = {
     "rule": (lambda: Learner("scw2"), "rule: scw1 and scw2"),
     "parameters": (
@@ -255,7 +255,7 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_tried(monkeypatch):
 
 
 def test_gaussians_of_different_sizes_are_refused():
-    small, large = (Gaussian.prior(COVARIANCES["diagonal"], size, 1.0) for size in (3, 4))
+    small, large = (Gaussian.prior(forms.covariance("diagonal"), size, 1.0) for size in (3, 4))
     assert refusal(lambda: merge_gaussians([small, large])) == f"models[0] and models[1] differ in size: 3 and 4{ALIKE}"
     assert refusal(lambda: merge_gaussians([small], prior=large)) == (
         f"prior and models[0] differ in size: 4 and 3{ALIKE}"

@@ -7,6 +7,7 @@ from collinear_streams import STREAMS
 from laws import taught
 from merge_examples import FEATURES, RULES, every_rule, new, shards
 from scwlearn import merge
+from scwlearn.model.full import factors
 from scwlearn.model.gaussian import SPREAD_SCALE
 from scwlearn.rules import Step, rule
 
@@ -44,8 +45,8 @@ def test_on_hostile_streams_sigma_stays_positive_and_learning_goes_on(name, rows
     (x, y), (more, labels) = stream.rows(rows), stream.rows(2000, seed=1)
     merged = merge(shards(8, "full", stream.rule, x, y, **stream.parameters), how)
     gaussian = merged.model
-    assert (gaussian.spread[1] > 0).all()
-    np.testing.assert_array_equal(np.tril(gaussian.spread[2:].T), np.eye(gaussian.size))
+    assert (factors(gaussian.memory)[1] > 0).all()
+    np.testing.assert_array_equal(np.tril(factors(gaussian.memory)[2].T), np.eye(gaussian.size))
     assert (merged.margin_variances(more) > 0).all()
     assert (merged.margin_variances(more) <= np.square(more, dtype=float).sum(axis=1) * 2.0 * (1 + 1e-9)).all()
     counts = merged.learn(more, labels)
@@ -55,27 +56,30 @@ def test_on_hostile_streams_sigma_stays_positive_and_learning_goes_on(name, rows
     assert (merged.margin_variances(more) > 0).all()
 
 
+def diagonal(gaussian):
+    """A view of the variances, or of the D of U D U'."""
+    return gaussian.covariance.diagonal_in_place(gaussian.memory)
+
+
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_variances_at_the_floor_are_merged_without_one_becoming_less(covariance):
     models = shards(3, covariance)
     for model in models:
-        kept = model.model.spread[1] if covariance == "full" else model.model.spread
-        kept[:] = 1e-200
+        diagonal(model.model)[:] = 1e-200
         if covariance == "full":
-            model.model.spread[2:] = np.eye(FEATURES)
+            factors(model.model.memory)[2][:] = np.eye(FEATURES)
     for how in RULES:
         gaussian = merge(models, how).model
-        kept = gaussian.spread[1] if covariance == "full" else gaussian.spread
-        assert (kept >= 1e-200).all()
+        assert (diagonal(gaussian) >= 1e-200).all()
         expected = 1e-200 / 3 if how == "bcm" else 1e-200
-        np.testing.assert_allclose(kept * gaussian.scalars[SPREAD_SCALE], expected, rtol=1e-6)
+        np.testing.assert_allclose(diagonal(gaussian) * gaussian.scalars[0, SPREAD_SCALE], expected, rtol=1e-6)
 
 
 def test_what_is_too_large_for_floats_is_an_error():
     models = shards(2, "full")
     for model in models:
-        model.model.spread[1] = 1e-200
-        model.model.spread[2:][np.triu_indices(FEATURES, 1)[::-1]] = 1e80
+        diagonal(model.model)[:] = 1e-200
+        factors(model.model.memory)[2][np.triu_indices(FEATURES, 1)[::-1]] = 1e80
     for how in RULES:
         with pytest.raises(ValueError, match="cannot be merged: some weights or variances are too large or too small"):
             merge(models, how)

@@ -9,7 +9,8 @@ import pytest
 from helpers import several
 from merge_examples import reference
 from scwlearn import Learner, StreamClassifier, merge
-from scwlearn.learning.classifier import Classifier, Recipe
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.model.scale import RunningScale
 from stream_examples import LABELS, draw_stream, knows, numbers_of
 from stream_examples import what_a_learner_knows as learned
@@ -85,12 +86,11 @@ def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
     together = merge(models, how)
     names = {name: i for i, name in enumerate(names_of(together))}
     x = np.array([[numbers_of(example).get(name, 0.0) for name in names] for example in EXAMPLES])
-    many = {"multi_class": "joint", "shared_covariance": False, "rivals": "max"}
-    own = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": False} | settings
-    several = many | {name: own.pop(name) for name in many if name in own}
+    covariance = "identity" if rule == "pa1" else "diagonal"
+    config = LearnerConfig.create(rule, {"covariance": covariance, "intercept": True} | settings)
     rows = []
     for part in PARTS[:2]:
-        rows.append(Classifier(Recipe(Learner, several, together.rule, {}, own, several)))
+        rows.append(Classifier(config))
         rows[-1].learn(x[[*part]], np.array(TOLD)[[*part]])
     expected = merge(rows, how)
     known = [*range(len(names)), -1]
@@ -156,12 +156,12 @@ def test_weights_are_merged_for_the_scale_of_all_rows(how):
     scale.learn(x)
     np.testing.assert_allclose(together.running_scale.state, scale.state, rtol=1e-12)
     known = [
-        (part.model.weights() * scale.scales / part.running_scale.scales, np.diag(part.model.variances()))
+        (part.model.weights()[0] * scale.scales / part.running_scale.scales, np.diag(part.model.variances()[0]))
         for part in parts
     ]
     mean, sigma = reference(known, how, [1.0, 2.0, 3.0], (np.zeros(4), np.eye(4)))
-    np.testing.assert_allclose(together.model.weights(), mean, rtol=1e-9)
-    np.testing.assert_allclose(together.model.variances(), np.diag(sigma), rtol=1e-9)
+    np.testing.assert_allclose(together.model.weights(), [mean], rtol=1e-9)
+    np.testing.assert_allclose(together.model.variances(), [np.diag(sigma)], rtol=1e-9)
 
 
 @pytest.mark.parametrize("how", ["bcm", "ev", "kl"])

@@ -275,7 +275,7 @@ class KernelLearner(BaseLearner):
             taken = [learn_coordinates(rule, natives[0], spans[0][1], *given, scratch, lines, at_once, threads)]
         else:
             scores = None if record is None else record.scores[batch.part]
-            variances = None if record is None else record.variances[batch.part]
+            variances = record.variances[batch.part] if record is not None and record.has_variances else None
             taken = learn_coordinates_of_classes(
                 rule,
                 natives,

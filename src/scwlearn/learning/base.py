@@ -129,6 +129,7 @@ class BaseLearner(ABC):
         if scores_out is None and variances_out is None:
             return self._learn_batch(batch, classes, None)
         record = self._axis.record(batch.rounds, classes if scores_out is None else scores_out.shape[-1])
+        record.has_variances = variances_out is not None
         counts = self._learn_batch(batch, classes, record)
         if scores_out is not None:
             scores_out[batch.numbers_in_order] = record.scores

@@ -52,6 +52,9 @@ class Recorded:
     variances: Array
     #: The fields of a `Trace`, one row per round; binary only.
     lines: Array | None = None
+    #: Whether to compute variances where that takes a look of its own, which with a full covariance changes the last
+    #: bits of the scores.
+    has_variances: bool = True
 
 
 class ClassAxis(ABC):
@@ -252,7 +255,7 @@ class MultiClass(ClassAxis):
     ) -> None:
         rows = block.values, block.indices, block.offsets, block.width, config.intercept
         scores = None if record is None else record.scores[_part(block)]
-        variances = None if record is None else record.variances[_part(block)]
+        variances = record.variances[_part(block)] if record is not None and record.has_variances else None
         learn_classes(rule, native, *rows, labels, weights, config.rivals, scratch, scores, variances, at_once, threads)
 
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:

@@ -64,7 +64,7 @@ class LearnerConfig:
         names = {setting.name for setting in declared}
         found, parameters = check_rule(rule, {name: value for name, value in given.items() if name not in names})
         defaults = face if defaults_of is None else defaults_of
-        settings = {s.name: s.check(given.get(s.name, s.default_in(defaults))) for s in declared}
+        settings = {s.name: s.check(given.get(s.name, s.default_in(defaults)), defaults) for s in declared}
         config = cls(found, parameters, settings, face)
         config._check_together()
         return config
@@ -109,7 +109,10 @@ class LearnerConfig:
             if settings["max_features"] is None:
                 raise OptionError("{overflow=hash} needs {max_features}, the number of slots to hash names into")
             if settings["max_features"] > _MOST_SLOTS:
-                raise OptionError(f"{{max_features}} must be at most {_MOST_SLOTS} with {{overflow=hash}}")
+                raise OptionError(
+                    f"{{max_features}} must be at most {_MOST_SLOTS} with {{overflow=hash}}, "
+                    f"got {settings['max_features']}"
+                )
 
 
 def check_setting(name: str, value: Any) -> Any:

@@ -198,7 +198,7 @@ def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiply
 )
 def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width, per_row, block):
     x, y = with_values(per_row, width)
-    assert Full().block(width, per_row) == block
+    assert Full().block(width, per_row, 1, True) == block
     assert_alike(taught("scw1", sparse.csr_array(x), y), taught("scw1", x, y))
 
 
@@ -215,7 +215,7 @@ def test_features_that_come_up_late_or_never_change_nothing_for_the_others(empty
         expected = taught("scw1", np.where(late == 0, 1e-300, late), y)
         assert_alike(taught("scw1", as_rows(late), y), expected)
         learner, _ = taught("scw1", as_rows(late[:100]), y[:100])
-        assert not learner.model.weights()[:empty].any()
+        assert not learner.model.weights()[0, :empty].any()
         assert not learner.model.matrix()[:empty, empty:].any()
 
 
@@ -240,7 +240,7 @@ def test_a_place_that_somebody_spoiled_does_no_harm():
     for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
         learner = Learner("scw1", covariance="full")
         learner.learn(x, y)
-        learner.model.memory[1, 3] = place
+        learner.model.memory[0, 1, 3] = place
         row = np.zeros((1, 67))
         row[0, 3] = 1.0
         learner.learn(sparse.csr_array(row), [1])

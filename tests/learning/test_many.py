@@ -12,6 +12,7 @@ from scwlearn.learning import grid as many
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.learning.tuning import grid, tune
 from scwlearn.model.covariances import COVARIANCE_NAMES
+from scwlearn.model.gaussian import GROWTH
 from scwlearn.rules import all_rules
 from scwlearn.rules.native import check_rule, native_rule
 
@@ -176,7 +177,7 @@ def test_scales_fold_as_in_separate_runs():
     for covariance in ("diagonal", "diagonal-drop"):
         learners = [Learner("iellip", covariance=covariance, **cell) for cell in cells]
         assert_as_separate(learners, x, y)
-        assert max(learner.model.scalars[4] for learner in learners) > 1e50
+        assert max(learner.model.scalars[0, GROWTH] for learner in learners) > 1e50
 
 
 @pytest.mark.parametrize("scale", [1e-140, 1e-20, 1e20, 1e140])
@@ -192,7 +193,7 @@ def test_few_models_at_a_time_and_short_blocks_change_nothing(monkeypatch, threa
     x, y = examples()
     monkeypatch.setattr(many, "WORK_OF_A_BLOCK", 20000.0)
     for at_once in (8 * 2 * FEATURES, 5 * 8 * 2 * FEATURES):
-        monkeypatch.setattr(many, "_AT_ONCE", at_once)
+        monkeypatch.setattr(many, "_BYTES_AT_ONCE", at_once)
         for covariance in ("identity", "diagonal"):
             assert_as_separate([Learner(covariance=covariance, **cell) for cell in cells_of("scw1", 14)], x, y)
 
@@ -342,7 +343,7 @@ def new_together(rules, models, intercept=False, threads=1, size=3):
 def natives(count, size=3, covariance="diagonal"):
     learners = [Learner("arow", covariance=covariance) for _ in range(count)]
     rules = [native_rule(learner.rule, learner.parameters) for learner in learners]
-    models = [learner._prior(size).native(np.zeros(3, dtype=np.int64)) for learner in learners]
+    models = [learner._prior(size, 1).native(np.zeros(3, dtype=np.int64)) for learner in learners]
     return rules, models
 
 

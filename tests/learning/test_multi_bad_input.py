@@ -122,7 +122,7 @@ def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
 
 
 def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
-    learner = Learner(lambda m, v: (kept["it"] and 0.1, 0.0), covariance="diagonal")
+    learner = Learner(lambda m, v: (kept["it"] and 0.1, 0.0), n_classes=0, covariance="diagonal")
     kept = {"it": learner}
     learner.learn(np.eye(3), [0, 1, 2])
     learner.learn_one(np.ones(3), 0)

@@ -157,7 +157,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, scale, at):
     assert pickle.dumps(learner.model.memory.tolist()) == kept
     limit[0] = 0
     learner.learn_many(DICTS[13:], Y[13:])
-    other = Learner(lambda m, v: rule(m, v), scale=scale, **form)
+    other = Learner(lambda m, v: rule(m, v), n_classes=0, scale=scale, **form)
     other.learn_many(DICTS, Y)
     assert knows(learner) == knows(other)
 
@@ -165,15 +165,12 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, scale, at):
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("make", [partial(Learner), partial(several, n_classes=2)], ids=["two", "several"])
 def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
-    plain, asking = (make(arow, covariance="diagonal", scale=scale) for _ in range(2))
-    plain.rule = arow
-
-    def rule(m, v):
+    def asks(m, v):
         if asking.model is not None:
             asking.score_one(np.full(FEATURES, 1e6))
         return arow(m, v)
 
-    asking.rule = rule
+    plain, asking = (make(rule, covariance="diagonal", scale=scale) for rule in (arow, asks))
     labels = np.where(Y % 2 == 0, 1, 0 if make.func is several else -1)
     for x, label in zip(X, labels, strict=True):
         plain.learn_one(x, int(label))

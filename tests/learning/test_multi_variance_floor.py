@@ -229,5 +229,5 @@ def test_it_is_a_number(wrong):
 def test_where_no_variance_falls_there_is_none():
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*pa1 is a first-order rule.*got 0.1"):
         Learner("pa1", n_classes=0, variance_floor=0.1)
-    with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance is identity"):
+    with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance=.identity"):
         Learner("scw1", n_classes=0, covariance="identity", variance_floor=0.1)

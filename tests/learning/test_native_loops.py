@@ -87,8 +87,8 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, intercept, init
         learner = Learner(name, covariance=covariance, **how, **defaults_of(name))
         counts = learner.learn(make(x), y)
         assert (counts.seen, counts.mistakes, counts.updates) == (ROWS, mistakes, updates), kind
-        assert_close(learner.model.weights(), weights)
-        assert_close(learner.model.variances(), np.diag(sigma) if covariance == "full" else sigma)
+        assert_close(learner.model.weights()[0], weights)
+        assert_close(learner.model.variances()[0], np.diag(sigma) if covariance == "full" else sigma)
         if covariance == "full":
             assert_close(learner.model.matrix(), sigma)
 
@@ -103,7 +103,7 @@ def test_parameters_reach_the_rule(name, covariance):
     learner = Learner(name, covariance=covariance, **given)
     counts = learner.learn(x, y)
     assert (counts.mistakes, counts.updates) == (mistakes, updates)
-    assert_close(learner.model.weights(), weights)
+    assert_close(learner.model.weights()[0], weights)
 
 
 @every_covariance
@@ -125,8 +125,8 @@ def test_scores_and_variances_are_those_of_the_gaussian(name, covariance, as_row
     learner.learn(x, y)
     wide = np.hstack([x.astype(np.float64), np.ones((ROWS, 1))])
     gaussian = learner.model
-    sigma = gaussian.matrix() if covariance == "full" else np.diag(gaussian.variances())
-    assert_close(learner.scores(as_rows(x)), wide @ gaussian.weights())
+    sigma = gaussian.matrix() if covariance == "full" else np.diag(gaussian.variances()[0])
+    assert_close(learner.scores(as_rows(x)), wide @ gaussian.weights()[0])
     assert_close(learner.margin_variances(as_rows(x)), np.einsum("ij,jk,ik->i", wide, sigma, wide))
 
 

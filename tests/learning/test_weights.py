@@ -67,7 +67,8 @@ def learners(rule):
 
 
 def model_of(learner):
-    return [a.tobytes() for a in (learner.model.memory, learner.model.scalars)], learner.counts
+    memory = learner.model.memories[0] if isinstance(learner, KernelLearner) else learner.model.memory
+    return memory.tobytes(), learner.model.scalars.tobytes(), learner.counts
 
 
 @every_rule

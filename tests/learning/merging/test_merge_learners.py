@@ -83,7 +83,7 @@ def test_counts_and_rounds_are_added_and_the_common_past_counts_once():
     models = [taught(copy.copy(start), (X[30 + k :: 3], Y[30 + k :: 3])) for k in range(3)]
     together = merge(models, prior=start)
     assert together.counts.seen == len(Y)
-    assert together.model.scalars[ROUNDS] == len(Y)
+    assert together.model.scalars[0, ROUNDS] == len(Y)
     later = sum((model.counts - start.counts).updates for model in models)
     assert together.counts.updates == start.counts.updates + later
     assert merge(models).counts.seen == sum(model.counts.seen for model in models)

@@ -86,6 +86,13 @@ class RiverClassifier(base.MiniBatchClassifier):
 
         save(self, path)
 
+    @classmethod
+    def _restore(cls, saved: Any) -> Self:
+        """Return the classifier of a model file."""
+        model = cls(**saved.settings)
+        model._model = StreamClassifier._restore(saved)
+        return model
+
     def __copy__(self) -> Self:
         # A copy that shared its model would learn for both.
         other = object.__new__(type(self))

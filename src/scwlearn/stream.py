@@ -311,6 +311,13 @@ class StreamClassifier:
 
         save(self, path)
 
+    @classmethod
+    def _restore(cls, saved: Any) -> Self:
+        """Return the classifier of a model file."""
+        model = object.__new__(cls)
+        model._classifier = saved.learner
+        return model
+
     def copy(self) -> Self:
         """Return a copy that has learned the same."""
         return copy(self)

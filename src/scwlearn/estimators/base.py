@@ -148,6 +148,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
         save(self, path)
 
+    @classmethod
+    def _restore(cls, saved: Any) -> Self:
+        """Return the estimator of a model file."""
+        model = cls(**saved.settings)
+        if saved.learner is not None:
+            model._classifier, model._started_with = saved.learner, dict(saved.fixed_settings)
+            model.n_features_in_ = saved.attributes["n_features_in_"]
+            if "feature_names_in_" in saved.attributes:
+                model.feature_names_in_ = np.array(saved.attributes["feature_names_in_"], dtype=object)
+        return model
+
     @property
     def n_seen_(self) -> int:
         """The number of examples learned from, each epoch counted."""

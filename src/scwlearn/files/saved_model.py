@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from scwlearn import __version__
 from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
@@ -26,6 +25,9 @@ from scwlearn.rules import Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
 KINDS = ("estimator", "stream", "river", "learner")
+
+# Imported when a model is restored: each class knows how, by `_restore`.
+_HOMES = {"estimator": "scwlearn.estimators", "stream": "scwlearn.stream", "river": "scwlearn.river"}
 
 _LEARNERS = ("Learner", "KernelLearner")
 
@@ -165,23 +167,8 @@ class SavedModel:
         """
         if self.kind == "learner":
             return self.learner
-        if self.kind == "stream":
-            return _stream(self.learner)
-        if self.kind == "river":
-            from scwlearn import river
-
-            model = construct(getattr(river, self.class_name), **self.settings)
-            model._model = _stream(self.learner)
-            return model
-        from scwlearn import estimators
-
-        model = construct(getattr(estimators, self.class_name), **self.settings)
-        if self.learner is not None:
-            model._classifier, model._started_with = self.learner, dict(self.fixed_settings)
-            model.n_features_in_ = self.attributes["n_features_in_"]
-            if "feature_names_in_" in self.attributes:
-                model.feature_names_in_ = np.array(self.attributes["feature_names_in_"], dtype=object)
-        return model
+        model_class = getattr(import_module(_HOMES[self.kind]), self.class_name)
+        return construct(model_class._restore, self)
 
 
 def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:
@@ -282,11 +269,3 @@ def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
 
 def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
     return {argument.name: getattr(model, argument.name) for argument in arguments_for(face, rule)}
-
-
-def _stream(classifier: Classifier) -> Any:
-    from scwlearn.stream import StreamClassifier
-
-    stream = object.__new__(StreamClassifier)
-    stream._classifier = classifier
-    return stream

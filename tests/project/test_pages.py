@@ -1,6 +1,7 @@
 """The pages for people: every example on them runs and shows what the page says."""
 
 import doctest
+import tomllib
 
 import pytest
 from speed import chart
@@ -39,3 +40,12 @@ def test_every_bar_of_the_speed_chart_is_a_row_of_the_published_table():
     shown = chart.bars(chart.PAGE.read_text(encoding="utf-8"))
     assert [(bar.work, bar.peer) for bar in shown] == [(work, peer) for work, peer, *_ in chart.BARS]
     assert all(bar.low <= bar.ratio <= bar.high for bar in shown)
+
+
+def test_the_architecture_shows_every_folder_and_the_layers_of_the_linter():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = [path.parent.name for path in (ROOT / "src" / "scwlearn").glob("*/__init__.py")]
+    assert not [name for name in folders if f"`{name}/`" not in page]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert "\n".join(layers) in page

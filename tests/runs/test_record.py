@@ -9,7 +9,7 @@ from use_examples import libsvm_model
 
 
 def test_an_incomplete_record_is_rejected():
-    with pytest.raises(ValueError, match="not a record of a run: curve is missing"):
+    with pytest.raises(ValueError, match="not a record of a run: began is missing"):
         Record.from_json({"command": "x"})
 
 

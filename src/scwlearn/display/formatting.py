@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
 
 #: Between a number and its unit.
 SPACE = "\N{NO-BREAK SPACE}"
 
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -70,6 +72,23 @@ def four_decimals(value: float) -> str:
 def number_text(value: float) -> str:
     """Format a number as the shortest text that reads back as the same number."""
     return repr(value).removesuffix(".0")
+
+
+def one_line(value: object) -> str:
+    """Format a label or a name as one line, with tabs and line breaks escaped."""
+    return str(value).translate(_ESCAPES)
+
+
+def align(pairs: Mapping[str, str]) -> list[str]:
+    """Format titles and values as the lines of a table.
+
+    Examples
+    --------
+    >>> align({"examples": "169", "AUC": "0.9991"})
+    ['examples  169', 'AUC       0.9991']
+    """
+    width = max(map(len, pairs))
+    return [f"{title.ljust(width)}  {value}" for title, value in pairs.items()]
 
 
 def abbreviated(value: float) -> str:

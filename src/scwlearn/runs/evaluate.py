@@ -54,94 +54,58 @@ class Evaluation:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class _Results:
-    """Predictions for all examples. Classes are ranked by label, unknown ones after those of the model."""
-
-    classes: list[Any]
-    n_known: int
-    truth: Ranks
-    predicted: Ranks
-    #: (examples, known classes).
-    probabilities: Array
-    weights: Array | None
-
-
 def evaluate(model: TrainedModel, batches: Iterable[Examples]) -> Evaluation:
     """Evaluate a model on labelled examples, without learning from them.
 
     Labels and probabilities of all examples are kept in memory.
-
-    Parameters
-    ----------
-    model : TrainedModel
-    batches : iterable of Examples
-
-    Returns
-    -------
-    Evaluation
 
     Raises
     ------
     ValueError
         If there are no examples, their labels are of another type, or all have weight 0.
     """
-    results = _predict(model, batches)
-    notes: dict[str, str] = {}
-    known = results.truth < results.n_known
-    if not known.all():
-        notes["labels"] = (
-            f"{int((~known).sum())} of {len(known)} examples have labels that the model does not know: they count as "
-            "wrong, and are left out of log-loss, Brier score, ECE and AUC"
-        )
-    weights = None if results.weights is None else results.weights[known]
-    return Evaluation(
-        examples=len(known),
-        **_label_metrics(results),
-        **_probability_metrics(results.probabilities[known], results.truth[known], weights, notes),
-        classes=results.classes,
-        confusion=_confusion(results),
-        weighted=results.weights is not None,
-        notes=notes,
-    )
-
-
-def _predict(model: TrainedModel, batches: Iterable[Examples]) -> _Results:
     predictor = Predictor(model, probabilities=True)
     known = classes = model.learner.classes
-    truth, predicted, probabilities, weights = [], [], [], []
+    results = []
     for examples in batches:
         labels = training_labels(examples)
         check_label_type(labels, known, examples)
         found = classes.find(labels)
         classes = classes.add(found.new)
         predictions = predictor.predict(examples)
-        assert predictions.probabilities is not None
-        truth.append(found.numbers)
-        predicted.append(predictions.ranks)
-        probabilities.append(predictions.probabilities)
-        weights.append(np.ones(len(labels)) if examples.weights is None else examples.weights)
-    if not truth:
+        weights = np.ones(len(labels)) if examples.weights is None else examples.weights
+        results.append((found.numbers, predictions.ranks, predictions.probabilities, weights))
+    if not results:
         raise ValueError("there are no examples to evaluate on")
-    all_weights = np.concatenate(weights)
-    if not all_weights.any():
+    numbers, predicted, probabilities, weights = (np.concatenate(parts) for parts in zip(*results, strict=True))
+    if not weights.any():
         raise ValueError("all examples have weight 0")
+    used = None if (weights == 1).all() else weights
     # Known classes sorted by label, then the others in order of appearance.
     order = np.concatenate([known.order, np.arange(len(known), len(classes))]).astype(np.intp)
-    return _Results(
+    truth = np.argsort(order)[numbers]
+    is_known = truth < len(known)
+    notes: dict[str, str] = {}
+    if not is_known.all():
+        notes["labels"] = (
+            f"{int((~is_known).sum())} of {len(truth)} examples have labels that the model does not know: they count "
+            "as wrong, and are left out of log-loss, Brier score, ECE and AUC"
+        )
+    known_weights = None if used is None else used[is_known]
+    return Evaluation(
+        examples=len(truth),
+        **_label_metrics(truth, predicted, used, two_classes=len(known) == 2),
+        **_probability_metrics(probabilities[is_known], truth[is_known], known_weights, notes),
         classes=[classes.values[i] for i in order],
-        n_known=len(known),
-        truth=np.argsort(order)[np.concatenate(truth)],
-        predicted=np.concatenate(predicted),
-        probabilities=np.concatenate(probabilities),
-        weights=None if (all_weights == 1).all() else all_weights,
+        confusion=_confusion(truth, predicted, used, len(classes), len(known)),
+        weighted=used is not None,
+        notes=notes,
     )
 
 
-def _label_metrics(results: _Results) -> dict[str, Any]:
+def _label_metrics(truth: Ranks, predicted: Ranks, weights: Array | None, *, two_classes: bool) -> dict[str, Any]:
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
-    truth, predicted, weights = results.truth, results.predicted, results.weights
     with _no_warnings():
         balanced = balanced_accuracy_score(truth, predicted, sample_weight=weights)
     options: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
@@ -149,7 +113,7 @@ def _label_metrics(results: _Results) -> dict[str, Any]:
         "accuracy": float(accuracy_score(truth, predicted, sample_weight=weights)),
         "balanced_accuracy": float(balanced),
         "f1_macro": float(f1_score(truth, predicted, average="macro", **options)),
-        "f1": float(f1_score(truth == 1, predicted == 1, **options)) if results.n_known == 2 else None,
+        "f1": float(f1_score(truth == 1, predicted == 1, **options)) if two_classes else None,
     }
 
 
@@ -236,15 +200,16 @@ def calibration_error(probabilities: Array, truth: Ranks, weights: Array | None 
     return float(np.abs(np.bincount(bins, (confidence - right) * total, BINS)).sum() / total.sum())
 
 
-def _confusion(results: _Results) -> list[list[float]] | None:
+def _confusion(
+    truth: Ranks, predicted: Ranks, weights: Array | None, classes: int, known: int
+) -> list[list[float]] | None:
     from sklearn.metrics import confusion_matrix
 
-    if len(results.classes) > MAX_CONFUSION_CLASSES:
+    if classes > MAX_CONFUSION_CLASSES:
         return None
-    labels = np.arange(len(results.classes))
     with _no_warnings():
-        table = confusion_matrix(results.truth, results.predicted, labels=labels, sample_weight=results.weights)
-    rows: list[list[float]] = table[:, : results.n_known].tolist()
+        table = confusion_matrix(truth, predicted, labels=np.arange(classes), sample_weight=weights)
+    rows: list[list[float]] = table[:, :known].tolist()
     return rows
 
 

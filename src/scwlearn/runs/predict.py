@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scwlearn.data.examples import Examples
 from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.display.formatting import one_line
 from scwlearn.runs.align import align_rows
 from scwlearn.runs.metrics import label_ranks
 from scwlearn.runs.trained_model import TrainedModel
@@ -21,7 +22,6 @@ Array = NDArray[np.float64]
 
 #: Formats with a header, in which a record may span several lines.
 _WITH_HEADER = ("csv", "tsv")
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 @dataclass(frozen=True)
@@ -68,69 +68,69 @@ class Predictor:
         return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, probabilities)
 
 
-@dataclass(frozen=True)
-class OutputColumns:
-    """What to write besides the label."""
-
-    scores: bool = False
-    probabilities: bool = False
-    confidence: bool = False
-    variance: bool = False
-    tags: bool = False
-    #: Write an object with everything for each example instead.
-    as_json: bool = False
-
-
 class PredictionLines:
-    """Formats the predictions of a model, one line per example."""
+    """Formats the predictions of a model, one line per example.
 
-    def __init__(self, model: TrainedModel, columns: OutputColumns) -> None:
-        self._columns = columns
-        needed = columns.probabilities or columns.confidence or columns.variance or columns.as_json
+    Parameters
+    ----------
+    model : TrainedModel
+    columns : collection of {"scores", "probabilities", "confidence", "variance", "tags"}
+        What to write besides the label, in this order.
+    as_json : bool
+        Whether to write an object with everything for each example instead.
+    """
+
+    def __init__(self, model: TrainedModel, columns: Collection[str], *, as_json: bool = False) -> None:
+        self._columns, self._as_json = columns, as_json
+        needed = as_json or not {"probabilities", "confidence", "variance"}.isdisjoint(columns)
         self._predictor = Predictor(model, probabilities=needed)
         self._labels = model.learner.classes.values_in_order
         self._texts = [one_line(label) for label in self._labels]
 
     def header(self) -> str:
         """Return the names of the columns."""
-        names = ["label"]
-        if self._columns.scores:
-            names += [f"score:{text}" for text in self._texts] if len(self._labels) > 2 else ["score"]
-        if self._columns.probabilities:
-            names += [f"probability:{text}" for text in self._texts]
-        names += [name for name in ("confidence", "variance") if getattr(self._columns, name)]
-        return "\t".join(names + ["tag"] * self._columns.tags)
+        scores = [f"score:{text}" for text in self._texts] if len(self._labels) > 2 else ["score"]
+        names = {
+            "scores": scores,
+            "probabilities": [f"probability:{text}" for text in self._texts],
+            "confidence": ["confidence"],
+            "variance": ["variance"],
+            "tags": ["tag"],
+        }
+        return "\t".join(["label", *(name for column in names if column in self._columns for name in names[column])])
 
     def lines(self, examples: Examples) -> Iterator[str]:
         """Return a line for each example."""
         predictions = self._predictor.predict(examples)
-        if self._columns.as_json:
+        if self._as_json:
             return self._objects(examples, predictions)
-        ranks, probabilities = predictions.ranks, predictions.probabilities
-        labels = [self._texts[rank] for rank in ranks.tolist()]
-        columns: list[Iterable[str]] = [labels]
-        if self._columns.scores:
+        ranks, probabilities, variances = predictions.ranks, predictions.probabilities, predictions.variances
+        columns: list[Iterable[str]] = [[self._texts[rank] for rank in ranks.tolist()]]
+        if "scores" in self._columns:
             columns += _texts(predictions.scores)
-        if self._columns.probabilities and probabilities is not None:
-            columns += _texts(probabilities)
-        if self._columns.confidence and probabilities is not None:
-            columns += _texts(probabilities[np.arange(len(ranks)), ranks])
-        if self._columns.variance and predictions.variances is not None:
-            columns += _texts(predictions.variances)
-        if self._columns.tags:
-            columns.append(repeat("", len(labels)) if examples.tags is None else map(one_line, examples.tags))
-        return iter(labels) if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
+        if probabilities is not None and variances is not None:
+            if "probabilities" in self._columns:
+                columns += _texts(probabilities)
+            if "confidence" in self._columns:
+                columns += _texts(probabilities[np.arange(len(ranks)), ranks])
+            if "variance" in self._columns:
+                columns += _texts(variances)
+        if "tags" in self._columns:
+            columns.append(repeat("", len(ranks)) if examples.tags is None else map(one_line, examples.tags))
+        return iter(columns[0]) if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
 
     def _objects(self, examples: Examples, predictions: Predictions) -> Iterator[str]:
         assert predictions.variances is not None
         assert predictions.probabilities is not None
         names = [str(label) for label in self._labels]
-        several = predictions.scores.ndim == 2
         scores, probabilities = predictions.scores.tolist(), predictions.probabilities.tolist()
-        variances, ranks = predictions.variances.tolist(), predictions.ranks.tolist()
-        for i, rank in enumerate(ranks):
+        variances = predictions.variances.tolist()
+        for i, rank in enumerate(predictions.ranks.tolist()):
             value: dict[str, Any] = {"label": self._labels[rank]}
-            value |= {"scores": dict(zip(names, scores[i], strict=True))} if several else {"score": scores[i]}
+            if predictions.scores.ndim == 2:
+                value["scores"] = dict(zip(names, scores[i], strict=True))
+            else:
+                value["score"] = scores[i]
             value |= {"probabilities": dict(zip(names, probabilities[i], strict=True)), "variance": variances[i]}
             if examples.tags is not None:
                 value["tag"] = examples.tags[i]
@@ -168,11 +168,6 @@ class LineGaps(SkippedRecords):
         self._last = int(lines[-1])
         counts: list[int] = gaps.tolist()
         return counts
-
-
-def one_line(value: Any) -> str:
-    """Return a label or tag as text, with tabs and line breaks escaped."""
-    return str(value).translate(_ESCAPES)
 
 
 def _texts(numbers: Array) -> list[Iterable[str]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from itertools import chain
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Any, Self
+from types import NoneType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 # A model file begins with the length of its header, whose bytes may look like text, and then this.
 _HEADER_LENGTH = 8
@@ -92,23 +91,37 @@ class Record:
             If a field is missing or of a wrong type.
         """
         try:
-            given = _known_fields(cls, value)
-            given["curve"] = [Point(**_known_fields(Point, point)) for point in given["curve"]]
-            if given.get("reliability") is not None:
-                given["reliability"] = [Bin(**_known_fields(Bin, part)) for part in given["reliability"]]
-            tops = given.get("top_weights", {}).items()
-            given["top_weights"] = {
-                label: [TopWeight(**_known_fields(TopWeight, weight)) for weight in top] for label, top in tops
-            }
-            for number in chain(given["parameters"].values(), (given.get("holdout") or {}).values()):
-                _check_type("parameters and holdout", "float", number)
-            for number in chain.from_iterable(given.get("confusion") or ()):
-                _check_type("confusion", "int", number)
-            return cls(**given)
-        except KeyError as error:
-            raise ValueError(f"not a record of a run: {error.args[0]} is missing") from None
+            return cls(**_load_fields(cls, value))
         except (AttributeError, TypeError) as error:
             raise ValueError(f"not a record of a run: {error}") from None
+
+
+def _load_fields(cls: type[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass from JSON values; raise a TypeError for one that is missing or wrong."""
+    for f in fields(cls):
+        if f.name not in value and f.default is MISSING and f.default_factory is MISSING:
+            raise TypeError(f"{f.name} is missing")
+    hints = get_type_hints(cls)
+    return {f.name: _load(f.name, hints[f.name], value[f.name]) for f in fields(cls) if f.name in value}
+
+
+def _load(name: str, annotation: Any, value: Any) -> Any:
+    """Return a JSON value as its annotated type; raise a TypeError if it has another one."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any or (value is None and NoneType in arguments):
+        return value
+    if origin is UnionType:
+        return _load(name, arguments[0], value)
+    if is_dataclass(annotation):
+        return annotation(**_load_fields(annotation, value))  # type: ignore[operator, arg-type]
+    allowed: Any = (int, float) if annotation is float else origin or annotation
+    if not isinstance(value, allowed) or isinstance(value, bool):
+        raise TypeError(f"{name} must be {annotation}, got {value!r:.60}")
+    if origin is list:
+        return [_load(name, arguments[0], item) for item in value]
+    if origin is dict:
+        return {key: _load(name, arguments[1], item) for key, item in value.items()}
+    return value
 
 
 def is_model_file(path: str | Path) -> bool:
@@ -162,30 +175,3 @@ def _parse_record(value: object, name: str) -> Record:
         return Record.from_json(value)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-#: Types that a field may hold, by its annotation.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "float | None": (int, float, NoneType),
-    "str": (str,),
-    "list[str]": (list,),
-    "list[Any]": (list,),
-    "dict[str, Any]": (dict,),
-}
-
-
-def _known_fields(cls: type[Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the fields of a class; raise a TypeError for one of a wrong type."""
-    given = {f.name: value[f.name] for f in fields(cls) if f.name in value}
-    for f in fields(cls):
-        if f.name in given:
-            _check_type(f.name, str(f.type), given[f.name])
-    return given
-
-
-def _check_type(name: str, annotation: str, value: Any) -> None:
-    allowed = _TYPES.get(annotation, (object,))
-    if not isinstance(value, allowed) or (isinstance(value, bool) and object not in allowed):
-        raise TypeError(f"{name} must be {annotation}, got {value!r:.60}")

@@ -21,7 +21,7 @@ from scwlearn.cli.options import (
     quiet_option,
     section,
 )
-from scwlearn.display.formatting import plural
+from scwlearn.display.formatting import align, one_line, plural
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation
@@ -62,8 +62,6 @@ def command(**given: Any) -> None:
 
 
 def _metrics(evaluation: Evaluation) -> list[str]:
-    from scwlearn.runs.predict import one_line
-
     second = one_line(evaluation.classes[1]) if len(evaluation.classes) > 1 else ""
     metrics = {"examples": f"{evaluation.examples}" + " (weighted)" * evaluation.weighted}
     for name, title in _TITLES.items():
@@ -71,16 +69,13 @@ def _metrics(evaluation: Evaluation) -> list[str]:
         if name != "f1" or value is not None:
             shown = "-" if value is None else f"{value:.4f}"
             metrics[title.format(second=second)] = shown if reason is None else f"{shown}  ({reason})"
-    width = max(map(len, metrics))
-    lines = [f"{title.ljust(width)}  {shown}" for title, shown in metrics.items()]
-    return [*lines, f"note: {evaluation.notes['labels']}"] if "labels" in evaluation.notes else lines
+    note = evaluation.notes.get("labels")
+    return [*align(metrics), *([] if note is None else [f"note: {note}"])]
 
 
 def _confusion(evaluation: Evaluation) -> list[str]:
     if evaluation.confusion is None:
         return ["", f"no confusion matrix: {plural(len(evaluation.classes), 'class', 'classes')} are too many"]
-    from scwlearn.runs.predict import one_line
-
     names = [one_line(label) for label in evaluation.classes]
     columns = names[: len(evaluation.confusion[0])]
     cells = [

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from scwlearn.cli.options import SectionCommand, json_option, model_argument, option, section
-from scwlearn.display.formatting import plural
+from scwlearn.display.formatting import abbreviated, align, one_line, plural
 from scwlearn.learning.settings import Face, settings_for
 
 # Facts that are shown as they are, with their titles.
@@ -28,7 +28,6 @@ _PLAIN = {
 _MAX_CLASSES = 20
 # Defaults of all settings; where interfaces differ, those of the command line.
 _DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in settings_for(face)}
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 @click.command(cls=SectionCommand, help=__doc__)
@@ -49,57 +48,47 @@ def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> 
     """Show a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
     from scwlearn.runs.describe import describe
-    from scwlearn.runs.predict import one_line
 
     facts = describe(model, top, features)
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
-    pairs = _pairs(facts)
-    width = max(len(title) for title, _ in pairs)
-    for title, shown in pairs:
-        click.echo(f"{title.ljust(width)}  {shown}")
+    click.echo("\n".join(align(_table(facts))))
     for label, weights in facts.get("weights", {}).items():
         constant = facts["constants"].get(label)
         click.echo(f"\nweights of {one_line(label)}")
         click.echo("\n".join(_weights([*weights, constant] if constant else weights)))
 
 
-def _pairs(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _table(facts: dict[str, Any]) -> dict[str, str]:
     settings = {name: value for name, value in facts["settings"].items() if value != _DEFAULTS.get(name)}
-    pairs = [
-        ("file", f"{facts['file']}, {_size(facts['bytes'])}"),
-        ("written by", f"scwlearn {facts['library']}, format {facts['format']}"),
-        ("kind", f"{facts['kind']}, {facts['class']}"),
-        ("algorithm", f"{facts['algorithm']} ({facts['title']})"),
-        ("parameters", _listed(facts["parameters"])),
-        ("settings", _listed(settings) if settings else "default"),
-    ]
+    table = {
+        "file": f"{facts['file']}, {abbreviated(facts['bytes'])}B",
+        "written by": f"scwlearn {facts['library']}, format {facts['format']}",
+        "kind": f"{facts['kind']}, {facts['class']}",
+        "algorithm": f"{facts['algorithm']} ({facts['title']})",
+        "parameters": _listed(facts["parameters"]),
+        "settings": _listed(settings) if settings else "default",
+    }
     if not facts["fitted"]:
-        return [*pairs, ("trained on", "no examples yet")]
-    if "prior" in facts:
-        pairs.append(("prior", f"N(0, {facts['prior']['variance']:g} I)"))
-    pairs += [(title, _shown(facts[name])) for name, title in _PLAIN.items() if name in facts]
-    counts = [
-        plural(facts[name], noun)
-        for name, noun in (("seen", "example"), ("mistakes", "mistake"), ("updates", "update"))
-    ]
-    pairs.append(("trained on", ", ".join(counts)))
+        return table | {"trained on": "no examples yet"}
+    table["prior"] = f"N(0, {facts['prior']['variance']:g} I)"
+    table |= {title: _shown(facts[name]) for name, title in _PLAIN.items() if name in facts}
+    counts = {"seen": "example", "mistakes": "mistake", "updates": "update"}
+    table["trained on"] = ", ".join(plural(facts[name], noun) for name, noun in counts.items())
     if "classes" in facts:
-        pairs.append(("classes", _classes(facts["classes"])))
+        table["classes"] = _classes(facts["classes"])
     if "data" in facts:
-        pairs.append(("data", _listed({name: value for name, value in facts["data"].items() if value})))
-    for name, title in (("trained", "trained by"), ("made", "made by")):
+        table["data"] = _listed({name: value for name, value in facts["data"].items() if value})
+    for name in ("trained", "made"):
         if name in facts:
-            pairs.append((title, f"{facts[name]['command']}  ({facts[name]['began']})"))
+            table[f"{name} by"] = f"{facts[name]['command']}  ({facts[name]['began']})"
     if "held_out" in facts:
-        pairs.append(("holdout", _listed(facts["held_out"])))
-    return pairs
+        table["holdout"] = _listed(facts["held_out"])
+    return table
 
 
 def _classes(classes: list[dict[str, Any]]) -> str:
-    from scwlearn.runs.predict import one_line
-
     shown = [one_line(c["label"]) + (f" ({c['examples']})" if "examples" in c else "") for c in classes[:_MAX_CLASSES]]
     rest = f", ... and {len(classes) - len(shown)} more" if len(classes) > len(shown) else ""
     return f"{len(classes)}: {', '.join(shown)}{rest}" if classes else "none yet"
@@ -108,8 +97,6 @@ def _classes(classes: list[dict[str, Any]]) -> str:
 def _weights(weights: list[dict[str, Any]]) -> list[str]:
     if not weights:
         return ["  none"]
-    from scwlearn.runs.predict import one_line
-
     names = [one_line(one["name"]) for one in weights]
     numbers = [
         f"{one['weight']:+.4f}" if 1e-3 <= abs(one["weight"]) < 1e6 else f"{one['weight']:+.3g}" for one in weights
@@ -134,10 +121,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"({_listed(value)})" if len(value) <= _MAX_CLASSES else f"({len(value)} entries)"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _size(count: int) -> str:
-    size, unit = float(count), 0
-    while size >= 1000 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{count} bytes" if not unit else f"{size:.3g} {_UNITS[unit]}"

@@ -62,16 +62,16 @@ def command(**given: Any) -> None:
     # NumPy is imported from here on: --help does without it.
     from scwlearn.cli.input import Input
     from scwlearn.data.io.streams import STDIN
-    from scwlearn.runs.predict import LineGaps, OutputColumns, PredictionLines
+    from scwlearn.runs.predict import LineGaps, PredictionLines
     from scwlearn.runs.trained_model import TrainedModel
 
     options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
     output: Path | None = None if str(given["output"]) == STDIN else given["output"]
     if given["as_json"] and given["header"]:
         raise click.UsageError("--header needs columns, and --json has none; give one of them")
-    names = ("scores", "probabilities", "confidence", "variance", "tags", "as_json")
+    columns = [name for name in ("scores", "probabilities", "confidence", "variance", "tags") if given[name]]
     model = TrainedModel.read(given["model"])
-    predictions = PredictionLines(model, OutputColumns(**{name: given[name] for name in names}))
+    predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
     data = Input(options, terminal, model.data_schema, labels="optional", eager=True, skipped=gaps)
     check_outputs({"-o": output}, [given["model"], *data.names])

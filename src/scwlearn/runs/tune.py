@@ -18,7 +18,7 @@ from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.grid import learn_together
-from scwlearn.learning.progressive import curve_steps
+from scwlearn.learning.progressive import ProgressiveValidation, curve_steps
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
 from scwlearn.runs.config import ModelConfig
@@ -209,9 +209,7 @@ class _JointModels:
         self._stored = 0
         # The last bits of a full covariance depend on where the rows are cut: there, cut as a single run does.
         self._cuts: bool | None = None
-        self._steps = curve_steps()
-        self._next = next(self._steps)
-        self._seen = 0
+        self._validation = ProgressiveValidation(curve_steps())
 
     def accepts(self, examples: Examples, labels: NDArray[Any]) -> bool:
         """Whether the models can learn from these examples together."""
@@ -251,14 +249,12 @@ class _JointModels:
             self._collected, self._stored = [], 0
 
     def _learn_cut(self, rows: Rows, signs: NDArray[np.int8]) -> None:
-        start = 0
-        while start < len(rows):
-            stop = min(len(rows), start + self._next - self._seen)
+        def learn(start: int, stop: int) -> Counts:
             self._learn(rows.part(start, stop), signs[start:stop])
-            self._seen += stop - start
-            if self._seen == self._next:
-                self._next = next(self._steps)
-            start = stop
+            return Counts(seen=stop - start)
+
+        for _ in self._validation.learn(len(rows), learn):
+            pass
 
     def _learn(self, rows: Rows, signs: NDArray[np.int8]) -> None:
         for learner in self.learners:

@@ -30,7 +30,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def _names_argument(*, required: bool = True) -> Callable[[Any], Any]:
-    return click.argument("names", nargs=-1, required=required, metavar="NAME...", shell_complete=_complete)
+    metavar = "NAME..." if required else "[NAME]..."
+    return click.argument("names", nargs=-1, required=required, metavar=metavar, shell_complete=_complete)
 
 
 _data_dir = _directory_option("--data-dir", "Directory of the files. Default: SCWLEARN_DATA, or the user's cache.")
@@ -50,7 +51,7 @@ def _usage_error() -> Iterator[None]:
 @_data_dir
 @click.pass_context
 def command(ctx: click.Context, directory: Path | None) -> None:
-    """List, fetch, verify, show and export data sets by name. Without a subcommand: list."""
+    """List, fetch, verify, show and export data sets by name; list them by default."""
     ctx.obj = directory
     if ctx.invoked_subcommand is None:
         _list(directory)
@@ -126,7 +127,7 @@ def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | 
 def verify_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
     """Check the content of files.
 
-    Those of the named data sets, or of all that are present.
+    By default those of all data sets that are present.
     """
     from scwlearn.datasets import all_sets, data_directory, is_present, select_sets
     from scwlearn.datasets.load import file_state

@@ -52,7 +52,7 @@ def test_without_a_terminal_progress_is_a_line_every_ten_seconds_and_at_each_qua
 
 
 def test_quiet_progress_prints_nothing(capsys):
-    with console.progress(2, False, "work") as report:
+    with console.Terminal(quiet=False).progress(2, "work") as report:
         report.done_before(1)
         report.note("half of it was done")
         report.advance(1)
@@ -64,7 +64,7 @@ def test_quiet_progress_prints_nothing(capsys):
         "work: 100%, 0:00, 0:00 to go",
         "work: done in 0:00",
     ]
-    with console.progress(2, True, "work") as report:
+    with console.Terminal(quiet=True).progress(2, "work") as report:
         report.done_before(1)
         report.note("half of it was done")
         report.advance(1)
@@ -72,7 +72,7 @@ def test_quiet_progress_prints_nothing(capsys):
 
 
 def test_failed_work_is_not_reported_as_done(capsys):
-    with pytest.raises(ValueError, match="no"), console.progress(2, False, "work"):
+    with pytest.raises(ValueError, match="no"), console.Terminal(quiet=False).progress(2, "work"):
         raise ValueError("no")
     assert "done" not in capsys.readouterr().err
 
@@ -80,8 +80,8 @@ def test_failed_work_is_not_reported_as_done(capsys):
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_on_a_terminal_progress_is_a_bar():
     code = (
-        "from scwlearn.cli.console import progress\n"
-        "with progress(4, False, 'work') as report:\n"
+        "from scwlearn.cli.console import Terminal\n"
+        "with Terminal(quiet=False).progress(4, 'work') as report:\n"
         "    report.done_before(1)\n"
         "    report.note('a note [in brackets]')\n"
         "    report.advance(1, 'splice')\n"

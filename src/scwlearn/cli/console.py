@@ -71,7 +71,7 @@ class Silent:
         """Do nothing."""
 
 
-class Lines:
+class Lines(Silent):
     """Progress reporter for files and pipes: a line every PERIOD seconds, and one at each quarter."""
 
     def __init__(self, what: str, pace: Pace) -> None:
@@ -101,53 +101,40 @@ class Lines:
 
 
 class Terminal:
-    """Standard error of a command: notes, above a progress bar if there is one; nothing if quiet."""
+    """Standard error of a command: progress, and notes above the bar if there is one; nothing if quiet."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self._bar: ProgressReporter | None = None
 
+    @property
+    def has_bar(self) -> bool:
+        """Whether progress is shown as a bar, because standard error is a terminal."""
+        return not self.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
     def note(self, text: str) -> None:
         """Print a line."""
-        if self.quiet:
-            return
         if self._bar is not None:
             self._bar.note(text)
-        else:
+        elif not self.quiet:
             print(text, file=sys.stderr, flush=True)
 
     @contextmanager
-    def bar(self, total: float, what: str) -> Iterator[ProgressReporter | None]:
-        """Show a bar while the block runs; yield None where it would not be seen."""
-        if self.quiet or not has_terminal():
-            yield None
-            return
-        with progress(total, False, what) as self._bar:
-            yield self._bar
-        self._bar = None
+    def progress(self, total: float, what: str) -> Iterator[ProgressReporter]:
+        """Report progress while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
+        pace = Pace(total)
+        if self.quiet:
+            yield Silent()
+        elif self.has_bar:
+            from scwlearn.cli.progress_bar import bar
 
-
-def has_terminal() -> bool:
-    """Return whether standard error is a terminal that can show a bar."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def progress(total: float, quiet: bool, what: str) -> Iterator[ProgressReporter]:
-    """Report progress while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
-    if quiet:
-        yield Silent()
-        return
-    pace = Pace(total)
-    if has_terminal():
-        from scwlearn.cli.progress_bar import bar
-
-        with bar(what, pace) as report:
-            yield report
-        return
-    lines = Lines(what, pace)
-    yield lines
-    lines.note(f"{what}: done in {duration(pace.elapsed)}")
+            with bar(what, pace) as self._bar:
+                yield self._bar
+            self._bar = None
+        else:
+            lines = Lines(what, pace)
+            yield lines
+            lines.note(f"{what}: done in {duration(pace.elapsed)}")
 
 
 def output() -> Console:

@@ -101,16 +101,13 @@ class Input:
     @contextmanager
     def progress(self, what: str, *, epochs: int = 1, show: bool = True) -> Iterator[None]:
         """Show a progress bar while the block runs, unless the data are a pipe."""
-        if not show:
-            yield
-            return
-        if STDIN in self.names and sys.stdin.isatty():
+        if show and STDIN in self.names and sys.stdin.isatty():
             self._terminal.note("reading from the terminal; press Ctrl-D to end")
-        if self.is_pipe:
+        if not show or self.is_pipe or not self._terminal.has_bar:
             yield
             return
         size = epochs * sum(os.path.getsize(name) for name in self.names)
-        with self._terminal.bar(size, what) as self._bar:
+        with self._terminal.progress(size, what) as self._bar:
             yield
         self._bar = None
 

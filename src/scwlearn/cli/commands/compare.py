@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import Terminal, progress
+from scwlearn.cli.console import Terminal
 from scwlearn.cli.model_options import (
     SeveralCommand,
     algorithms_option,
@@ -89,7 +89,7 @@ def command(**given: Any) -> None:
     sizes = {"example": len(examples), "algorithm": len(rules), "order": permutations}
     terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
     # Tuning counts as one order.
-    with progress((permutations + given["tune"]) * len(rules), given["quiet"], "comparing") as report:
+    with terminal.progress((permutations + given["tune"]) * len(rules), "comparing") as report:
         if given["tune"]:
             comparison.tune(report)
         found = standings(comparison.run(permutations, report))

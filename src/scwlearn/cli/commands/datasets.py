@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import output, progress
+from scwlearn.cli.console import Terminal, output
 from scwlearn.cli.output import OutputFile
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | 
         chosen = select_sets(names)
     cache = data_directory(directory or given)
     failures = []
-    with progress(sum(len(named.files) for named in chosen), quiet, "fetching") as report:
+    with Terminal(quiet=quiet).progress(sum(len(named.files) for named in chosen), "fetching") as report:
         for named in chosen:
             try:
                 fetch(named, cache, report)
@@ -136,7 +136,7 @@ def verify_command(given: Path | None, names: tuple[str, ...], directory: Path |
     with _usage_error():
         chosen = select_sets(names) if names else [named for named in all_sets() if is_present(named, where)]
     files = {file.path: file for named in chosen for file in named.files}
-    with progress(len(files), quiet, "verifying") as report:
+    with Terminal(quiet=quiet).progress(len(files), "verifying") as report:
         for path, file in files.items():
             state = file_state(file, where)
             out.print(f"{path}: {state}", soft_wrap=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import output, progress
+from scwlearn.cli.console import Terminal, output
 from scwlearn.cli.options import words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
@@ -128,7 +128,7 @@ def command(
     with Results(directory / "results.jsonl") as results:
         before = len(results)
         try:
-            with progress(cost, quiet, "reproduce") as report:
+            with Terminal(quiet=quiet).progress(cost, "reproduce") as report:
                 blocks = [run_data_set(data, rules, study, results, workers=workers, report=report) for data in sets]
         except KeyboardInterrupt:
             say(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")

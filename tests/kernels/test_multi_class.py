@@ -1,24 +1,37 @@
-"""Several classes with a kernel: beside a textbook in the kernel's own coordinates, and the binary learner."""
+"""Multi-class kernel learners: beside a textbook in explicit coordinates, and beside binary learners."""
 
 import numpy as np
 import pytest
 
 from helpers import split
-from kernel_examples import RULES, SECOND_ORDER, as_they_come, petals, rbf, rings, taught
+from kernel_examples import (
+    GAMMA,
+    RULES,
+    SECOND_ORDER,
+    assert_alike,
+    every_kind,
+    features_of,
+    new,
+    petals,
+    rbf,
+    rings,
+    several_classes,
+    taught,
+)
+from multi_examples import in_order_of_appearance
 from multi_reference import FullJointTextbook, OneVersusRestTextbook
 from reference import GAUSSIAN_FORM, defaults_of
-from scwlearn import _native
 from scwlearn.kernels import KernelLearner
+from scwlearn.learning.counters import Counts
 from scwlearn.rules import Step, rule
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
 
-GAMMA = {"gamma": 1.0}
 SCHEMES = ["joint", "ovr"]
 
 
 class RankOneTextbook(FullJointTextbook):
-    """The textbook without inverses, which take long in as many coordinates as there are rows."""
+    """The textbook without inverses, which are slow in as many coordinates as there are rows."""
 
     def move_second_order(self, x, y, rival, margin):
         g = self.S[[y, rival]] @ x
@@ -34,7 +47,7 @@ class RankOneTextbook(FullJointTextbook):
 
 
 def textbook(name, features, y, multi_class, a=1.0, n_classes=0, **how):
-    """Scores of all rows in the end, x'Sigma x of each, mistakes and updates."""
+    """Return the final scores and variances of all rows, and rows, mistakes and updates."""
     z, size = np.sqrt(a) * features, features.shape[1]
     if multi_class == "joint":
         model = RankOneTextbook(name, size, "full", **how)
@@ -47,7 +60,7 @@ def textbook(name, features, y, multi_class, a=1.0, n_classes=0, **how):
     return z @ model.W.T, np.einsum("ni,kij,nj->nk", z, model.variances, z), (len(y), mistakes, updates)
 
 
-def assert_as_in_the_textbook(learner, x, y, features, **how):
+def assert_follows_the_textbook(learner, x, y, features, **how):
     scores, variances, counts = textbook(
         learner.rule.name, features, y, learner.config.multi_class, learner.config.initial_variance, **how
     )
@@ -59,58 +72,50 @@ def assert_as_in_the_textbook(learner, x, y, features, **how):
         np.testing.assert_allclose(learner.margin_variances(x), variances, rtol=1e-6, atol=1e-9)
 
 
-def features_of(kernels):
-    """Rows whose inner products are the kernels."""
-    values, vectors = np.linalg.eigh(kernels)
-    kept = values > 1e-13 * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])
-
-
-# Beside the textbook
+# The textbook
 
 
 @pytest.mark.parametrize("multi_class", SCHEMES)
-@pytest.mark.parametrize("a", [0.5, 3.0])
 @pytest.mark.parametrize("name", RULES)
-def test_the_linear_kernel_does_what_the_textbook_says(name, a, multi_class):
+def test_the_linear_kernel_follows_the_textbook(name, multi_class):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(200, 8))
     y = np.argmax(x @ rng.normal(size=(8, 4)) + rng.normal(size=(200, 4)), axis=1)
     y[:50] %= 3
     y[:4] = [0, 1, 0, 2]
     how = defaults_of(name)
-    learner = KernelLearner(name, n_classes=0, kernel="linear", multi_class=multi_class, initial_variance=a, **how)
-    assert_as_in_the_textbook(learner, x, y, x, **how)
+    learner = KernelLearner(name, n_classes=0, kernel="linear", multi_class=multi_class, initial_variance=3.0, **how)
+    assert_follows_the_textbook(learner, x, y, x, **how)
     assert learner.n_classes == 4
     assert all(span.count <= 12 for span in learner.model.spans)
 
 
 @pytest.mark.parametrize("multi_class", SCHEMES)
 @pytest.mark.parametrize("name", RULES)
-def test_rbf_does_what_the_textbook_says_in_coordinates_of_all_rows(name, multi_class):
+def test_rbf_follows_the_textbook_in_explicit_coordinates(name, multi_class):
     x, y = petals(120, 5)
     how = defaults_of(name)
     learner = KernelLearner(
         name, n_classes=0, kernel_parameters=GAMMA, multi_class=multi_class, initial_variance=0.7, **how
     )
-    assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), **how)
+    assert_follows_the_textbook(learner, x, y, features_of(rbf(x, x)), **how)
 
 
 @pytest.mark.parametrize("name", ["scw1", "iellip", "pa1"])
-def test_classes_known_in_advance_take_part_from_the_start(name):
+def test_declared_classes_take_part_from_the_start(name):
     x, y = petals(80, 4)
     how = defaults_of(name)
     for multi_class in SCHEMES:
         learner = KernelLearner(name, n_classes=6, multi_class=multi_class, kernel_parameters=GAMMA, **how)
-        assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), n_classes=6, **how)
+        assert_follows_the_textbook(learner, x, y, features_of(rbf(x, x)), n_classes=6, **how)
         assert learner.n_classes == 6
 
 
 @pytest.mark.parametrize("rivals", ["max", "uniform", "proportional"])
-def test_the_rivals_of_the_perceptron_share_its_step_as_in_the_textbook(rivals):
+def test_rivals_share_the_step_of_the_perceptron_as_in_the_textbook(rivals):
     x, y = petals(120, 5, noise=0.2)
     learner = KernelLearner("perceptron", n_classes=0, rivals=rivals, kernel_parameters=GAMMA)
-    assert_as_in_the_textbook(learner, x, y, features_of(rbf(x, x)), rivals=rivals)
+    assert_follows_the_textbook(learner, x, y, features_of(rbf(x, x)), rivals=rivals)
 
 
 def test_a_weight_divides_r_of_arow():
@@ -129,23 +134,23 @@ def test_a_weight_divides_r_of_arow():
 
 
 def shrinking(m: float, v: float) -> Step:
-    """Forgets most of the mean at each step, and of Sigma a part."""
+    """Forget most of the mean at each step, and part of Sigma."""
     return Step(1 / v, precision=0.05 / v, shrink=0.01, grow=0.7) if m < 1 else Step(0.0)
 
 
 def shrinking_by_norm(m: float, v: float, norm2: float) -> Step:
-    """The longer the mean, the shorter the step."""
+    """Take shorter steps for a longer mean."""
     return Step(1 / (v * (1 + norm2)), precision=0.05 / v, shrink=0.01, grow=0.7) if m < 1 else Step(0.0)
 
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("function", [shrinking, shrinking_by_norm])
 @pytest.mark.parametrize("order", [1, 2])
-def test_what_is_scaled_is_scaled_for_all_classes(order, function):
-    """So often that the scales are multiplied into what they scale; norm2 is that of all weights."""
+def test_shrinking_and_growing_apply_to_all_classes(order, function):
+    # So many updates that the scales are multiplied into what they scale; norm2 is that of all weights.
     rng = np.random.default_rng(3)
-    x, y = rng.normal(size=(500, 6)), as_they_come(rng.integers(0, 4, 500))
-    how = {"large_margin": True, "non_separable": True, "cite": "Nobody"}
+    x, y = rng.normal(size=(500, 6)), in_order_of_appearance(rng.integers(0, 4, 500))
+    how = {"large_margin": True, "non_separable": True, "cite": "Made for this test 2026"}
     own = rule(title="Shrinking", estimator="Shrinking", order=order, **how)(function)
     a, updates = 0.5, 0
     W, S = np.zeros((4, 6)), [a * np.eye(6) for _ in range(4)]
@@ -154,8 +159,8 @@ def test_what_is_scaled_is_scaled_for_all_classes(order, function):
         scores = W[:known] @ f
         rival = int(np.argmax(np.where(np.arange(known) == label, -np.inf, scores)))
         v = f @ S[label] @ f + f @ S[rival] @ f
-        looks = [scores[label] - scores[rival], v, (W**2).sum() / a][: function.__code__.co_argcount]
-        step = function(*looks)
+        given = [scores[label] - scores[rival], v, (W**2).sum() / a][: function.__code__.co_argcount]
+        step = function(*given)
         if known == 1 or step.alpha == 0:
             continue
         updates += 1
@@ -176,11 +181,11 @@ def test_what_is_scaled_is_scaled_for_all_classes(order, function):
         np.testing.assert_allclose(learner.margin_variances(x), expected, rtol=1e-6)
 
 
-# Beside the binary learner
+# Binary learners
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_two_classes_one_versus_rest_are_the_binary_learner(name):
+def test_two_classes_one_versus_rest_equal_the_binary_learner(name):
     x, y = rings(300)
     binary = taught(KernelLearner(name, kernel_parameters=GAMMA), x, y)
     both = KernelLearner(name, n_classes=2, multi_class="ovr", kernel_parameters=GAMMA)
@@ -192,14 +197,14 @@ def test_two_classes_one_versus_rest_are_the_binary_learner(name):
 
 @pytest.mark.parametrize("how", [{}, {"budget": 400, "tolerance": 1e-12}])
 @pytest.mark.parametrize("name", SECOND_ORDER)
-def test_one_versus_rest_is_a_binary_learner_for_each_class(name, how):
+def test_one_versus_rest_equals_a_binary_learner_per_class(name, how):
     x, y = petals(200, 4)
     same = {"kernel_parameters": GAMMA} | defaults_of(name)
     learner = taught(KernelLearner(name, n_classes=4, multi_class="ovr", **same, **how), x, y)
     binary = [taught(KernelLearner(name, **same), x, np.where(y == c, 1, -1)) for c in range(4)]
     for c, one in enumerate(binary):
         size = max(1.0, np.abs(one.scores(x)).max())
-        # In one span for all classes other rows are combinations of others, up to the root of the tolerance.
+        # One span for all classes projects other rows, which matters up to the root of the tolerance.
         np.testing.assert_allclose(learner.scores(x)[:, c], one.scores(x), rtol=0, atol=(1e-5 if how else 1e-7) * size)
         np.testing.assert_allclose(learner.margin_variances(x)[:, c], one.margin_variances(x), rtol=1e-5, atol=1e-10)
     assert learner.support.count <= sum(one.support.count for one in binary)
@@ -208,7 +213,7 @@ def test_one_versus_rest_is_a_binary_learner_for_each_class(name, how):
 @pytest.mark.parametrize("how", [{}, {"budget": 60}])
 @pytest.mark.parametrize("name", ["scw1", "iellip", "pa1", "romma"])
 @pytest.mark.parametrize("multi_class", SCHEMES)
-def test_two_classes_become_several(multi_class, name, how):
+def test_splitting_a_binary_learner_keeps_its_scores(multi_class, name, how):
     x, y = petals(500, 4)
     two = np.flatnonzero(y < 2)
     binary = KernelLearner(name, kernel_parameters=GAMMA, **how)
@@ -232,7 +237,7 @@ def test_two_classes_become_several(multi_class, name, how):
     assert np.array_equal(binary.scores(x), before)
 
 
-def test_one_versus_rest_goes_on_from_the_binary_learner_as_it_would():
+def test_a_split_learner_learns_on_as_the_binary_one():
     x, y = rings(400)
     binary = taught(KernelLearner("scw1", kernel_parameters=GAMMA), x[:200], y[:200])
     learner = split(binary, multi_class="ovr")
@@ -241,7 +246,7 @@ def test_one_versus_rest_goes_on_from_the_binary_learner_as_it_would():
     np.testing.assert_allclose(learner.scores(x)[:, 1], binary.scores(x), rtol=0, atol=1e-9)
 
 
-def test_an_empty_binary_learner_becomes_two_classes():
+def test_an_untrained_binary_learner_can_be_split():
     learner = KernelLearner("scw1", intercept=True, budget=7).split()
     assert (learner.n_classes, learner.config.budget, learner.kernel.constant) == (2, 7, True)
     x, y = petals(100, 3)
@@ -249,50 +254,40 @@ def test_an_empty_binary_learner_becomes_two_classes():
     assert learner.n_classes == 3
 
 
-# Batches, threads, instruction sets
+# New classes
 
 
-@pytest.mark.parametrize("how", [{}, {"budget": 40}])
-@pytest.mark.parametrize("multi_class", SCHEMES)
-@pytest.mark.parametrize("name", ["scw1", "arow", "iellip", "pa1", "aggressive_romma"])
-def test_rows_in_any_number_of_batches_teach_the_same(name, multi_class, how):
-    x, y = petals(80, 5)
-    whole = KernelLearner(name, n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA, **how)
-    whole.learn(x, y)
-    for size in (1, 30):
-        parts = KernelLearner(name, n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA, **how)
-        for start in range(0, len(y), size):
-            parts.learn(x[start : start + size], y[start : start + size])
-        assert parts.counts == whole.counts
-        np.testing.assert_allclose(parts.scores(x), whole.scores(x), rtol=0, atol=1e-7)
+@every_kind
+def test_a_single_class_teaches_nothing_jointly(kind):
+    x, _ = petals(20, 2)
+    learner = new("joint", kind)
+    assert learner.learn(x, np.zeros(20, dtype=int)) == Counts(seen=20, mistakes=1, updates=0)
+    assert learner.support.count == 0
+    assert not learner.scores(x).any()
+    assert learner.scores(x).shape == (20, 1)
 
 
-@pytest.mark.parametrize("how", [{}, {"budget": 200}])
-@pytest.mark.parametrize("multi_class", SCHEMES)
-def test_threads_change_not_a_bit(monkeypatch, multi_class, how):
-    x, y = petals(500, 6)
-    states = set()
-    for count in (1, 2, 3):
-        monkeypatch.setattr("scwlearn.kernels.learner.allowed_threads", lambda count=count: count)
-        monkeypatch.setattr("scwlearn.model.full.AppendableFull.uses_threads", lambda self, size: True)
-        learner = KernelLearner("scw1", n_classes=0, multi_class=multi_class, kernel_parameters={"gamma": 4.0}, **how)
-        learner.learn(x, y)
-        states.add((b"".join(memory.tobytes() for memory in learner.model.memories), learner.counts))
-    assert len(states) == 1
+@every_kind
+@several_classes
+def test_an_added_class_takes_part_at_once(axis, kind):
+    x, y = petals(100, 3)
+    one, other = new(axis, kind, n_classes=5), new(axis, kind)
+    other.add_classes(5)
+    assert one.learn(x, y) == other.learn(x, y)
+    assert_alike(one, other, x)
+    one.add_classes(2)
+    assert one.n_classes == 7
+    assert not one.scores(x)[:, 5:].any()
+    np.testing.assert_allclose(one.margin_variances(x)[:, 5:], 1.0)
+    before = (one.scores(x)[y == 0].argmax(axis=1) == 6).mean()
+    one.learn(x, np.where(y == 0, 6, y))
+    assert (one.scores(x)[y == 0].argmax(axis=1) == 6).mean() > before + 0.2
 
 
-@pytest.mark.parametrize("multi_class", SCHEMES)
-def test_every_instruction_set_does_the_same(multi_class):
-    x, y = petals(300, 4)
-    found = []
-    try:
-        for name in _native.instruction_sets():
-            _native.use_instruction_set(name)
-            learner = KernelLearner("scw1", n_classes=0, multi_class=multi_class, kernel_parameters=GAMMA)
-            learner.learn(x, y)
-            found.append((learner.counts, learner.scores(x)))
-    finally:
-        _native.use_instruction_set(_native.instruction_sets()[0])
-    for counts, scores in found[1:]:
-        assert counts == found[0][0]
-        np.testing.assert_allclose(scores, found[0][1], rtol=0, atol=1e-8)
+@several_classes
+def test_a_learner_that_shares_the_model_sees_added_classes(axis):
+    x, y = petals(100, 4)
+    one = taught(new(axis), x, y)
+    other = one.with_parameters({"C": 0.1})
+    other.add_classes(1)
+    assert one.n_classes == other.n_classes == 5

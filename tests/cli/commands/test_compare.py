@@ -10,13 +10,11 @@ from scipy import stats
 
 from run_examples import libsvm_text, vw_text
 from scwlearn import Learner
-from scwlearn._util.significance import paired_p
 from scwlearn.cli.app import run
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.learning.tuning import tune
-from scwlearn.rules import all_rules, find_rule
+from scwlearn.rules import all_rules
 from scwlearn.runs import compare
-from scwlearn.runs.compare import Runs, standings
 
 
 @pytest.fixture
@@ -71,27 +69,6 @@ def test_mean_std_rank_and_p_match_scipy(capsys, data):
             p = stats.ttest_rel(errors[name], errors[best]).pvalue
             assert each["p"] == pytest.approx(p)
             assert each["as_good_as_best"] == (p > 0.05)
-
-
-def runs(name, errors):
-    values = np.array(errors)[:, None]
-    seen = np.array([100])
-    return Runs(rule=find_rule(name), parameters={}, seen=seen, errors=values, updates=values, seconds=values)
-
-
-def test_algorithms_that_do_not_differ_from_the_best_are_as_good():
-    noise = np.random.default_rng(0).normal(size=8) / 100
-    found = standings([runs("pa", 0.3 + noise), runs("cw", 0.2 + noise), runs("arow", 0.2 + noise[::-1])])
-    assert [each.runs.rule.name for each in found] in (["cw", "arow", "pa"], ["arow", "cw", "pa"])
-    assert [each.as_good_as_best for each in found] == [True, True, False]
-    assert found[2].rank == 3.0
-
-
-def test_a_constant_difference_counts_without_a_test():
-    found = standings([runs("pa", [0.25, 0.5]), runs("cw", [0.125, 0.375]), runs("arow", [0.125, 0.375])])
-    assert [each.p for each in found] == [None, None, None]
-    assert [each.as_good_as_best for each in found] == [True, True, False]
-    assert paired_p(np.array([0.1]), np.array([0.2])) is None
 
 
 def test_errors_depend_on_the_seed_only(capsys, data):

@@ -11,13 +11,9 @@ from matplotlib.image import imread
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli import output
 from scwlearn.cli.app import run
-from scwlearn.cli.heat_map import heat_map
-from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
-from scwlearn.rules import find_rule
 from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.trained_model import TrainedModel
-from scwlearn.runs.tune import Cell, CellResult, best_first, grid_cells
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 
@@ -148,33 +144,6 @@ def test_the_best_cell_of_each_algorithm_is_shown(capsys, data):
     lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[3] for line in lines[1:4]) == ["arow", "pa1", "perceptron"]
     assert float(lines[1].split()[0][:-1]) <= float(lines[2].split()[0][:-1])
-
-
-def outcomes(values, rule="scw1"):
-    axes = {"C": [0.1, 1.0], "eta": [0.6, 0.7, 0.9]} if rule == "scw1" else {"r": [1.0, 2.0]}
-    cells = grid_cells([find_rule(rule)], axes)
-    return [CellResult(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
-
-
-def test_ties_go_to_the_larger_values():
-    best = best_first(outcomes([5, 3, 3, 3, 4, 9]))[0]
-    assert dict(best.cell.parameters) == {"C": 1.0, "eta": 0.6}
-
-
-def test_ties_between_algorithms_go_to_the_first():
-    one, other = Cell(find_rule("pa"), {}), Cell(find_rule("arow"), {"r": 1.0})
-    found = best_first([CellResult(one, Counts(9, 3, 3)), CellResult(other, Counts(9, 3, 3))])
-    assert [each.cell.rule.name for each in found] == ["pa", "arow"]
-
-
-def test_the_map_is_darker_for_better_cells():
-    lines = heat_map(best_first(outcomes([100, 90, 80, 70, 60, 50])), "error")
-    assert lines[3:] == ["0.1 10.00    9.00 ░  8.00 ▒", "  1  7.00 ▓  6.00 █  5.00*█"]
-
-
-def test_the_map_of_one_parameter_is_a_column_and_of_none_is_empty():
-    assert heat_map(best_first(outcomes([5, 4], "arow")), "error")[1:] == ["r", "1  0.50 ▒", "2  0.40*█"]
-    assert heat_map([CellResult(Cell(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []
 
 
 @pytest.mark.parametrize("source", ["two classes", "a third class late", "names"])

@@ -1,7 +1,6 @@
 """Training runs: where the points of the curve lie, what is counted, and what is held out."""
 
 import io
-from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from run_examples import libsvm_text
 from scwlearn.data.examples import NamedRows, Schema
 from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
 from scwlearn.data.options import ReaderOptions
-from scwlearn.learning.progressive import curve_steps, is_curve_step
 from scwlearn.rules import find_rule
 from scwlearn.runs.align import numbers_as_names
 from scwlearn.runs.config import ModelConfig
@@ -32,14 +30,6 @@ def run_over(text, chunk_bytes=2**20, settings=None, **options):
     run = TrainingRun(config(**settings or {"covariance": "diagonal"}), clock=lambda: 0.0, **options)
     run.run(lambda epoch: batches(text, chunk_bytes))
     return run
-
-
-def test_curve_steps_are_all_powers_of_two_and_ever_further_apart():
-    steps = [*islice(curve_steps(), 120)]
-    assert steps[:10] == [1, 2, 4, 8, 16, 32, 64, 98, 128, 165]
-    assert {2**k for k in range(16)} <= set(steps)
-    assert all(b / a < 1.1 for a, b in pairwise(steps[30:]))
-    assert [n for n in range(1, 170) if is_curve_step(n)] == steps[:10]
 
 
 def test_points_do_not_depend_on_batches_or_saving():

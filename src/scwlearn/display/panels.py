@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from scwlearn.display.markup import Markup, element
 from scwlearn.display.svg import Line
@@ -32,25 +32,20 @@ def legend_key(style: str) -> Markup:
     return element("svg", stroke, viewBox="0 0 24 10", width=24, height=10, aria_hidden="true")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 0, class_: str = "") -> Markup:
-    """Return a table whose first `text_columns` columns hold text and the others numbers; it scrolls if it is wide."""
-    return aligned_table(columns, rows, [number < text_columns for number in range(len(columns))], class_)
-
-
-def aligned_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], is_text: Sequence[bool], class_: str = ""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], text_columns: Container[int] = (), class_: str = ""
 ) -> Markup:
-    """Return a table with text columns aligned left and the others right."""
+    """Return a table that scrolls if it is wide; the columns of these numbers hold text, the others numbers."""
 
     def row(tag: str, cells: Sequence[str]) -> Markup:
-        aligned = zip(cells, is_text, strict=True)
-        return element("tr", *(element(tag, cell, class_="words" if text else None) for cell, text in aligned))
+        kinds = ("words" if number in text_columns else None for number in range(len(columns)))
+        return element("tr", *(element(tag, cell, class_=kind) for cell, kind in zip(cells, kinds, strict=True)))
 
     body = element("tbody", *(row("td", cells) for cells in rows))
     whole = element("table", element("thead", row("th", columns)), body, class_=class_ or None)
     return element("div", whole, class_="scroll")
 
 
-def numbers(columns: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 0) -> Markup:
+def numbers(columns: Sequence[str], rows: Iterable[Sequence[str]], text_columns: Container[int] = ()) -> Markup:
     """Return the numbers behind a plot as a table that opens on a click."""
     return element("details", element("summary", "Numbers"), table(columns, rows, text_columns))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scwlearn.display.markup import Markup, element, join, rich_text
-from scwlearn.display.panels import aligned_table
+from scwlearn.display.panels import table
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Table:
     def to_html(self) -> Markup:
         """Return the table as HTML, between its title and its notes."""
         rows = ([rich_text(cell) for cell in row] for row in self.rows)
-        made = aligned_table(self.columns, rows, [self.is_text(column) for column in self.columns])
+        made = table(self.columns, rows, {n for n, column in enumerate(self.columns) if self.is_text(column)})
         return join(element("h3", self.title), made, *(element("p", rich_text(note)) for note in self.notes))
 
     def to_csv(self) -> str:

@@ -20,7 +20,7 @@ MAX_UPDATE_DIFFERENCE = 0.15
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CellComparison:
     """A cell of the paper's Table 3 and our runs."""
 
     run: DataSetRuns
@@ -67,15 +67,15 @@ class Comparison:
         return abs(updates / self.published.updates - 1) <= MAX_UPDATE_DIFFERENCE
 
 
-def comparisons(blocks: Blocks) -> list[Comparison]:
+def comparisons(blocks: Blocks) -> list[CellComparison]:
     """Return all runs for which the paper prints numbers, including variants of its rules."""
     runs = [(run, published_cell(run)) for block in blocks for run in block]
-    return [Comparison(run, cell) for run, cell in runs if cell is not None]
+    return [CellComparison(run, cell) for run, cell in runs if cell is not None]
 
 
 def agreement_table(blocks: Blocks) -> Table:
     """Count the agreements by algorithm and in total, with our rules and with LIBOL's variants."""
-    by_rule: dict[str, list[Comparison]] = {}
+    by_rule: dict[str, list[CellComparison]] = {}
     for c in comparisons(blocks):
         by_rule.setdefault(c.run.rule.title, []).append(c)
     rows = [(title, *_counts(own)) for title, own in by_rule.items()]
@@ -101,7 +101,7 @@ def agreement_table(blocks: Blocks) -> Table:
     )
 
 
-def _counts(cells: list[Comparison]) -> tuple[str, str, str]:
+def _counts(cells: list[CellComparison]) -> tuple[str, str, str]:
     rates = sum(c.rate_agrees for c in cells)
     updates = sum(c.updates_agree for c in cells)
     tied = sum(c.updates_agree or c.tied_cell() is not None for c in cells)

@@ -91,10 +91,9 @@ def _group_against_group(
 
 
 def _cw_on_synthetic(sets: list[ByName]) -> Verdict | None:
-    found = [runs for runs in sets if "cw" in runs and runs["cw"].name == "synthetic" and _first_order(runs)]
-    if not found:
+    runs = next((runs for runs in _with(sets, "cw") if runs["cw"].name == "synthetic" and _first_order(runs)), None)
+    if runs is None:
         return None
-    (runs,) = found
     rivals = _first_order(runs)
     wins = sum(_wins(runs["cw"], rival) for rival in rivals)
     best = min(rivals, key=lambda run: run.mean_error)
@@ -107,7 +106,7 @@ def _cw_on_synthetic(sets: list[ByName]) -> Verdict | None:
 
 
 def _cw_on_real(sets: list[ByName]) -> Verdict | None:
-    found = [runs for runs in _real(sets) if "cw" in runs and _first_order(runs)]
+    found = [runs for runs in _with(_real(sets), "cw") if _first_order(runs)]
     if not found:
         return None
     lost = [runs for runs in found if not all(_wins(runs["cw"], rival) for rival in _first_order(runs))]
@@ -118,7 +117,7 @@ def _cw_on_real(sets: list[ByName]) -> Verdict | None:
 
 
 def _arow(sets: list[ByName]) -> Verdict | None:
-    found = [runs for runs in _real(sets) if "arow" in runs and "cw" in runs]
+    found = _with(_real(sets), "arow", "cw")
     if not found:
         return None
     wins = [runs["cw"] for runs in found if _wins(runs["arow"], runs["cw"])]
@@ -130,7 +129,7 @@ def _arow(sets: list[ByName]) -> Verdict | None:
 
 
 def _arow_cost(sets: list[ByName]) -> Verdict | None:
-    found = [runs for runs in sets if "arow" in runs and "cw" in runs]
+    found = _with(sets, "arow", "cw")
     if not found:
         return None
     updates = [runs["arow"].final_updates.mean() / runs["cw"].final_updates.mean() for runs in found]
@@ -170,6 +169,10 @@ def _scw_is_close(runs: ByName, measure: Callable[[DataSetRuns], NDArray[np.floa
     limit = min(float(v.mean()) for v in values.values()) * (1 + CLOSE)
     tied = dict(zip(values, as_good_as_best(list(values.values())), strict=True))
     return any(tied[name] or float(values[name].mean()) <= limit for name in _SCW & set(values))
+
+
+def _with(sets: list[ByName], *names: str) -> list[ByName]:
+    return [runs for runs in sets if {*names} <= set(runs)]
 
 
 def _real(sets: list[ByName]) -> list[ByName]:

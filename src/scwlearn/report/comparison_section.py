@@ -39,7 +39,9 @@ def _figures_panel(records: Sequence[Record], names: Sequence[str]) -> Markup:
         cells = [_cell(figures.get(column), best.get(column)) for column in columns]
         rows.append((join(legend_key(line_class(number)), link), *cells))
     text = "The best value of each column is bold." if best else "The runs used different examples: no best values."
-    return panel("Key figures", text, table(("run", *columns), rows, text_columns=1, class_="compare"), wide=True)
+    return panel(
+        "Key figures", text, table(("run", *columns), rows, text_columns=range(1), class_="compare"), wide=True
+    )
 
 
 def _same_data(records: Sequence[Record]) -> bool:

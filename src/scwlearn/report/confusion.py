@@ -34,7 +34,7 @@ def confusion_panel(matrix: Matrix, classes: Sequence[str]) -> Markup:
     names = [visible(name) for name in classes]
     rows = [(name, *map(count, row)) for name, row in zip(names, matrix, strict=True)]
     text = "Number of examples by true class (row) and predicted class (column), and their share of the row."
-    details = numbers(("label \\ predicted", *names), rows, text_columns=1)
+    details = numbers(("label \\ predicted", *names), rows, text_columns=range(1))
     return panel("Confusion", text, plot, details, wide=not narrow)
 
 
@@ -49,7 +49,7 @@ def _worst_pairs(matrix: Matrix, classes: Sequence[str]) -> Markup:
     if not rows:
         text = f"No confusion among {count(len(classes))} classes."
     columns = ("label", "predicted", "examples", "share of the label")
-    return panel("Confusion", text, table(columns, rows, text_columns=2), wide=True)
+    return panel("Confusion", text, table(columns, rows, text_columns=range(2)), wide=True)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def weights_panel(tops: Mapping[str, Sequence[TopWeight]]) -> Markup | None:
         if name in drawn
         for w in top[:_MAX_WEIGHTS]
     ]
-    details = numbers(("class", "feature", "weight", "standard deviation"), rows, text_columns=2)
+    details = numbers(("class", "feature", "weight", "standard deviation"), rows, text_columns=range(2))
     return panel("Largest weights", _text(tops, drawn), *_arranged(plots), details, wide=not single)
 
 

@@ -125,7 +125,7 @@ def standings(runs: Sequence[Runs]) -> list[Standing]:
 
 
 def row_order(count: int, seed: int, number: int) -> NDArray[np.intp]:
-    """Return a random order of rows; `number` tells apart the orders of one seed."""
+    """Return a random order of rows; `number` distinguishes the orders of one seed."""
     return np.random.default_rng([seed, number]).permutation(count)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -62,7 +62,7 @@ class Outcome:
     seconds: tuple[float, ...]
 
 
-class Results(MutableMapping[Job, Outcome]):
+class Results(UserDict[Job, Outcome]):
     """Outcomes by job, in memory and in a JSON Lines file that is only appended to.
 
     An incomplete last line, left by a crash or a full disk, is dropped. Any other invalid line is an error, because the
@@ -70,8 +70,8 @@ class Results(MutableMapping[Job, Outcome]):
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self._outcomes: dict[Job, Outcome] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
         try:
@@ -96,7 +96,7 @@ class Results(MutableMapping[Job, Outcome]):
             entry = json.loads(line)
             if number > 1:
                 job, outcome = _parse(entry)
-                self._outcomes[job] = outcome
+                self.data[job] = outcome
             elif entry != _HEADER:
                 raise ValueError("unknown header")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -115,19 +115,10 @@ class Results(MutableMapping[Job, Outcome]):
     def __setitem__(self, job: Job, outcome: Outcome) -> None:
         """Append an outcome to the file, then keep it."""
         self._write({**asdict(job), "parameters": dict(job.parameters), **asdict(outcome)})
-        self._outcomes[job] = outcome
+        self.data[job] = outcome
 
     def __delitem__(self, job: Job) -> None:
         raise TypeError("results are only appended to")
-
-    def __getitem__(self, job: Job) -> Outcome:
-        return self._outcomes[job]
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(self._outcomes)
-
-    def __len__(self) -> int:
-        return len(self._outcomes)
 
     def __enter__(self) -> Self:
         return self

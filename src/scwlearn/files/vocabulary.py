@@ -44,22 +44,21 @@ def decode_vocabulary(
     fields.finish()
     if hashed and max_features != width:
         raise InvalidModelFile(f"{fields.path}: {max_features} slots in a model of {width} features")
-    names = _decode_names(arrays, key_type, count)
+    features = _decode_names(arrays, key_type, count)
     capacity = width if max_features is None else min(width, max_features)
     if not hashed and count > capacity:
         raise InvalidModelFile(f"{fields.path}: {count} names in a model of {capacity} features")
-    owners = _decode_owners(arrays, names, width) if hashed else []
-    features = {} if hashed else {name: feature for feature, name in enumerate(names)}
+    owners = _decode_owners(arrays, [*features], width) if hashed else []
     vocabulary = Vocabulary.__new__(Vocabulary)
     try:
-        vocabulary.__setstate__((max_features, hashed, key_type, features, owners))
+        vocabulary.__setstate__((max_features, hashed, key_type, {} if hashed else features, owners))
     except ValueError as error:  # a name that cannot be hashed
         raise InvalidModelFile(f"{fields.path}: {error}") from None
     return vocabulary
 
 
-def _decode_names(arrays: ArrayReader, key_type: type | None, count: int) -> list[Any]:
-    """Return distinct names of the right type."""
+def _decode_names(arrays: ArrayReader, key_type: type | None, count: int) -> dict[Any, int]:
+    """Return distinct names of the right type, numbered in their order."""
     text = arrays.take("names", BYTE, (None,)).tobytes()
     try:
         names = parse_json(text.decode("utf-8", "surrogatepass"), "array 'names'")
@@ -69,10 +68,11 @@ def _decode_names(arrays: ArrayReader, key_type: type | None, count: int) -> lis
         raise InvalidModelFile(f"array 'names' must be a list of {count} names, got {shorten(names)}")
     # An integer key with a string value makes a string name.
     allowed: set[type] = {str} if key_type is str else {int, str} if key_type is int else set()
-    if {*map(type, names)} - allowed or len({*names}) < count:
+    features = {} if {*map(type, names)} - allowed else dict(zip(names, range(count), strict=True))
+    if len(features) < count:
         expected = "empty" if key_type is None else f"distinct names of type {key_type.__name__}"
         raise InvalidModelFile(f"array 'names' must be {expected}, got {shorten(names)}")
-    return names
+    return features
 
 
 def _decode_owners(arrays: ArrayReader, names: list[Any], width: int) -> list[tuple[int, Any, bool, int]]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import error_message, option_name
-from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, section, words
+from scwlearn.cli.messages import option_name
+from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, section, usage_error, words
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
@@ -162,10 +162,8 @@ algorithm_options = section(_SECTION, algorithm_option, parameter_options, model
 
 def rule_named(name: str) -> Rule:
     """Return an algorithm, or raise a usage error that lists the names."""
-    try:
+    with usage_error("--algorithm"):
         return find_rule(name)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--algorithm") from None
 
 
 def rules_named(text: str) -> list[Rule]:
@@ -184,10 +182,8 @@ def given_parameters(given: Mapping[str, Any]) -> dict[str, float]:
 
 def check_parameters(rule: Rule, given: Mapping[str, float]) -> dict[str, float]:
     """Return all parameters of an algorithm with their values, or raise a usage error."""
-    try:
+    with usage_error():
         return rule.check(given)
-    except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error)) from None
 
 
 def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str, Any]) -> ModelConfig:
@@ -195,10 +191,8 @@ def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str
     from scwlearn.runs.config import ModelConfig
 
     config = ModelConfig(rule, parameters, model_settings(given))
-    try:
+    with usage_error():
         config.learner()
-    except (TypeError, ValueError) as error:
-        raise click.UsageError(error_message(error)) from None
     return config
 
 

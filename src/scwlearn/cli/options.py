@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,16 @@ def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], C
         return command
 
     return decorate
+
+
+@contextmanager
+def usage_error(option: str | None = None) -> Iterator[None]:
+    """Report a TypeError or ValueError in the block as wrong usage, of an option if one is named."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        message = error_message(error)
+        raise (click.BadParameter(message, param_hint=option) if option else click.UsageError(message)) from None
 
 
 def is_given(name: str) -> bool:

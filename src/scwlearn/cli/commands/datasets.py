@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 
 from scwlearn.cli.app import CommandError
 from scwlearn.cli.console import Terminal, output
+from scwlearn.cli.options import usage_error
 from scwlearn.cli.output import OutputFile
 
 if TYPE_CHECKING:
@@ -36,15 +36,6 @@ def _names_argument(*, required: bool = True) -> Callable[[Any], Any]:
 
 _data_dir = _directory_option("--data-dir", "Directory of the files. Default: SCWLEARN_DATA, or the user's cache.")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
-
-
-@contextmanager
-def _usage_error() -> Iterator[None]:
-    """Report an unknown name as wrong usage."""
-    try:
-        yield
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 @click.group(invoke_without_command=True)
@@ -103,7 +94,7 @@ def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | 
     from scwlearn.datasets import data_directory, select_sets
     from scwlearn.datasets.fetch import FetchError, fetch
 
-    with _usage_error():
+    with usage_error():
         chosen = select_sets(names)
     cache = data_directory(directory or given)
     failures = []
@@ -133,7 +124,7 @@ def verify_command(given: Path | None, names: tuple[str, ...], directory: Path |
     from scwlearn.datasets.load import file_state
 
     where, out, bad = data_directory(directory or given), output(), []
-    with _usage_error():
+    with usage_error():
         chosen = select_sets(names) if names else [named for named in all_sets() if is_present(named, where)]
     files = {file.path: file for named in chosen for file in named.files}
     with Terminal(quiet=quiet).progress(len(files), "verifying") as report:
@@ -157,7 +148,7 @@ def show_command(given: Path | None, name: str, directory: Path | None) -> None:
     """Show everything that is declared about a data set."""
     from scwlearn.datasets import data_directory, find_set
 
-    with _usage_error():
+    with usage_error():
         named = find_set(name)
     out = output()
     for heading, text in _facts(named, data_directory(directory or given)):
@@ -208,7 +199,7 @@ def export_command(given: Path | None, name: str, file: Path, directory: Path | 
     from scwlearn.data.writing import write_examples
     from scwlearn.datasets import find_set, load_set
 
-    with _usage_error():
+    with usage_error():
         named = find_set(name)
     chosen = data_format or format_of_name(file.name)
     if chosen is None:

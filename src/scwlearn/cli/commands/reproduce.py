@@ -13,7 +13,7 @@ import click
 
 from scwlearn.cli.app import CommandError
 from scwlearn.cli.console import Terminal, output
-from scwlearn.cli.options import words
+from scwlearn.cli.options import usage_error, words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
 if TYPE_CHECKING:
@@ -159,10 +159,8 @@ def _chosen_rules(names: Sequence[str] | None, own: Sequence[Rule]) -> list[Rule
     """Return the named rules, and those of the user in any case."""
     if names is None or names == ["all"]:
         return all_rules() + all_variants()
-    try:
+    with usage_error("--algorithms"):
         chosen = [find_rule(name) for name in names]
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--algorithms") from None
     if not chosen:
         raise click.BadParameter("expected at least one name", param_hint="--algorithms")
     return list({rule.name: rule for rule in [*chosen, *own]}.values())
@@ -185,10 +183,8 @@ def _load(
     known = {named.name for named in all_sets()}
     paths = [name for name in names if name not in known and Path(name).is_file()]
     own = [_user_set(Path(path), known, max_features) for path in paths]
-    try:
+    with usage_error("--datasets"):
         chosen = select_sets([name for name in names if name not in paths])
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--datasets") from None
     missing = [named for named in chosen if not is_present(named, directory)]
     if requested := [named for named in missing if named.name in names]:
         raise CommandError(_how_to_get(requested, directory))

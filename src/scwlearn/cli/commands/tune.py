@@ -21,7 +21,7 @@ from scwlearn.cli.model_options import (
     rules_named,
     train_command,
 )
-from scwlearn.cli.options import DataOptions, data_options, option, section, words
+from scwlearn.cli.options import DataOptions, data_options, option, section, usage_error, words
 from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
 from scwlearn.display.formatting import number_text, plural
 
@@ -80,10 +80,9 @@ class _TuneRun:
 
         self._given, self._metric = given, given["metric"]
         self._terminal, self._invocation = Terminal(quiet=given["quiet"]), invocation()
-        try:
-            self._cells = grid_cells(rules_named(given["algorithm"]), _grid_values(given["grid"]))
-        except (TypeError, ValueError) as error:
-            raise click.BadParameter(str(error), param_hint="--grid") from None
+        rules = rules_named(given["algorithm"])
+        with usage_error("--grid"):
+            self._cells = grid_cells(rules, _grid_values(given["grid"]))
         self._data = Input(options, self._terminal)
         check_outputs({"-m": given["model"], "--plot": given["plot"]}, self._data.names)
         self._configs = [model_config(cell.rule, cell.parameters, given) for cell in self._cells]

@@ -18,9 +18,9 @@ inline double unseen_variance(const Model& model) noexcept {
 // The classes of a task: which are known, which one a row is of, and what the classes before it said of the row.
 class Classes {
 public:
-    explicit Classes(const MultiTask& task) noexcept : known(*task.memory.known), task_(task) {}
+    explicit Classes(const Task& task) noexcept : known(*task.memory.known), task_(task) {}
 
-    double weight(std::int64_t i) const noexcept { return task_.weights == nullptr ? 1.0 : task_.weights[i]; }
+    double weight(std::int64_t i) const noexcept { return task_.weight(i); }
 
     // The class of a row, at most one more than are known. Labels have been checked, but the array belongs to Python,
     // where somebody may have written to it since: a row with a label that is none is left out, as -1.
@@ -51,7 +51,7 @@ public:
     std::int64_t& known;
 
 private:
-    const MultiTask& task_;
+    const Task& task_;
 };
 
 // The rounds of a task whose classes are one model in the space of all weights: x stands in the block of its class, and
@@ -59,7 +59,7 @@ private:
 class JointRound {
 public:
     // `model` has the weights of all classes as its mean.
-    JointRound(const MultiTask& task, Model& model) noexcept : task_(task), model_(model), classes(task) {}
+    JointRound(const Task& task, Model& model) noexcept : task_(task), model_(model), classes(task) {}
 
     // Counts a row of class y, given what the known classes say of it, and makes y known. Whether there are two classes
     // to ask about; `scores` has those of both then.
@@ -126,7 +126,7 @@ private:
         return task_.rule.ask(task_.rule.self, look.score, look.variance, norm2, model_.scalars->rounds, rows, w);
     }
 
-    const MultiTask& task_;
+    const Task& task_;
     Model& model_;
 
 public:

@@ -1,4 +1,4 @@
-// What python/module.cpp and the loops agree on: plain data, the same for every instruction set.
+// What the bindings and the loops share: plain data, the same for every instruction set.
 #pragma once
 
 #include <array>
@@ -17,77 +17,129 @@ struct Step {
 
 inline constexpr Step HOLD{0.0};
 
-// The part w of a step, at most the whole.
+// The fraction w of a step, at most all of it.
 inline constexpr Step part_of(const Step& step, double w) noexcept {
     if (w >= 1.0) return step;
     return {w * step.alpha, w * step.precision, 1.0 + w * (step.shrink - 1.0), 1.0 + w * (step.grow - 1.0)};
 }
 
-// What a rule is asked about: the margin, its variance, the squared length of the mean, the number of the round, in how
-// many rows of weights the variance lies (two where two classes share one Sigma), and the weight of the example, which
-// is not 0: such an example is left out before.
+// Asks a rule for a step, given the margin, its variance, the squared norm of the mean, the round, the number of rows of
+// weights that share the variance (two if two classes share one Sigma), and the sample weight, which is not 0.
 using Ask = Step(const void* self, double m, double v, double norm2, double t, double n, double w);
 
-// A rule at work. `self` is what `ask` needs: the constants of a spelled rule, or a Python function.
+// A rule with its constants. `self` is what `ask` needs: the constants of a compiled rule, or a Python function.
 struct Rule {
     Ask* ask;
     const void* self;
     bool uses_norm;
-    // Where it holds, it holds for every smaller v as well: so do all spelled rules, and a test sees to it.
+    // If the rule holds, it holds for every smaller v, too. True of all compiled rules, and tested.
     bool holds_below;
+};
+
+// A rule that the build compiled to C++.
+struct CompiledRule {
+    const char* name;
+    std::size_t constants;  // how many it takes
+    bool uses_norm;
+    Ask* ask;
 };
 
 enum RowKind { kDense32, kDense64, kSparse32i32, kSparse32i64, kSparse64i32, kSparse64i64, kRowKinds };
 
-// A batch without its types, as it arrives; core/rows.hpp gives them back.
+// A batch of rows with its types erased; core/rows.hpp restores them.
 struct Rows {
     RowKind kind;
     const void* values;
     const void* indices;  // null for dense rows
     const void* offsets;  // null for dense rows
-    std::int64_t stored;  // how many values there are
+    std::int64_t stored;  // number of values
     std::int64_t count;
     std::int64_t width;
     bool intercept;
+
+    // Weights of a model for these rows.
+    std::int64_t size() const noexcept { return width + (intercept ? 1 : 0); }
 };
 
-// The kinds, their names in Python, and (in loops/row_loops.cpp) their loops stand in the same order; the full one comes last.
+// Kinds, names and loops (in *_loops.cpp) have the same order; the full covariance comes last.
 enum CovarianceKind { kIdentity, kDiagonal, kDiagonalDrop, kFull, kCovarianceKinds };
 inline constexpr const char* kCovarianceNames[kCovarianceKinds] = {"identity", "diagonal", "diagonal-drop", "full"};
 
-// mu = mean_scale * mean and Sigma = spread_scale * (what the covariance makes of `spread`): shrink and grow
-// touch one number each, so a sparse row costs no more than its own features.
+// Joint classes are one model in the space of all their weights, and learn from the class of a row and its best rival;
+// otherwise each class learns its own rows against all others.
+enum Scheme { kJoint, kOneVersusRest };
+
+// Which classes share the step against the class of the row: the best rival, or all that score no less (Perceptron).
+enum Rivals { kBest, kUniform, kProportional, kRivals };
+inline constexpr const char* kRivalNames[kRivals] = {"max", "uniform", "proportional"};
+
+struct ModelForm {
+    CovarianceKind kind;
+    Scheme scheme = kJoint;
+    bool shared = false;  // one Sigma for all classes; implies kJoint
+};
+
+// mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that a
+// sparse row costs no more than its own features.
 struct Scalars {
     double mean_scale;
     double spread_scale;
-    double norm2;       // squared length of the stored mean, kept only for rules that ask for it
-    double norm2_peak;  // the largest since it was last computed anew: what its rounding is measured by
+    double norm2;       // squared norm of the stored mean, kept only for rules that use it
+    double norm2_peak;  // the largest since it was last recomputed, which bounds its rounding error
     double growth;      // by how much Sigma has grown in directions never seen
     double rounds;
 };
 
-// The model as it lies in memory that NumPy owns. `entries` is
-//   identity   the mean
-//   diagonal   the weight and the variance of each feature side by side, so that one cache line has both
-//   full       the mean, then what FullBlocks says
+// Lanes of a multi-class model come in multiples of this. A binary model has one lane.
+inline constexpr std::int64_t kLaneMultiple = 4;
+
+// A model in memory that NumPy owns. A class is a lane; there may be more lanes than known classes, and those hold the
+// prior: weights 0, variances initial_variance. `entries` is
+//   identity   per feature, the weights of all lanes
+//   diagonal   per feature, the weights of all lanes, then their variances, so that one cache line of a binary model has
+//              both; a shared variance takes the first of kLaneMultiple places
+//   full       per lane, the mean and what full/factors.hpp describes; shared: the means of all lanes, then one Sigma
 struct Memory {
     double* entries;
-    double* work;  // scratch: `work_entries` says how much
-    Scalars* scalars;
-    std::int64_t size;  // features, and one more with an intercept
+    double* work;       // scratch, of `work_entries` numbers
+    Scalars* scalars;   // one for all classes, or, one versus rest, one per lane
+    std::int64_t size;  // features, plus one with an intercept
     double initial_variance;
-    double variance_floor = 0.0;  // the part of it below which no variance falls
+    double variance_floor = 0.0;  // lower bound on the variances, as a fraction of initial_variance
+    std::int64_t lanes = 1;
+    std::int64_t* known = nullptr;  // number of known classes, which the loops increment; null for a binary model
+
+    // The model of one class, as a binary model.
+    Memory of_class(std::int64_t first_entry, std::int64_t scalar) const noexcept {
+        return {entries + first_entry, work, scalars + scalar, size, initial_variance, variance_floor};
+    }
 };
 
-// From one vector of a full covariance to the next: whole cache lines, twice the widest register, and never a multiple
+// Distance between the vectors of a full covariance: whole cache lines, twice the widest register, and never a multiple
 // of 512 bytes, because lines that far apart compete for the same place in the cache.
 inline constexpr std::int64_t full_stride(std::int64_t size) {
     const std::int64_t whole = (size + 15) / 16 * 16;
     return whole % 64 == 0 ? whole + 16 : whole;
 }
 
+// Entries of a binary model.
 inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t size) {
     return kind == kIdentity ? size : kind == kFull ? (size + 3) * full_stride(size) : 2 * size;
+}
+
+// Distance between the entries of two features, unless the covariance is full.
+inline constexpr std::int64_t feature_stride(const ModelForm& form, std::int64_t lanes) {
+    return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
+}
+
+// Distance between the weights of two classes, if the covariance is full.
+inline constexpr std::int64_t class_stride(const ModelForm& form, std::int64_t size) {
+    return form.shared ? full_stride(size) : model_entries(kFull, size);
+}
+
+inline constexpr std::int64_t model_entries(const ModelForm& form, std::int64_t size, std::int64_t lanes) {
+    if (form.kind != kFull) return size * feature_stride(form, lanes);
+    return (lanes - 1) * class_stride(form, size) + model_entries(kFull, size);
 }
 
 struct Counts {
@@ -95,99 +147,99 @@ struct Counts {
     std::int64_t updates = 0;
 };
 
-// Written for each row where asked for: score, variance, alpha, precision (the last two 0 where nothing moved).
+// Numbers per row of a trace: score, variance, alpha, precision (the last two 0 if nothing moved).
 inline constexpr int kTraceWidth = 4;
 
+// Labels of several classes: numbers from 0. A label that equals the number of known classes introduces a new one.
+using ClassNumber = std::int32_t;
+
+// Rows to learn from in order, and where to. Optional pointers are null.
 struct Task {
     Rows rows;
-    const std::int8_t* labels;
-    const double* weights;  // of the rows, or null where all weigh 1
     Memory memory;
+    ModelForm form;
     Rule rule;
-    double* trace;       // or null
-    std::int64_t block;  // a full covariance takes so many rows at a time
-    int threads;         // at most so many, where there is work for them
+    const double* weights = nullptr;  // sample weights, optional
+    std::int64_t block = 1;           // rows that a full covariance processes together
+    int threads = 1;                  // upper bound
+    // Binary models.
+    const std::int8_t* signs = nullptr;  // labels -1 and +1
+    double* trace = nullptr;             // kTraceWidth numbers per row, optional
+    // Multi-class models.
+    const ClassNumber* labels = nullptr;
+    Rivals rivals = kBest;
+    double* scores = nullptr;       // per row, the scores of all classes before it is learned from, optional
+    std::int64_t score_stride = 0;  // columns of `scores`; classes not known yet get -infinity
+    double* variances = nullptr;    // per row, x'Sigma x of the class with the largest score, 0 if there is none, optional
+
+    double weight(std::int64_t i) const noexcept { return weights == nullptr ? 1.0 : weights[i]; }
 };
 
 inline constexpr std::int64_t kLargestBlock = 4096;
 inline constexpr int kMostThreads = 256;
-// Beyond it the memory of a model, in bytes, would not fit a number.
+// The memory of a larger model, in bytes, does not fit a 64-bit number.
 inline constexpr std::int64_t largest_size(CovarianceKind kind) { return std::int64_t{1} << (kind == kFull ? 28 : 57); }
 
-// Products of a weight other than 0 with what a rule computes stay finite.
+// Bounds of nonzero sample weights: products with what rules compute stay finite.
 inline constexpr double kSmallestWeight = 1e-100;
 inline constexpr double kLargestWeight = 1e100;
 
-// No value of a row is larger; squares of larger ones overflow.
+// Bound of the values of rows: squares of larger ones overflow.
 inline constexpr double kLargestValue = 1e150;
 
-// No variance leaves these: what is computed from it stays finite.
+// Bounds of variances: everything computed from them stays finite.
 inline constexpr double kSmallestVariance = 1e-200;
 inline constexpr double kLargestVariance = 1e150;
 
-// Rows of a block that are worked on together; the scratch memory is laid out for the widest registers.
+// Rows of a block that are processed together; scratch memory is laid out for the widest registers.
 inline constexpr std::int64_t kWidestStrip = 16;
 inline constexpr std::int64_t kNarrowestStrip = 4;
 
-// So many rows a block has room for.
+// Rows that a block has room for.
 inline constexpr std::int64_t rows_of_block(std::int64_t block) {
     return (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
 }
 
-// Scratch of a full covariance. An update (full/update.hpp) takes some vectors.
+// Scratch of a full covariance: an update (full/update.hpp) takes a few vectors.
 inline constexpr std::int64_t update_entries(std::int64_t size) { return 4 * full_stride(size) + kWidestStrip; }
 
-// What is of use while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by
-// the block before, with what they give each class, and some sums.
+// Used while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by the block
+// before, with what they give each class, and some sums.
 inline constexpr std::int64_t common_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
     const std::int64_t rows = rows_of_block(block);
     return update_entries(size) + (5 * rows + rows / kNarrowestStrip) * full_stride(size) +
            (3 + 2 * classes + kWidestStrip) * rows;
 }
 
-// What is kept from block to block: U'x of its rows, their scores and variances, the mean, and the places of features.
+// Kept from block to block: U'x of its rows, their scores and variances, the mean, and the places of features.
 inline constexpr std::int64_t own_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
     const std::int64_t rows = rows_of_block(block);
     return (rows + classes + 1) * full_stride(size) + (1 + classes) * rows + kWidestStrip;
 }
 
+// Scratch of a binary model.
 inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
     return kind == kFull ? common_entries(size, block, 1) + own_entries(size, block, 1) : 0;
 }
 
-// A rule spelled in C++ by the build.
-struct CompiledRule {
-    const char* name;
-    std::size_t constants;  // how many letters it takes
-    bool uses_norm;
-    Ask* ask;
+// A feature of a row that several models look at: where their entries for it begin, and its value.
+struct Feature {
+    std::int64_t place;
+    double value;
 };
 
-// Learns from the rows in order. Neither throws nor allocates, but for threads, unless the rule does.
-using Loop = Counts (*)(const Task&);
+// Scratch of classes side by side: a few numbers per lane, and two rows of features with their values.
+inline constexpr std::int64_t kLaneScratch = 12;
+inline constexpr std::int64_t lane_work_entries(std::int64_t size, std::int64_t lanes) {
+    return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
+}
 
+// Learns from the rows of a scanned batch in order. Neither throws nor allocates, except for threads, unless the rule does.
+using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;
 
-// A batch for a learner with a kernel: its rows as coordinates in the span of the support (loops/kernel.hpp). The task's rows
-// are the same coordinates.
-struct KernelBatch {
-    double* coordinates;      // row by row; zero behind the support
-    const double* residuals;  // what the rows have outside the span: inner products, rows x rows
-    double* left;             // the squared length of it for each row
-    const double* rounding;   // what is not more than this is none
-    const double* least;      // what is not more than this is not worth a place in the support
-    std::int64_t* taken;      // room for the rows that become support
-    std::int64_t rows;
-    std::int64_t stride;   // from one row of coordinates to the next: the size of the model
-    std::int64_t support;  // examples before the batch
-    std::int64_t room;     // and how many there may be
-};
-
-// Learns from the rows in order; how many examples the support has then.
-using KernelLoop = std::int64_t (*)(const KernelBatch&, const Task&, Counts&);
-
-// The mean as it lies in a model, to be read only.
+// The mean of a binary model, read-only.
 struct Weights {
     const double* first;
     std::int64_t stride;
@@ -198,16 +250,98 @@ inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, 
     return {entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, scalars->mean_scale};
 }
 
-// mu.x for each row, NaN where the offsets or indices of a sparse one lie outside; false where one is not finite.
+// Computes mu.x for each row, NaN if the offsets or indices of a sparse one are out of range; returns whether all are
+// finite.
 using Score = bool (*)(const Rows&, const Weights&, double* scores);
 using ScoresOverRows = std::array<Score, kRowKinds>;
 
-// Running scales (loops/scaling.hpp): so many numbers for each feature, its scale and its count.
-inline constexpr std::int64_t kNumbersOfAScale = 2;
+// The weights of all classes, read-only.
+struct ClassWeights {
+    const double* first;
+    std::int64_t stride;  // between features, or, if the covariance is full, between classes
+    std::int64_t lanes;
+    std::int64_t classes;
+    const Scalars* scalars;
+    bool scalars_for_each;  // or one for all
+};
 
-// Writes the values of the rows, scaled, to where `scaled` has room for as many; the values themselves may lie there.
-// `learn` takes each row in first, unless it weighs 0; `weights` is null where all weigh the same. Neither throws nor
-// allocates.
+// Computes W x for each row of a scanned batch, one row of `classes` scores each; `work` has lane_work_entries numbers
+// unless the covariance is full.
+using ScoreClasses = void (*)(const Rows&, const ClassWeights&, double* work, double* scores);
+
+struct ClassLoops {
+    std::array<Loop, kFull> learn;
+    ScoreClasses score;
+};
+
+// The same with a full covariance, and how much scratch memory it takes.
+struct ClassBlockLoops {
+    Loop learn;
+    std::int64_t (*work)(const ModelForm&, std::int64_t size, std::int64_t lanes, std::int64_t block);
+    ScoreClasses score;
+};
+
+// Models that learn from the same rows together. Per feature, `entries` holds the weights of all models, then their
+// variances if the covariance is diagonal, so that a register holds one entry of as many models as it has lanes.
+struct ModelBatch {
+    double* entries;
+    Feature* row;          // scratch: room for two rows of `size` features
+    const Rule* rules;     // one per model, as in the next two
+    const Memory* models;  // their entries are interleaved in `entries`
+    Counts* counts;        // added to
+    std::int64_t count;    // number of models
+    std::int64_t vectors;  // registers that hold one entry of all models, up to kMostVectors
+    std::int64_t size;     // features, plus one with an intercept
+};
+
+// More would not leave a register for each sum.
+inline constexpr std::int64_t kMostVectors = 4;
+
+// Learns from the rows in order; each model gets the bits that it would get alone. Neither throws nor allocates unless a
+// rule does.
+using BatchLoop = void (*)(const ModelBatch&, const Rows&, const std::int8_t* signs);
+
+struct BatchLoops {
+    std::int64_t width;  // lanes of a register
+    std::array<BatchLoop, kFull> loops;
+};
+
+// Rows of a kernel learner as coordinates in the span of its support (loops/kernel.hpp).
+struct KernelBatch {
+    double* coordinates;      // row by row; zero behind the support
+    const double* residuals;  // inner products of the components outside the span, rows x rows
+    double* left;             // squared norm of that component of each row
+    const double* rounding;   // a squared norm up to this is zero
+    const double* least;      // one up to this is not worth a place in the support
+    std::int64_t* taken;      // room for the rows that become support
+    std::int64_t rows;
+    std::int64_t stride;   // between rows of coordinates: the size of the model
+    std::int64_t support;  // examples before the batch
+    std::int64_t room;     // most examples afterwards
+};
+
+// A kernel learner's task. The rows of `task` are the coordinates in the first span. A binary learner has one model and
+// one span; otherwise there is a model per class, known or to come, joint models share one set of scalars, and there is
+// one span for all classes, or one per class, of the examples that moved it.
+struct KernelTask {
+    Task task;  // of its memory only `known` and `lanes` are used, unless it is binary
+    const Memory* models;
+    const KernelBatch* batches;
+    std::int64_t spans;      // number of batches
+    std::int64_t* supports;  // number of support examples of each span afterwards
+};
+
+using KernelLoop = Counts (*)(const KernelTask&);
+
+struct KernelLoops {
+    KernelLoop first_order, second_order, first_order_classes, second_order_classes;
+};
+
+// Numbers of a running scale (loops/scaling.hpp) per feature: its scale and its count.
+inline constexpr std::int64_t kScaleEntries = 2;
+
+// Write the scaled values of rows to `scaled`, which may be where the values are. `learn` first takes in each row, unless
+// its weight is 0; `weights` may be null. Neither throws nor allocates.
 using LearnScales = std::array<void (*)(const Rows&, double* states, const double* weights, double* scaled), kRowKinds>;
 using ApplyScales = std::array<void (*)(const Rows&, const double* states, double* scaled), kRowKinds>;
 
@@ -215,157 +349,5 @@ struct ScaleLoops {
     LearnScales learn;
     ApplyScales apply;
 };
-
-// A feature of a row that many models look at: where their entries for it begin, and its value.
-struct Feature {
-    std::int64_t place;
-    double value;
-};
-
-// Models that go over the rows together. For each feature `entries` holds the weights of all, then, where Sigma is
-// diagonal, the variances of all, so that a register takes one entry of as many models as it has lanes.
-struct ModelBatch {
-    double* entries;
-    Feature* row;          // scratch: room for two rows of `size` features
-    const Rule* rules;     // one for each model, as in the next two
-    const Memory* models;  // their entries begin in `entries`, and lie as far apart as all models take
-    Counts* counts;        // added to
-    std::int64_t count;    // how many models
-    std::int64_t vectors;  // registers that one entry of all models fills, up to kMostVectors
-    std::int64_t size;     // features, and one more with an intercept
-};
-
-// More would not leave a register for each sum.
-inline constexpr std::int64_t kMostVectors = 4;
-
-// Learns from the rows in order, with each model of the batch what its own loop would, bit for bit. Neither throws nor
-// allocates unless a rule does.
-using BatchLoop = void (*)(const ModelBatch&, const Rows&, const std::int8_t* labels);
-
-struct BatchLoops {
-    std::int64_t width;  // lanes of a register
-    std::array<BatchLoop, kFull> loops;
-};
-
-// Several classes. A class is a lane; there is room for more of them than are known.
-inline constexpr std::int64_t kLaneMultiple = 4;
-
-// Labels of several classes: numbers from 0. A label that is the number of classes known so far brings a new one.
-using ClassNumber = std::int32_t;
-
-// How classes learn: as one model, in the space of all their weights, from the class of the row and its best rival; or
-// each by itself, from the rows of its own against all others.
-enum Scheme { kJoint, kOneVersusRest };
-
-// Who shares the step against the class of the row: its best rival, or all that score no less than it (the Perceptron).
-enum Rivals { kBest, kUniform, kProportional, kRivals };
-inline constexpr const char* kRivalNames[kRivals] = {"max", "uniform", "proportional"};
-
-// In which way the classes of a model lie and learn.
-struct MultiForm {
-    CovarianceKind kind;
-    Scheme scheme;
-    bool shared;  // one Sigma for all; then kJoint
-};
-
-// The models of all classes as they lie in memory that NumPy owns. `entries` is
-//   identity   for each feature the weights of all lanes
-//   diagonal   for each feature the weights of all lanes, then their variances; shared, kLaneMultiple places of which the
-//              first is the variance
-//   full       for each lane what a model of its own has; shared, the weights of all lanes, then what a model has behind
-//              its mean
-// Lanes of classes not known yet hold the prior: weights 0, variances initial_variance.
-struct MultiMemory {
-    double* entries;
-    double* work;         // scratch: `multi_work_entries` says how much
-    Scalars* scalars;     // one for all classes, or, one versus rest, one for each lane
-    std::int64_t* known;  // how many classes there are; a row that brings one adds to it
-    std::int64_t size;    // features, and one more with an intercept
-    std::int64_t lanes;   // a multiple of kLaneMultiple, never fewer than will be known
-    double initial_variance;
-    double variance_floor = 0.0;  // the part of it below which no variance falls
-};
-
-// From one feature to the next, where the classes lie side by side.
-inline constexpr std::int64_t multi_stride(const MultiForm& form, std::int64_t lanes) {
-    return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
-}
-
-// From the weights of one class to those of the next, with a full covariance.
-inline constexpr std::int64_t class_stride(const MultiForm& form, std::int64_t size) {
-    return form.shared ? full_stride(size) : model_entries(kFull, size);
-}
-
-inline constexpr std::int64_t multi_entries(const MultiForm& form, std::int64_t size, std::int64_t lanes) {
-    if (form.kind != kFull) return size * multi_stride(form, lanes);
-    return form.shared ? (lanes - 1) * full_stride(size) + model_entries(kFull, size) : lanes * model_entries(kFull, size);
-}
-
-struct MultiTask {
-    Rows rows;
-    const ClassNumber* labels;
-    const double* weights;  // of the rows, or null where all weigh 1
-    MultiMemory memory;
-    MultiForm form;
-    Rule rule;
-    Rivals rivals;
-    double* scores;             // or null: for each row the scores of all classes before it is learned from
-    std::int64_t score_stride;  // from one row of scores to the next; classes not known yet, up to it, get -infinity
-    std::int64_t block;         // a full covariance takes so many rows at a time
-    int threads;
-    double* variances = nullptr;  // or null: for each row x'Sigma x of the class with the largest score before it, 0 for none
-};
-
-// Learns from the rows of a scanned batch in order, as Loop.
-using MultiLoop = Counts (*)(const MultiTask&);
-
-// Several classes with a kernel. Each class, known or to come, has a model; models that are joint have one set of scalars
-// between them. The rows are coordinates in one span for all classes, or for each in the span of the examples that moved
-// it: then there is a batch for each.
-struct KernelMultiTask {
-    MultiTask classes;  // its memory has nothing but `known` and `lanes`
-    const Memory* models;
-    const KernelBatch* batches;
-    std::int64_t spans;      // how many batches
-    std::int64_t* supports;  // how many examples each has in the end
-};
-
-using KernelMultiLoop = Counts (*)(const KernelMultiTask&);
-
-struct KernelLoops {
-    KernelLoop first_order, first_order_with_norm, second_order;
-    KernelMultiLoop first_order_classes, second_order_classes;
-};
-
-// The weights of all classes, to be read only.
-struct MultiWeights {
-    const double* first;
-    std::int64_t stride;  // from one feature to the next, or, with a full covariance, from one class to the next
-    std::int64_t lanes;
-    std::int64_t classes;
-    const Scalars* scalars;
-    bool scalars_for_each;  // or one for all
-};
-
-// W x for each row of a scanned batch, a line of `classes` scores; `work` as for a task without a full covariance.
-using MultiScore = void (*)(const Rows&, const MultiWeights&, double* work, double* scores);
-
-struct MultiLoops {
-    std::array<MultiLoop, kFull> learn;
-    MultiScore score;
-};
-
-// The same with a full covariance, and how much scratch memory it takes.
-struct MultiBlockLoops {
-    MultiLoop learn;
-    std::int64_t (*work)(const MultiForm&, std::int64_t size, std::int64_t lanes, std::int64_t block);
-    MultiScore score;
-};
-
-// Scratch for classes side by side: some numbers of each, and two rows of features with their values.
-inline constexpr std::int64_t kLaneScratch = 12;
-inline constexpr std::int64_t multi_work_entries(std::int64_t size, std::int64_t lanes) {
-    return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
-}
 
 }  // namespace scwlearn

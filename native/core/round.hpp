@@ -38,7 +38,7 @@ public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
     Step ask(std::int64_t i, const Look& look, Model& model, double least = 0.0) {
-        const Step step = SCWLEARN_SET::ask(task_.rule, task_.labels[i], weight(i), look, model, counts, least);
+        const Step step = SCWLEARN_SET::ask(task_.rule, task_.signs[i], task_.weight(i), look, model, counts, least);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
             line[0] = look.score;
@@ -51,18 +51,16 @@ public:
 
     // Whether the rule holds at a row of which only a bound of v is known; then the row is done with.
     bool holds(std::int64_t i, const Look& bound, Model& model) {
-        if (!SCWLEARN_SET::holds(task_.rule, task_.labels[i], weight(i), bound, model)) return false;
-        counts.mistakes += (bound.score >= 0.0) != (task_.labels[i] > 0);
+        if (!SCWLEARN_SET::holds(task_.rule, task_.signs[i], task_.weight(i), bound, model)) return false;
+        counts.mistakes += (bound.score >= 0.0) != (task_.signs[i] > 0);
         return true;
     }
 
-    double label(std::int64_t i) const noexcept { return task_.labels[i]; }
+    double label(std::int64_t i) const noexcept { return task_.signs[i]; }
 
     Counts counts;
 
 private:
-    double weight(std::int64_t i) const noexcept { return task_.weights == nullptr ? 1.0 : task_.weights[i]; }
-
     const Task& task_;
 };
 

@@ -11,24 +11,24 @@ namespace scwlearn::SCWLEARN_SET {
 namespace {
 
 template <class Blocks>
-Counts learn_with(const MultiTask& task) {
+Counts learn_with(const Task& task) {
     Team team(task.threads);
     return Blocks(task, team).learn();
 }
 
-Counts learn(const MultiTask& task) {
+Counts learn(const Task& task) {
     if (task.form.scheme == kOneVersusRest) return learn_with<RestBlocks>(task);
     return task.form.shared ? learn_with<SharedBlocks>(task) : learn_with<JointBlocks>(task);
 }
 
-std::int64_t work(const MultiForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
+std::int64_t work(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
     if (form.scheme == kOneVersusRest) return RestBlocks::entries(size, lanes, block);
     return form.shared ? SharedBlocks::entries(size, lanes, block) : JointBlocks::entries(size, lanes, block);
 }
 
 template <class RowSet>
 struct ScoreClasses {
-    static void run(const Rows& untyped, const MultiWeights& weights, double* scores) {
+    static void run(const Rows& untyped, const ClassWeights& weights, double* scores) {
         const RowSet rows{untyped};
         for (std::int64_t i = 0; i < untyped.count; ++i)
             for (std::int64_t r = 0; r < weights.classes; ++r) {
@@ -39,8 +39,8 @@ struct ScoreClasses {
     }
 };
 
-void score(const Rows& rows, const MultiWeights& weights, double*, double* scores) {
-    using Scores = void (*)(const Rows&, const MultiWeights&, double*);
+void score(const Rows& rows, const ClassWeights& weights, double*, double* scores) {
+    using Scores = void (*)(const Rows&, const ClassWeights&, double*);
     static constexpr auto loops = over_rows<ScoreClasses, std::array<Scores, kRowKinds>>();
     loops[rows.kind](rows, weights, scores);
 }
@@ -48,6 +48,6 @@ void score(const Rows& rows, const MultiWeights& weights, double*, double* score
 }  // namespace
 
 // Made by the compiler, as in loops/row_loops.cpp.
-extern constinit const MultiBlockLoops multi_block_loops{&learn, &work, &score};
+extern constinit const ClassBlockLoops class_block_loops{&learn, &work, &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -80,7 +80,7 @@ private:
 // All classes.
 class JointBlocks {
 public:
-    JointBlocks(const MultiTask& task, Team& team)
+    JointBlocks(const Task& task, Team& team)
         : task_(task),
           team_(team),
           size_(task.memory.size),
@@ -120,7 +120,7 @@ private:
         Model model;
         ClassBlocks blocks;
 
-        OneClass(const Memory& memory, const MultiTask& task, Team& team, double* common, double* own)
+        OneClass(const Memory& memory, const Task& task, Team& team, double* common, double* own)
             : model(memory, kFull),
               blocks(own, reinterpret_cast<std::int64_t*>(own + full_stride(memory.size)),
                      task.rows.count / std::max<std::int64_t>(1, *task.memory.known), model, SharedBy{}, task.block, team,
@@ -131,11 +131,7 @@ private:
         return full_stride(size) + block + own_entries(size, block, 1);
     }
 
-    Memory model_of(std::int64_t lane) const noexcept {
-        const MultiMemory& memory = task_.memory;
-        return {memory.entries + lane * apart_, memory.work, memory.scalars, size_, memory.initial_variance,
-                memory.variance_floor};
-    }
+    Memory model_of(std::int64_t lane) const noexcept { return task_.memory.of_class(lane * apart_, 0); }
 
     void add_class() {
         const auto c = static_cast<std::int64_t>(classes_.size());
@@ -221,7 +217,7 @@ private:
 
     ClassBlocks& of(std::int64_t c) noexcept { return classes_[static_cast<std::size_t>(c)].blocks; }
 
-    const MultiTask& task_;
+    const Task& task_;
     Team& team_;
     std::int64_t size_;
     std::int64_t apart_;  // from one class to the next

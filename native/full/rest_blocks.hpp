@@ -15,7 +15,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 class RestBlocks {
 public:
-    RestBlocks(const MultiTask& task, Team& team) noexcept
+    RestBlocks(const Task& task, Team& team) noexcept
         : task_(task), team_(team), classes_(task), most_(rows_at_a_time(task.block)) {
         double* free = task.memory.work;
         const auto take = [&free](std::int64_t entries) { return std::exchange(free, free + entries); };
@@ -114,10 +114,10 @@ private:
     }
 
     void learn_class(std::int64_t c) {
-        const MultiMemory& memory = task_.memory;
-        Model model({memory.entries + c * model_entries(kFull, memory.size), work_, memory.scalars + c, memory.size,
-                     memory.initial_variance, memory.variance_floor},
-                    kFull);
+        const Memory& memory = task_.memory;
+        Memory one = memory.of_class(c * model_entries(kFull, memory.size), c);
+        one.work = work_;
+        Model model(one, kFull);
         Task task{};
         task.rows.count = count_ - first_of(c);
         task.rule = task_.rule;
@@ -132,7 +132,7 @@ private:
         });
     }
 
-    const MultiTask& task_;
+    const Task& task_;
     Team& team_;
     Classes classes_;
     std::int64_t most_;

@@ -10,13 +10,11 @@ namespace scwlearn::SCWLEARN_SET {
 // A step moves two classes along the same Sigma x, one forth and one back.
 class SharedBlocks {
 public:
-    SharedBlocks(const MultiTask& task, Team& team)
+    SharedBlocks(const Task& task, Team& team)
         : task_(task),
           block_(task.rule.uses_norm ? 1 : task.block),
           count_(classes_of(task)),
-          model_({task.memory.entries, nullptr, task.memory.scalars, task.memory.size, task.memory.initial_variance,
-                  task.memory.variance_floor},
-                 {task.memory.entries, full_stride(task.memory.size), count_, task.memory.size},
+          model_(task.memory, {task.memory.entries, full_stride(task.memory.size), count_, task.memory.size},
                  {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}),
           round_(task, model_),
           scores_(task.memory.work),
@@ -45,7 +43,7 @@ public:
 
 private:
     // How many classes there will be after the task.
-    static std::int64_t classes_of(const MultiTask& task) noexcept {
+    static std::int64_t classes_of(const Task& task) noexcept {
         std::int64_t most = *task.memory.known;
         for (std::int64_t i = 0; i < task.rows.count; ++i) most = std::max<std::int64_t>(most, task.labels[i] + 1);
         return std::min(most, task.memory.lanes);
@@ -77,7 +75,7 @@ private:
         full_.move(i, step, shares_, v);
     }
 
-    const MultiTask& task_;
+    const Task& task_;
     std::int64_t block_;
     std::int64_t count_;
     Model model_;

@@ -14,17 +14,15 @@ Feature* room_for_rows(double* work, std::int64_t lanes) noexcept {
 }
 
 // All classes as one model.
-Model joint_model(const MultiTask& task) noexcept {
-    const MultiMemory& memory = task.memory;
-    const std::int64_t stride = multi_stride(task.form, memory.lanes), known = *memory.known;
-    return Model({memory.entries, memory.work, memory.scalars, memory.size, memory.initial_variance,
-                  memory.variance_floor},
-                 {memory.entries, stride, memory.size, known},
+Model joint_model(const Task& task) noexcept {
+    const Memory& memory = task.memory;
+    const std::int64_t stride = feature_stride(task.form, memory.lanes), known = *memory.known;
+    return Model(memory, {memory.entries, stride, memory.size, known},
                  {memory.entries + memory.lanes, stride, memory.size, task.form.shared ? 1 : known});
 }
 
 template <template <class> class FeatureStep, bool kShared, bool kNorm>
-Counts learn_jointly(const MultiTask& task) {
+Counts learn_jointly(const Task& task) {
     const std::int64_t lanes = task.memory.lanes;
     double* const scores = task.memory.work;
     double* const shares = scores + lanes;
@@ -32,7 +30,7 @@ Counts learn_jointly(const MultiTask& task) {
     constexpr bool kVariances = FeatureStep<double>::kVariances;
     JointClasses<FeatureStep, kShared> covariance(model, task.form, lanes);
     JointRound round(task, model);
-    const std::int64_t stride = multi_stride(task.form, lanes);
+    const std::int64_t stride = feature_stride(task.form, lanes);
     ReadAhead rows(task.rows, model.entries, stride, room_for_rows(task.memory.work, lanes));
 
     const auto move = [&](const ReadRow& row, std::int64_t y, const Step& step, double v) {
@@ -84,9 +82,9 @@ Counts learn_jointly(const MultiTask& task) {
 }
 
 template <template <class> class FeatureStep, bool kNorm>
-Counts learn_each_class(const MultiTask& task) {
+Counts learn_each_class(const Task& task) {
     RestRound<FeatureStep, kNorm> round(task);
-    const std::int64_t lanes = task.memory.lanes, stride = multi_stride(task.form, lanes);
+    const std::int64_t lanes = task.memory.lanes, stride = feature_stride(task.form, lanes);
     ReadAhead rows(task.rows, task.memory.entries, stride, room_for_rows(task.memory.work, lanes));
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const ReadRow row = rows[i];
@@ -97,7 +95,7 @@ Counts learn_each_class(const MultiTask& task) {
 }
 
 template <template <class> class FeatureStep, bool kNorm>
-Counts learn_with(const MultiTask& task) {
+Counts learn_with(const Task& task) {
     constexpr bool kVariances = FeatureStep<double>::kVariances;
     if (task.form.scheme == kOneVersusRest) return learn_each_class<FeatureStep, kNorm>(task);
     return task.form.shared && kVariances ? learn_jointly<FeatureStep, kVariances, kNorm>(task)
@@ -105,11 +103,11 @@ Counts learn_with(const MultiTask& task) {
 }
 
 template <template <class> class FeatureStep>
-Counts learn(const MultiTask& task) {
+Counts learn(const Task& task) {
     return task.rule.uses_norm ? learn_with<FeatureStep, true>(task) : learn_with<FeatureStep, false>(task);
 }
 
-void score(const Rows& rows, const MultiWeights& weights, double* work, double* scores) {
+void score(const Rows& rows, const ClassWeights& weights, double* work, double* scores) {
     ReadAhead read(rows, weights.first, weights.stride, room_for_rows(work, weights.lanes));
     for (std::int64_t i = 0; i < rows.count; ++i) {
         const ReadRow row = read[i];
@@ -123,6 +121,6 @@ void score(const Rows& rows, const MultiWeights& weights, double* work, double* 
 }  // namespace
 
 // Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
-extern constinit const MultiLoops multi_loops{{&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}, &score};
+extern constinit const ClassLoops class_loops{{&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}, &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

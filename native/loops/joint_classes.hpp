@@ -51,9 +51,9 @@ class JointClasses {
 public:
     static constexpr bool kVariances = FeatureStep<double>::kVariances;
 
-    JointClasses(const Model& model, const MultiForm& form, std::int64_t lanes) noexcept
+    JointClasses(const Model& model, const ModelForm& form, std::int64_t lanes) noexcept
         : size_(model.size),
-          stride_(multi_stride(form, lanes)),
+          stride_(feature_stride(form, lanes)),
           weights_(model.entries),
           variances_(kVariances ? model.entries + lanes : model.entries) {}
 

@@ -14,8 +14,8 @@ namespace scwlearn::SCWLEARN_SET {
 // What the models have in common whatever the covariance: the spans of their examples, and scalars.
 class KernelClasses {
 public:
-    KernelClasses(const KernelMultiTask& task, CovarianceKind kind) : task_(task) {
-        for (std::int64_t c = 0; c < task.classes.memory.lanes; ++c) models_.emplace_back(task.models[c], kind);
+    KernelClasses(const KernelTask& task, CovarianceKind kind) : task_(task) {
+        for (std::int64_t c = 0; c < task.task.memory.lanes; ++c) models_.emplace_back(task.models[c], kind);
         for (std::int64_t s = 0; s < task.spans; ++s) spans_.emplace_back(task.batches[s]);
     }
 
@@ -25,7 +25,7 @@ public:
     Model& model(std::int64_t c) noexcept { return models_[c]; }
 
 protected:
-    std::int64_t count() const noexcept { return task_.classes.memory.lanes; }
+    std::int64_t count() const noexcept { return task_.task.memory.lanes; }
     bool one_span() const noexcept { return task_.spans == 1; }
     Coordinates& span(std::int64_t c) noexcept { return spans_[one_span() ? 0 : c]; }
 
@@ -51,7 +51,7 @@ protected:
             model.measure_norm2();
             norm2 += model.scalars->norm2;
         }
-        if (task_.classes.form.scheme == kJoint)
+        if (task_.task.form.scheme == kJoint)
             models_.front().scalars->norm2 = models_.front().scalars->norm2_peak = norm2;
     }
 
@@ -59,7 +59,7 @@ protected:
         for (std::size_t s = 0; s < spans_.size(); ++s) task_.supports[s] = spans_[s].support();
     }
 
-    const KernelMultiTask& task_;
+    const KernelTask& task_;
 
 private:
     std::vector<Model> models_;
@@ -69,7 +69,7 @@ private:
 // Sigma = a I for every class, over coordinates in one span. One row at a time.
 class FirstOrderClasses : public KernelClasses {
 public:
-    explicit FirstOrderClasses(const KernelMultiTask& task) : KernelClasses(task, kIdentity), looks_(count()) {}
+    explicit FirstOrderClasses(const KernelTask& task) : KernelClasses(task, kIdentity), looks_(count()) {}
 
     std::int64_t rows_at_once() const noexcept { return 1; }
 
@@ -106,7 +106,7 @@ public:
     }
 
     void finish() noexcept {
-        if (moved_ && task_.classes.rule.uses_norm) measure_norm2();
+        if (moved_ && task_.task.rule.uses_norm) measure_norm2();
         moved_ = false;
     }
 
@@ -123,15 +123,15 @@ private:
 // Sigma in full for each class, in blocks. All classes look at all rows, whoever moves; threads take a class each.
 class SecondOrderClasses : public KernelClasses {
 public:
-    explicit SecondOrderClasses(const KernelMultiTask& task) : KernelClasses(task, kFull), team_(task.classes.threads) {
+    explicit SecondOrderClasses(const KernelTask& task) : KernelClasses(task, kFull), team_(task.task.threads) {
         for (std::int64_t c = 0; c < count(); ++c) {
             // A team of one for each: its work waits in it until the class is finished with a block.
             Team& alone = alone_.emplace_back(1);
-            blocks_.emplace_back(model(c), rows_at_once(), task.classes.rows.count, alone, span(c));
+            blocks_.emplace_back(model(c), rows_at_once(), task.task.rows.count, alone, span(c));
         }
     }
 
-    std::int64_t rows_at_once() const noexcept { return task_.classes.rule.uses_norm ? 1 : task_.classes.block; }
+    std::int64_t rows_at_once() const noexcept { return task_.task.rule.uses_norm ? 1 : task_.task.block; }
 
     void look(std::int64_t first, std::int64_t count_of_rows) noexcept {
         for_all([&](std::int64_t c) {
@@ -177,7 +177,7 @@ public:
 
     void finish() noexcept {
         for_all([this](std::int64_t c) { of(c).finish(); });
-        if (task_.classes.rule.uses_norm) measure_norm2();
+        if (task_.task.rule.uses_norm) measure_norm2();
     }
 
     void catch_up() noexcept {
@@ -216,7 +216,7 @@ private:
 
 // Looks at the rows of a block, then learns from each in turn.
 template <class Models, class Learn>
-void learn_rows(const MultiTask& task, Models& models, const Learn& learn) {
+void learn_rows(const Task& task, Models& models, const Learn& learn) {
     const std::int64_t block = models.rows_at_once();
     for (std::int64_t first = 0; first < task.rows.count; first += block) {
         const std::int64_t count = std::min(block, task.rows.count - first);
@@ -228,7 +228,7 @@ void learn_rows(const MultiTask& task, Models& models, const Learn& learn) {
 
 // Writes what the known classes say of a row before it is learned from, where that is asked for.
 template <class Models>
-void write_looks(const MultiTask& task, const Classes& classes, const Models& models, std::int64_t i, std::int64_t row,
+void write_looks(const Task& task, const Classes& classes, const Models& models, std::int64_t i, std::int64_t row,
                  const double* scores) {
     classes.write(i, scores);
     if (task.variances == nullptr) return;
@@ -238,7 +238,7 @@ void write_looks(const MultiTask& task, const Classes& classes, const Models& mo
 
 // Rounds of classes that are one model in the space of all weights. Each class keeps to its own floor of the variance.
 template <class Models>
-Counts learn_jointly(const MultiTask& task, Models& models) {
+Counts learn_jointly(const Task& task, Models& models) {
     const std::int64_t lanes = task.memory.lanes;
     std::vector<double> scores(lanes), parts(lanes);
     JointRound round(task, models.model(0));
@@ -268,7 +268,7 @@ Counts learn_jointly(const MultiTask& task, Models& models) {
 
 // Rounds of classes that learn each by itself, from the rows of its own against all others.
 template <class Models>
-Counts learn_each_class(const MultiTask& task, Models& models) {
+Counts learn_each_class(const Task& task, Models& models) {
     const std::int64_t lanes = task.memory.lanes;
     std::vector<double> scores(lanes);
     std::vector<Step> steps(lanes, HOLD);

@@ -9,7 +9,7 @@ namespace scwlearn::SCWLEARN_SET {
 template <template <class> class FeatureStep, bool kNorm>
 class RestRound {
 public:
-    explicit RestRound(const MultiTask& task) noexcept
+    explicit RestRound(const Task& task) noexcept
         : task_(task),
           classes_(task),
           lanes_(task.memory.lanes),
@@ -46,11 +46,10 @@ private:
     static constexpr bool kVariances = FeatureStep<double>::kVariances;
 
     Model model_of(std::int64_t lane) const noexcept {
-        const MultiMemory& memory = task_.memory;
-        const std::int64_t stride = multi_stride(task_.form, lanes_);
-        return Model({memory.entries + lane, nullptr, memory.scalars + lane, memory.size, memory.initial_variance,
-                      memory.variance_floor},
-                     {memory.entries + lane, stride, memory.size}, {memory.entries + lanes_ + lane, stride, memory.size});
+        const Memory& memory = task_.memory;
+        const std::int64_t stride = feature_stride(task_.form, lanes_);
+        return Model(memory.of_class(lane, lane), {memory.entries + lane, stride, memory.size},
+                     {memory.entries + lanes_ + lane, stride, memory.size});
     }
 
     void look(const ReadRow& row, std::int64_t count) const noexcept {
@@ -98,7 +97,7 @@ private:
             }
     }
 
-    const MultiTask& task_;
+    const Task& task_;
     Classes classes_;
     std::int64_t lanes_;
     double *scores_, *gained_;

@@ -24,7 +24,7 @@ Counts learn_by_row(const Task& task) {
                 rows[i + kRowsAhead].fetch(model.entries, Covariance::kEntries);
         const Look look = Covariance::look(row, model);
         const Step step = round.ask(i, look, model);
-        if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.labels[i], look.variance);
+        if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.signs[i], look.variance);
     }
     return round.counts;
 }

@@ -1,13 +1,19 @@
-// What the files that know Python share (bind*; no other file does): arrays, rules and the loop to run.
+// What the bindings share: arrays, rules, models, and the loops of the instruction set in use.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/interface.hpp"
@@ -17,26 +23,32 @@ namespace scwlearn {
 namespace nb = nanobind;
 
 using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
-using Labels = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
 using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
-using Vector = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;  // made here
+// int8 signs -1 and +1 for a binary model, else int32 class numbers.
+using Labels = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using NewArray = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 inline void require(bool met, const char* what) {
     if (!met) throw nb::value_error(what);
 }
 
+template <class Held>
+std::int64_t length(const Held& array) {
+    return static_cast<std::int64_t>(array.size());
+}
+
 // Hands memory over to NumPy.
 template <class T>
-Vector vector_of(std::unique_ptr<T[]> memory, std::int64_t size) {
+NewArray array_of(std::unique_ptr<T[]> memory, std::int64_t size) {
     T* const data = memory.get();
     const nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });
     static_cast<void>(memory.release());
-    return Vector(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(data, {static_cast<std::size_t>(size)}, owner));
+    return NewArray(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(data, {static_cast<std::size_t>(size)}, owner));
 }
 
-// A rule with its constants: one that the build spelled, or a Python function.
+// A rule with its constants: compiled by the build, or a Python function.
 class HeldRule {
 public:
     HeldRule(const std::string& name, std::vector<double> constants);
@@ -44,7 +56,7 @@ public:
 
     Rule rule() const;
     bool is_compiled() const { return compiled_ != nullptr; }
-    nb::handle function() const { return function_; }  // null for a spelled rule
+    nb::handle function() const { return function_; }  // null for a compiled rule
 
 private:
     const CompiledRule* compiled_ = nullptr;
@@ -53,60 +65,78 @@ private:
     bool uses_norm_ = false;
 };
 
-// The arrays of a model, held so that they stay where they are.
+// The arrays of a model, kept alive. A binary model has one lane.
 struct HeldModel {
-    CovarianceKind kind;
-    std::int64_t size;
+    ModelForm form;
+    std::int64_t size, lanes;
     Numbers entries, scalars;
-    Tally tally;
+    Tally known, tally;
     double initial_variance, variance_floor;
 
-    HeldModel(const std::string& covariance, std::int64_t size, Numbers entries, Numbers scalars, Tally tally,
-              double initial_variance, double variance_floor);
+    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, Numbers entries,
+              Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor);
 
+    bool is_binary() const noexcept { return lanes == 1; }
+    std::int64_t classes() const { return known.data()[0]; }
     Memory memory(double* work) const;
-    // Adds to what Python sees: rows seen, mistakes and updates.
+    // Adds to the counts that Python sees: rows seen, mistakes and updates.
     void count(std::int64_t rows, const Counts& counts) const;
 };
 
+// Raises an error unless a model of this form can have this size and number of lanes.
+void check_form(const ModelForm& form, std::int64_t size, std::int64_t lanes);
 CovarianceKind covariance_kind(const std::string& name);
+Rivals rivals_of(const std::string& name);
 
-// What a loop that learns is to do, once it is clear that everything fits.
-Task task_of(const HeldRule& rule, const HeldModel& model, const Rows& rows, const Labels& labels,
-             const std::optional<ReadOnly>& weights, const Numbers& work, const std::optional<Numbers>& trace, std::int64_t block, int threads);
+// What the arguments of every learn function have in common.
+struct Given {
+    const Labels& labels;
+    const std::optional<ReadOnly>& weights;
+    std::int64_t block;
+    int threads;
+    const std::string& rivals;
+    const std::optional<Numbers>&trace, &scores, &variances;
+};
+
+// The one check of these arguments; the model and its scratch memory are the caller's.
+Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows, const Given& given);
+void check_block(std::int64_t block, int threads);
+const std::int8_t* signs_of(const Labels& labels, const Rows& rows);
+const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count);
 
 // Runs a loop, which needs the GIL only if the rule is a Python function.
 template <class Learn>
 void run(const HeldRule& rule, const Learn& learn) {
-    if (rule.is_compiled()) {
-        const nb::gil_scoped_release release_gil;
-        learn();
-    } else {
-        learn();
-    }
+    std::optional<nb::gil_scoped_release> release_gil;
+    if (rule.is_compiled()) release_gil.emplace();
+    learn();
 }
 
 // Rows as Python passes them: one dense matrix, or the three arrays of a compressed sparse one.
 Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
              std::int64_t width, bool intercept);
 
-// The loops for the instruction set in use.
-Loop loop_for(CovarianceKind covariance, RowKind rows);
+// The loops of the instruction set in use.
+Loop loop_for(const ModelForm& form, bool binary, RowKind rows);
 Score score_for(RowKind rows);
+ScoreClasses score_classes_for(CovarianceKind kind);
 const BatchLoops& batch_loops_in_use();
 const KernelLoops& kernel_loops_in_use();
-const MultiLoops& multi_loops_in_use();
 const ScaleLoops& scale_loops_in_use();
-const MultiBlockLoops& multi_block_loops_in_use();
+
+// Numbers of scratch memory that a loop needs.
+std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block);
+ClassWeights class_weights(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
+                           const double* entries, const Scalars* scalars, bool scalars_for_each);
 
 // The other files' parts of the module.
+void bind_learning(nb::module_& module);
 void bind_vocabulary(nb::module_& module);
-void bind_one(nb::module_& module);
+void bind_one_at_a_time(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_vw(nb::module_& module);
-void bind_many(nb::module_& module);
+void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
-void bind_multi(nb::module_& module);
 void bind_calibration(nb::module_& module);
 void bind_scaling(nb::module_& module);
 void bind_placing(nb::module_& module);

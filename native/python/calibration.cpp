@@ -1,15 +1,8 @@
 // The class Calibration: a calibration curve over a state array that NumPy owns.
 #include "calibrate/calibration.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
 
 #include "python/bindings.hpp"
 
@@ -138,15 +131,15 @@ public:
     std::tuple<double, double> limits() const {
         return {curve().shared().units.limit[0], curve().shared().units.limit[1]};
     }
-    Vector constants() const {
+    NewArray constants() const {
         auto values = std::make_unique<double[]>(static_cast<std::size_t>(n_scores_));
         for (std::int64_t r = 0; r < n_scores_; ++r) values[static_cast<std::size_t>(r)] = curve().constant(r);
-        return vector_of(std::move(values), n_scores_);
+        return array_of(std::move(values), n_scores_);
     }
-    Vector shifts() const {
+    NewArray shifts() const {
         auto values = std::make_unique<double[]>(calibration::kKnots);
         std::copy_n(curve().shared().knots.shift, calibration::kKnots, values.get());
-        return vector_of(std::move(values), calibration::kKnots);
+        return array_of(std::move(values), calibration::kKnots);
     }
 
 private:

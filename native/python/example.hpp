@@ -4,11 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <stdexcept>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "python/bindings.hpp"
 #include "core/scan.hpp"

@@ -1,16 +1,9 @@
 // LIBSVM text: memory for what a text may hold, filled with the GIL released and handed over to NumPy.
 #include "python/text.hpp"
 
-#include <nanobind/stl/tuple.h>
-
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "parse/libsvm.hpp"
 
@@ -23,7 +16,7 @@ namespace {
 // What was parsed: labels, values, indices, offsets and the line of each row; lines and columns; how many lines have a
 // fault, and the first of these.
 using ParsedText =
-    std::tuple<std::tuple<Vector, Vector, Vector, Vector, Vector>, std::tuple<std::int64_t, std::int64_t>,
+    std::tuple<std::tuple<NewArray, NewArray, NewArray, NewArray, NewArray>, std::tuple<std::int64_t, std::int64_t>,
                std::tuple<std::int64_t, std::vector<FoundFault>>>;
 
 // Nothing where an index is allowed but does not fit.
@@ -51,9 +44,9 @@ std::optional<ParsedText> parse_as(std::string_view lines, LibsvmForm form) {
         parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
     }
     if (parsed.beyond && narrowed) return std::nullopt;
-    return ParsedText{{vector_of(std::move(labels), parsed.rows), vector_of(std::move(values), parsed.stored),
-                       vector_of(std::move(indices), parsed.stored), vector_of(std::move(offsets), parsed.rows + 1),
-                       vector_of(std::move(places), parsed.rows)},
+    return ParsedText{{array_of(std::move(labels), parsed.rows), array_of(std::move(values), parsed.stored),
+                       array_of(std::move(indices), parsed.stored), array_of(std::move(offsets), parsed.rows + 1),
+                       array_of(std::move(places), parsed.rows)},
                       {parsed.lines, parsed.width},
                       {parsed.faulty, described(parsed.found, kFaultNames)}};
 }

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <utility>
-#include <vector>
 
 #include "python/bindings.hpp"
 

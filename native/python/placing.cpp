@@ -1,12 +1,7 @@
 // Rows of named columns on their way to a model.
 #include "python/bindings.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-
 #include <limits>
-#include <tuple>
-#include <utility>
 
 #include "parse/placing.hpp"
 
@@ -30,7 +25,7 @@ void check(const Doubles& values, const Short& columns, const Short& offsets, st
         require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names, "a column has no name");
 }
 
-std::tuple<Vector, Vector, Vector> place(const Doubles& values, const Short& columns, const Short& offsets,
+std::tuple<NewArray, NewArray, NewArray> place(const Doubles& values, const Short& columns, const Short& offsets,
                                          const Long& features, const std::optional<Doubles>& signs,
                                          std::int64_t width) {
     check(values, columns, offsets, features.size());
@@ -43,8 +38,8 @@ std::tuple<Vector, Vector, Vector> place(const Doubles& values, const Short& col
         placed = place_rows(values.data(), columns.data(), offsets.data(),
                             static_cast<std::int64_t>(offsets.size()) - 1, placing);
     }
-    return {vector_of(std::move(placed.values), placed.stored), vector_of(std::move(placed.indices), placed.stored),
-            vector_of(std::move(placed.offsets), placed.rows + 1)};
+    return {array_of(std::move(placed.values), placed.stored), array_of(std::move(placed.indices), placed.stored),
+            array_of(std::move(placed.offsets), placed.rows + 1)};
 }
 
 }  // namespace

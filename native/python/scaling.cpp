@@ -1,8 +1,6 @@
 // Running scales: the arrays of a batch, those of its scaled values and the states of the features.
 #include "python/bindings.hpp"
 
-#include <nanobind/stl/optional.h>
-
 using namespace nanobind::literals;
 
 namespace scwlearn {
@@ -10,7 +8,7 @@ namespace scwlearn {
 namespace {
 
 void check_sizes(const Rows& rows, std::size_t states, const Numbers& scaled) {
-    require(static_cast<std::int64_t>(states) == kNumbersOfAScale * rows.width, "a scale and a count for each feature");
+    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width, "a scale and a count for each feature");
     require(static_cast<std::int64_t>(scaled.size()) == rows.stored, "one scaled value for each value");
 }
 

@@ -3,12 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "python/names.hpp"
 #include "parse/murmur.hpp"

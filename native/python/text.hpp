@@ -3,17 +3,7 @@
 
 #include "python/bindings.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "parse/faults.hpp"
 
@@ -32,11 +22,11 @@ inline std::string_view lines_of(const Text& text) {
 
 // Hands memory over to NumPy.
 template <class T>
-Vector vector_of(std::vector<T>&& values) {
+NewArray array_of(std::vector<T>&& values) {
     auto held = std::make_unique<std::vector<T>>(std::move(values));
     const nb::capsule owner(held.get(), [](void* owned) noexcept { delete static_cast<std::vector<T>*>(owned); });
     std::vector<T>& kept = *held.release();
-    return Vector(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(kept.data(), {kept.size()}, owner));
+    return NewArray(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(kept.data(), {kept.size()}, owner));
 }
 
 template <class Fault, std::size_t Count>

@@ -1,16 +1,9 @@
 // The names of features: adding them, keeping some, and how Python sees them.
 #include "python/vocabulary.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
-#include <memory>
 #include <stdexcept>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "python/dict_reader.hpp"
 

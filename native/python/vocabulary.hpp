@@ -1,11 +1,6 @@
 // What the features of dicts are called, and how a dict becomes a compressed sparse row.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "python/example.hpp"
 #include "python/names.hpp"
 #include "python/slots.hpp"

@@ -1,10 +1,7 @@
 // VW text: parsed with the GIL released, but for its names, each of which becomes a string once.
 #include "python/text.hpp"
 
-#include <nanobind/stl/optional.h>
-
 #include <limits>
-#include <optional>
 
 #include "parse/vw.hpp"
 
@@ -56,8 +53,8 @@ std::string_view checked_lines(const Text& text) {
 // What was parsed: values, columns, offsets and the names of the columns; labels, and which words they are; weights;
 // tags; the line of each row; how many lines there are; how many have a fault, and the first of these.
 using ParsedText =
-    std::tuple<std::tuple<Vector, Vector, Vector, nb::list>, std::tuple<Vector, Vector, nb::list>, std::optional<Vector>,
-               std::optional<nb::list>, Vector, std::int64_t, std::tuple<std::int64_t, std::vector<FoundFault>>>;
+    std::tuple<std::tuple<NewArray, NewArray, NewArray, nb::list>, std::tuple<NewArray, NewArray, nb::list>, std::optional<NewArray>,
+               std::optional<nb::list>, NewArray, std::int64_t, std::tuple<std::int64_t, std::vector<FoundFault>>>;
 
 ParsedText parse_vw(const Text& text, bool word_labels, bool labels_optional, bool skip_faults, std::size_t most_found,
                     const std::vector<std::string>& ignored) {
@@ -69,16 +66,16 @@ ParsedText parse_vw(const Text& text, bool word_labels, bool labels_optional, bo
         nb::gil_scoped_release release_gil;
         parsed = VwParser(form).parse(lines);
     }
-    std::optional<Vector> weights;
-    if (parsed.weighted) weights = vector_of(std::move(parsed.weights));
+    std::optional<NewArray> weights;
+    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
     std::optional<nb::list> tags;
     if (parsed.tagged) tags = tags_of(parsed.tags);
-    return {{vector_of(std::move(parsed.values)), vector_of(std::move(parsed.columns)),
-             vector_of(std::move(parsed.offsets)), names_of(parsed.names, parsed.spaces)},
-            {vector_of(std::move(parsed.labels)), vector_of(std::move(parsed.label_words)), words_of(parsed.words)},
+    return {{array_of(std::move(parsed.values)), array_of(std::move(parsed.columns)),
+             array_of(std::move(parsed.offsets)), names_of(parsed.names, parsed.spaces)},
+            {array_of(std::move(parsed.labels)), array_of(std::move(parsed.label_words)), words_of(parsed.words)},
             std::move(weights),
             std::move(tags),
-            vector_of(std::move(parsed.places)),
+            array_of(std::move(parsed.places)),
             parsed.lines,
             {parsed.faulty, described(parsed.found, kVwFaultNames)}};
 }

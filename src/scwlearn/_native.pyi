@@ -1,7 +1,7 @@
-"""The loops of scwlearn in C++."""
+"""The native loops, parsers and calibration of scwlearn."""
 
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -21,11 +21,23 @@ MOST_THREADS: int = 256
 
 SCALARS: int = 6
 
+LANE_MULTIPLE: int = 4
+
+def instruction_sets() -> list[str]:
+    """
+    Return the instruction sets that this processor supports, the best first.
+    """
+
+def use_instruction_set(name: str) -> None:
+    """Use this instruction set from now on."""
+
 def rule_names() -> list[str]:
-    """The rules that were spelled in C++ when this module was built."""
+    """Return the names of the rules that were compiled into this module."""
 
 class Rule:
-    """A rule with its constants, or a function to call for each row."""
+    """
+    A compiled rule with its constants, or a function that is called for each row.
+    """
 
     @overload
     def __init__(self, name: str, constants: Sequence[float]) -> None: ...
@@ -34,37 +46,35 @@ class Rule:
     def __init__(self, function: object, uses_norm: bool) -> None: ...
 
     def step(self, m: float, v: float, norm2: float, t: float, n: float = 1.0, w: float = 1.0) -> tuple[float, float, float, float]:
-        """Its step: alpha, precision, shrink, grow."""
-
-class Model:
-    """The arrays of a model, which the loops move in place."""
-
-    def __init__(self, covariance: str, size: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
+        """Return its step: alpha, precision, shrink, grow."""
 
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """
-    The first thing wrong with a batch (value, index, offset or nothing), its row, its place, and whether the indices of each row strictly increase.
+    Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and whether the indices of each row strictly increase.
     """
+
+class Model:
+    """
+    The arrays of a model, which the loops update in place; binary if lanes is 1.
+    """
+
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
 
 def full_stride(size: int) -> int:
-    """From one vector of a full covariance to the next."""
+    """Return the distance between the vectors of a full covariance."""
 
-def instruction_sets() -> list[str]:
-    """The instruction sets that can be used here, the best first."""
+def work_entries(covariance: str, shared: bool, size: int, lanes: int, block: int) -> int:
+    """Return how many numbers of scratch memory learn_rows needs."""
 
-def use_instruction_set(name: str) -> None:
-    """Learn with this instruction set from now on."""
-
-def work_entries(covariance: str, size: int, block: int) -> int:
-    """How many numbers of scratch memory learn_rows needs."""
-
-def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
+def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, rivals: str = 'max', trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
     """
-    Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tally.
+    Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: `trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores of all classes before each row, `variances` the variance of the largest.
     """
 
-def score_rows(covariance: str, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
-    """mu.x for each row; whether all of them are finite."""
+def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
+    """
+    Compute mu.x for each row and class; return whether all are finite. With several classes, the batch must have been scanned.
+    """
 
 class Vocabulary:
     """
@@ -129,48 +139,50 @@ class Vocabulary:
     def __copy__(self) -> Vocabulary: ...
 
 class OneByOne:
-    """A rule and a model, ready for one example after the other."""
+    """
+    A rule and a model, ready to learn from one example after another. A score is a float, or an array with one score per class.
+    """
 
-    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
+    def __init__(self, rule: Rule, model: Model, rivals: str, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
 
     @property
     def scores(self) -> int:
-        """How many scores an example has."""
+        """The number of scores of an example."""
 
     @property
     def variance(self) -> float:
         """
-        x'Sigma x of the dict learned from last, before that; of several classes, of the one with the largest score.
+        x'Sigma x of the dict that was learned from last, before the update; with several classes, of the one with the largest score.
         """
 
-    def score(self, x: object, /) -> float:
-        """mu.x of a float64 vector."""
+    def score(self, x: object, /) -> Any:
+        """Return the score of a float64 vector."""
 
-    def learn(self, x: object, y: float, w: float, /) -> float | None:
+    def learn(self, x: object, y: float, w: float, /) -> Any:
         """
-        Learn from a float64 vector; its score before, or None where there is no room for its class.
+        Learn from a float64 vector; return its score before, or None if there is no room for its class.
         """
 
-    def score_named(self, x: dict, /) -> float:
-        """mu.x of a dict."""
+    def score_named(self, x: dict, /) -> Any:
+        """Return the score of a dict."""
 
-    def look_named(self, x: dict, /) -> tuple[float, float]:
-        """mu.x of a dict, and x'Sigma x."""
+    def look_named(self, x: dict, /) -> tuple[Any, float]:
+        """Return the score of a dict, and the variance of the largest."""
 
-    def learn_named(self, x: dict, y: float, w: float, /) -> float | None:
+    def learn_named(self, x: dict, y: float, w: float, /) -> Any:
         """
-        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them or for the class.
+        Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for them or for the class.
         """
 
     def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
-        """mu.x of each of some dicts, and x'Sigma x."""
+        """Compute the scores of dicts, and their variances."""
 
-    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
         """
-        Learn from dicts that have been checked, from the first one given on, and write their scores before and x'Sigma x; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
+        Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.
         """
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
@@ -188,116 +200,39 @@ def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,)
     Whether the first label in a text of whole lines is a word; None where there is no label.
     """
 
-class Together:
+class ModelBatches:
     """
-    Models that learn from the same rows at once, in memory of their own; only the tallies of those they began as are written to.
+    Models that learn from the same rows together, in memory of their own; of the models that they started from, only the tallies are updated.
     """
 
     def __init__(self, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, threads: int, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
 
     @staticmethod
     def work_entries(covariance: str, size: int, models: int) -> int:
-        """How many numbers so many models take."""
+        """Return how many numbers the models need."""
 
-    def learn(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    def learn(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Learn from the rows of a scanned batch in order; adds the rows, mistakes and updates to the tallies.
+        Learn from the rows of a scanned batch in order; add rows, mistakes and updates to the tallies.
         """
 
     def write(self, models: Sequence[Model]) -> None:
-        """Write what they have become to these models."""
+        """Copy the learned state to these models."""
 
-def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], block: int, threads: int, inside: int) -> None:
+def learn_each(rules: Sequence[Rule], models: Sequence[Model], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], block: int, threads: int, inside: int) -> None:
     """
-    learn_rows for each model by itself, on `threads` threads, each with `inside` of its own.
+    Run learn_rows for each model, on `threads` threads, each with `inside` threads of its own.
     """
 
 class Coordinates:
-    """The arrays of a batch as coordinates in the span of a support."""
+    """A batch of rows as coordinates in the span of a support."""
 
     def __init__(self, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], support: int, room: int) -> None: ...
 
-def learn_coordinates(rule: Rule, model: Model, coordinates: Coordinates, labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> list[int]:
+def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, rivals: str = 'max', trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> list[list[int]]:
     """
-    Learn from rows as coordinates in the span of the support, which grows on the way; the rows that became support, in order. Adds the rows, mistakes and updates to the tally.
+    Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; return, for each span, the rows that became support. Adds to the tally of the first model.
     """
-
-def learn_coordinates_of_classes(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, rivals: str, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> list[list[int]]:
-    """
-    Learn from rows of several classes as coordinates in one span for all of them, or in one for each; for each span the rows that became support. Adds to the tally of the first model, and to the classes known.
-    """
-
-LANE_MULTIPLE: int = 4
-
-class Classes:
-    """The arrays of the models of several classes, which the loops move."""
-
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
-
-class ClassesOneByOne:
-    """
-    A rule and the models of several classes, ready for one example after the other.
-    """
-
-    def __init__(self, rule: Rule, classes: Classes, rivals: str, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-
-    @property
-    def scores(self) -> int:
-        """How many scores an example has."""
-
-    @property
-    def variance(self) -> float:
-        """
-        x'Sigma x of the dict learned from last, before that; of several classes, of the one with the largest score.
-        """
-
-    def score(self, x: object, /) -> NDArray:
-        """mu.x of a float64 vector."""
-
-    def learn(self, x: object, y: float, w: float, /) -> NDArray | None:
-        """
-        Learn from a float64 vector; its score before, or None where there is no room for its class.
-        """
-
-    def score_named(self, x: dict, /) -> NDArray:
-        """mu.x of a dict."""
-
-    def look_named(self, x: dict, /) -> tuple[NDArray, float]:
-        """mu.x of a dict, and x'Sigma x."""
-
-    def learn_named(self, x: dict, y: float, w: float, /) -> NDArray | None:
-        """
-        Learn from a dict; its score before. Adds new names, or returns None where the model has no room for them or for the class.
-        """
-
-    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
-        """mu.x of each of some dicts, and x'Sigma x."""
-
-    def learn_list(self, rows: tuple, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
-        """
-        Learn from dicts that have been checked, from the first one given on, and write their scores before and x'Sigma x; how far it came: to one that the model has no room for, to the end, or as far as one call should go.
-        """
-
-def multi_work_entries(size: int, lanes: int) -> int:
-    """
-    How many numbers of scratch memory score_classes needs, and learn_classes without a full covariance.
-    """
-
-def multi_block_work_entries(shared: bool, size: int, lanes: int, block: int) -> int:
-    """
-    How many numbers of scratch memory learn_classes needs with a full covariance.
-    """
-
-def learn_classes(rule: Rule, classes: Classes, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, rivals: str, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, block: int, threads: int) -> None:
-    """
-    Learn from the rows of a scanned batch in order; adds to the tally, and to the classes known. `scores` gets those of all classes before each row, `variances` that of the highest of them.
-    """
-
-def score_classes(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """W x for each row of a scanned batch."""
 
 class Calibration:
     """A curve from scores to probabilities, learned online."""

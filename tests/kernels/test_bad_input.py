@@ -151,7 +151,8 @@ def test_native_calls_reject_arrays_that_do_not_fit():
             np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2), np.zeros(2), support, room
         )
         labels = np.ones(2, dtype=np.int8)
-        _native.learn_coordinates(rule, model, coordinates, labels, weights, np.empty(work), None, block, threads)
+        known, scratch = np.ones(1, dtype=np.int64), np.empty(work)
+        _native.learn_coordinates(rule, [model], known, True, [coordinates], labels, weights, scratch, block, threads)
 
     for bad in (
         {"rows": 3}, {"width": size - 1}, {"residuals": 3}, {"support": size - 1, "room": size + 1}, {"support": -1},
@@ -181,9 +182,9 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
         models=models, known=3, joint=True, spans=all_spans, labels=2, weights=None, rivals="max", work=10**6,
         scores=None, variances=None, block=2, threads=1,
     ):  # fmt: skip
-        _native.learn_coordinates_of_classes(
-            rule, models, np.array([known]), joint, spans, np.zeros(labels, dtype=np.int32), weights, rivals,
-            np.empty(work), scores, variances, block, threads,
+        _native.learn_coordinates(
+            rule, models, np.array([known]), joint, spans, np.zeros(labels, dtype=np.int32), weights, np.empty(work),
+            block, threads, rivals, None, scores, variances,
         )  # fmt: skip
 
     call()

@@ -241,8 +241,8 @@ def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch
     learner = scwlearn.Learner("arow", covariance="diagonal")
     learner.learn(*hashed(5, 1))
 
-    def interrupted(*arguments):
-        _native.learn_rows(*arguments)
+    def interrupted(*arguments, **out):
+        _native.learn_rows(*arguments, **out)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "learn_rows", interrupted)

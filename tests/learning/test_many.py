@@ -336,8 +336,8 @@ def test_tuning_follows_an_order():
 
 
 def new_together(rules, models, intercept=False, threads=1, size=3):
-    work = np.empty(_native.Together.work_entries("diagonal", size, max(1, len(models))))
-    return _native.Together(rules, models, intercept, threads, work)
+    work = np.empty(_native.ModelBatches.work_entries("diagonal", size, max(1, len(models))))
+    return _native.ModelBatches(rules, models, intercept, threads, work)
 
 
 def natives(count, size=3, covariance="diagonal"):
@@ -357,20 +357,20 @@ def test_native_calls_refuse_what_does_not_fit():
     with pytest.raises(ValueError, match="thread"):
         new_together(rules, models, threads=0)
     romma = [native_rule(*check_rule("romma", {}))]
-    with pytest.raises(ValueError, match="mu"):
+    with pytest.raises(ValueError, match="norm"):
         new_together(romma, models[:1])
     own = [native_rule(my_arow, {})]
     with pytest.raises(ValueError, match="compiled"):
         new_together(own, models[:1])
     with pytest.raises(ValueError, match="compiled"):
         _native.learn_each(own, models[:1], x, None, None, 3, False, labels, 1, 1, 1)
-    with pytest.raises(ValueError, match="width"):
+    with pytest.raises(ValueError, match="number of features"):
         new_together(rules, models, intercept=True).learn(x, None, None, 3, labels)
     with pytest.raises(ValueError, match="label"):
         new_together(rules, models).learn(x, None, None, 3, labels[:1])
     with pytest.raises(ValueError, match="work"):
         new_together(rules, models, size=2)
-    with pytest.raises(ValueError, match="as they were"):
+    with pytest.raises(ValueError, match="started with"):
         new_together(rules, models).write(natives(2, size=4)[1])
     with pytest.raises(ValueError, match="thread"):
         _native.learn_each(rules, models, x, None, None, 3, False, labels, 1, 0, 1)

@@ -64,11 +64,11 @@ def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
 def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch):
     learner = begun()
 
-    def interrupted(*arguments):
-        _native.learn_classes(*arguments)
+    def interrupted(*arguments, **out):
+        _native.learn_rows(*arguments, **out)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "learn_classes", interrupted)
+    monkeypatch.setattr(module, "learn_rows", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learner.learn(*hashed(rows, 2))
     assert learner.counts.seen == learner.model.scalars[0, ROUNDS] in (CLASSES, CLASSES + rows)
@@ -80,12 +80,12 @@ def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
     plain.learn(x, y)
     calls = []
 
-    def counted(*arguments):
+    def counted(*arguments, **out):
         calls.append(1)
-        _native.learn_classes(*arguments)
+        _native.learn_rows(*arguments, **out)
 
     monkeypatch.setattr("scwlearn.learning.learner.WORK_OF_A_BLOCK", 5000.0)
-    monkeypatch.setattr(module, "learn_classes", counted)
+    monkeypatch.setattr(module, "learn_rows", counted)
     blocks.learn(x, y)
     assert len(calls) > 3
     assert state(blocks) == state(plain)
@@ -133,7 +133,7 @@ def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
 
 
 def call(**changed):
-    """learn_classes with arguments that fit each other but for what is changed."""
+    """Call learn_rows with arguments that fit each other but for what is changed."""
     learner = begun()
     gaussians = learner.model
     lanes = gaussians.lanes
@@ -151,17 +151,18 @@ def call(**changed):
         "labels": np.array([0, 1, 2], dtype=np.int32),
         "weights": None,
         "rivals": "max",
-        "work": np.empty(_native.multi_work_entries(3, lanes)),
+        "work": np.empty(_native.work_entries("diagonal", False, 3, lanes, 1)),
+        "trace": None,
         "scores": None,
         "variances": None,
         "block": 1,
         "threads": 1,
     } | changed
     names = ("covariance", "joint", "shared", "size", "lanes", "entries", "scalars", "known", "tally")
-    classes = _native.Classes(*(given[name] for name in names), 1.0)
-    rest = ("labels", "weights", "rivals", "work", "scores", "variances", "block", "threads")
+    classes = _native.Model(*(given[name] for name in names), 1.0)
+    rest = ("labels", "weights", "work", "block", "threads", "rivals", "trace", "scores", "variances")
     rule = native_rule(find_rule("arow"), {"r": 1.0})
-    _native.learn_classes(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
+    _native.learn_rows(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
     return given
 
 
@@ -195,6 +196,9 @@ def test_the_native_module_learns_where_all_fits():
         {"work": np.empty(3)},
         {"scores": np.empty((2, 3))},
         {"scores": np.empty(9)},
+        {"trace": np.empty((3, 4))},
+        {"labels": np.array([1, -1, 1], dtype=np.int8)},
+        {"lanes": 1, "entries": np.ones((3, 2)), "known": np.ones(1, dtype=np.int64)},
         {"block": 0},
         {"threads": 0},
     ],
@@ -217,7 +221,6 @@ def test_labels_that_somebody_has_changed_since_they_were_checked_are_left_out()
         {"classes": 9},
         {"classes": -1},
         {"scores": np.empty((3, 4))},
-        {"work": np.empty(2)},
         {"scalars": np.ones((2, 6))},
     ],
 )
@@ -227,13 +230,12 @@ def test_scoring_refuses_what_does_not_fit(changed):
         "classes": 5,
         "entries": np.ones((3, 16)),
         "scalars": np.ones((1, 6)),
-        "work": np.empty(_native.multi_work_entries(3, 8)),
         "scores": np.empty((3, 5)),
     }
 
-    def score(lanes, classes, entries, scalars, work, scores):
+    def score(lanes, classes, entries, scalars, scores):
         rows = (np.eye(3), None, None, 3, False)
-        _native.score_classes("diagonal", False, lanes, classes, entries, scalars, *rows, work, scores)
+        _native.score_rows("diagonal", False, lanes, classes, entries, scalars, *rows, scores)
 
     score(**given)
     with pytest.raises((ValueError, TypeError)):
@@ -255,10 +257,13 @@ def test_broken_sparse_arrays_are_refused_or_harmless():
         assert state(learner) == before
     # The loops check again: somebody may write to the arrays in the meantime.
     x, y = hashed(20, 3)
-    models, work = learner.model.native(learner._tally), np.empty(_native.multi_work_entries(FEATURES, 8))
+    models, work = (
+        learner.model.native(learner._tally),
+        np.empty(_native.work_entries("diagonal", False, FEATURES, 8, 1)),
+    )
     rule = native_rule(find_rule("arow"), {"r": 1.0})
     indices, offsets = x.indices.copy(), x.indptr.copy()
     indices[::7], indices[1::7], offsets[5], offsets[9] = 10**9, -(10**9), -4, 10**9
     rows = (x.data, indices, offsets, FEATURES, False)
-    _native.learn_classes(rule, models, *rows, y.astype(np.int32), None, "max", work, None, None, 1, 1)
+    _native.learn_rows(rule, models, *rows, y.astype(np.int32), None, work, 1, 1)
     assert np.isfinite(learner.model.memory).all()

@@ -262,8 +262,9 @@ def test_it_lies_between_zero_and_one(learner, wrong):
     for kind in ("0.1", None, True):
         with pytest.raises(TypeError, match="variance_floor must be a number"):
             learner("scw1", variance_floor=kind)
-    with pytest.raises(ValueError, match="a part of the prior"):
-        _native.Model("diagonal", 0, np.zeros(0), np.zeros(_native.SCALARS), np.zeros(3, np.int64), 1.0, wrong)
+    arrays = np.zeros(0), np.zeros(_native.SCALARS), np.ones(1, np.int64), np.zeros(3, np.int64)
+    with pytest.raises(ValueError, match="variance_floor must be from 0"):
+        _native.Model("diagonal", True, False, 0, 1, *arrays, 1.0, wrong)
 
 
 @pytest.mark.parametrize("rule", [r.name for r in all_rules() if r.order == 1])

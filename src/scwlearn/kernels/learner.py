@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scwlearn._native import Coordinates, learn_coordinates, learn_coordinates_of_classes
+from scwlearn._native import Coordinates, learn_coordinates
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.examples import NamedRows
@@ -269,27 +269,10 @@ class KernelLearner(BaseLearner):
         scratch = np.empty(sum(form.scratch(size, 1, at_once) for size in sizes))
         # Of all classes together; a thread takes one of them.
         threads = threads if form.uses_threads(int(math.hypot(*sizes))) else 1
-        given = batch.labels, batch.weights
-        if self.is_binary:
-            lines = None if record is None or record.lines is None else record.lines[batch.part]
-            taken = [learn_coordinates(rule, natives[0], spans[0][1], *given, scratch, lines, at_once, threads)]
-        else:
-            scores = None if record is None else record.scores[batch.part]
-            variances = record.variances[batch.part] if record is not None and record.has_variances else None
-            taken = learn_coordinates_of_classes(
-                rule,
-                natives,
-                known,
-                model.joint,
-                [native for _, native in spans],
-                *given,
-                self.config.rivals,
-                scratch,
-                scores,
-                variances,
-                at_once,
-                threads,
-            )
+        out: dict[str, Any] = {} if record is None else record.out(batch.part)
+        handles = [native for _, native in spans]
+        given = batch.labels, batch.weights, scratch, at_once, threads, self.config.rivals
+        taken = learn_coordinates(rule, natives, known, model.joint, handles, *given, **out)
         self._extend(batch, [coordinates for coordinates, _ in spans], taken)
 
     def _rooms(self, rows: int) -> list[int]:

@@ -114,7 +114,7 @@ class KernelModel:
 
     def native(self, variance_floor: float) -> list[Model]:
         """Return handles for the native loops on the same memory."""
-        return [self.gaussian(c).native(self.tally, variance_floor) for c in range(self.classes)]  # type: ignore[misc]
+        return [self.gaussian(c).native(self.tally, variance_floor) for c in range(self.classes)]
 
     def unseen(self, c: int) -> float:
         """Return the variance of a class outside its span."""

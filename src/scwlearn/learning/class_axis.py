@@ -14,17 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import (
-    ClassesOneByOne,
-    OneByOne,
-    Rule,
-    Vocabulary,
-    learn_classes,
-    learn_rows,
-    multi_work_entries,
-    score_classes,
-    score_rows,
-)
+from scwlearn._native import Model, OneByOne, Rule, Vocabulary, learn_rows, score_rows
 from scwlearn._util.memory import ensure_memory
 from scwlearn.data.labels import check_class_numbers, check_signs, classes_after
 from scwlearn.data.rows import Block, Rows
@@ -55,6 +45,12 @@ class Recorded:
     #: Whether to compute variances where that takes a look of its own, which with a full covariance changes the last
     #: bits of the scores.
     has_variances: bool = True
+
+    def out(self, part: slice) -> dict[str, Any]:
+        """Return the arrays that the native loops write for a part of the rows."""
+        if self.lines is not None:
+            return {"trace": self.lines[part]}
+        return {"scores": self.scores[part], "variances": self.variances[part] if self.has_variances else None}
 
 
 class ClassAxis(ABC):
@@ -97,10 +93,13 @@ class ClassAxis(ABC):
         """Return the score of the example that a model starts with."""
 
     @abstractmethod
+    def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
+        """Compute the scores of rows."""
+
     def learn(
         self,
         rule: Rule,
-        native: Any,
+        native: Model,
         block: Block,
         labels: NDArray[Any],
         weights: Array | None,
@@ -112,16 +111,15 @@ class ClassAxis(ABC):
         threads: int,
     ) -> None:
         """Learn from a block of rows."""
+        rows = block.values, block.indices, block.offsets, block.width, config.intercept
+        out: dict[str, Any] = {} if record is None else record.out(slice(block.start, block.start + block.count))
+        learn_rows(rule, native, *rows, labels, weights, scratch, at_once, threads, config.rivals, **out)
 
-    @abstractmethod
-    def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
-        """Compute the scores of rows."""
-
-    @abstractmethod
     def one_by_one(
-        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
-    ) -> Any:
+        self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
+    ) -> OneByOne:
         """Return a native handle for single examples."""
+        return OneByOne(rule, native, config.rivals, config.intercept, vocabulary, scales)
 
 
 class Binary(ClassAxis):
@@ -164,24 +162,6 @@ class Binary(ClassAxis):
     def score_before_first(self, y: float, w: float, known: int) -> float:
         return 0.0
 
-    def learn(
-        self,
-        rule: Rule,
-        native: Any,
-        block: Block,
-        labels: NDArray[Any],
-        weights: Array | None,
-        config: LearnerConfig,
-        scratch: Array,
-        record: Recorded | None,
-        *,
-        at_once: int,
-        threads: int,
-    ) -> None:
-        rows = block.values, block.indices, block.offsets, block.width, config.intercept
-        lines = None if record is None or record.lines is None else record.lines[_part(block)]
-        learn_rows(rule, native, *rows, labels, weights, scratch, lines, at_once, threads)
-
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         covariance, memory = gaussian.covariance.name, gaussian.memory
         if rows.stored > gaussian.size:
@@ -192,14 +172,9 @@ class Binary(ClassAxis):
         for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
             part = scores[block.start : block.start + block.count]
             values = block.values, block.indices, block.offsets, block.width, intercept
-            if not score_rows(covariance, memory, gaussian.scalars, *values, part):
+            if not score_rows(covariance, False, 1, 1, memory, gaussian.scalars, *values, part):
                 rows.check()
         return scores
-
-    def one_by_one(
-        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
-    ) -> OneByOne:
-        return OneByOne(rule, native, config.intercept, vocabulary, scales)
 
 
 class MultiClass(ClassAxis):
@@ -239,46 +214,18 @@ class MultiClass(ClassAxis):
         scores[:known] = 0.0
         return scores
 
-    def learn(
-        self,
-        rule: Rule,
-        native: Any,
-        block: Block,
-        labels: NDArray[Any],
-        weights: Array | None,
-        config: LearnerConfig,
-        scratch: Array,
-        record: Recorded | None,
-        *,
-        at_once: int,
-        threads: int,
-    ) -> None:
-        rows = block.values, block.indices, block.offsets, block.width, config.intercept
-        scores = None if record is None else record.scores[_part(block)]
-        variances = record.variances[_part(block)] if record is not None and record.has_variances else None
-        learn_classes(rule, native, *rows, labels, weights, config.rivals, scratch, scores, variances, at_once, threads)
-
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         lanes, classes = gaussian.lanes, gaussian.classes
         model = gaussian.covariance.name, gaussian.covariance.shared, lanes, classes, gaussian.memory, gaussian.scalars
-        scratch, scores = np.empty(multi_work_entries(gaussian.size, lanes)), np.empty((len(rows), classes))
+        scores = np.empty((len(rows), classes))
 
         def score(block: Any) -> Array:
             part: Array = scores[block.start : block.start + block.count]
-            score_classes(*model, block.values, block.indices, block.offsets, block.width, intercept, scratch, part)
+            score_rows(*model, block.values, block.indices, block.offsets, block.width, intercept, part)
             return part
 
         map_blocks(rows, rows.stored // max(1, len(rows)) + _FLOATS_PER_CLASS * classes, score)
         return scores
-
-    def one_by_one(
-        self, rule: Rule, native: Any, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
-    ) -> ClassesOneByOne:
-        return ClassesOneByOne(rule, native, config.rivals, config.intercept, vocabulary, scales)
-
-
-def _part(block: Block) -> slice:
-    return slice(block.start, block.start + block.count)
 
 
 def _entries(covariance: Covariance, size: int, lanes: int) -> int:

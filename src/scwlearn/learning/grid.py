@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import Model, Together, learn_each
+from scwlearn._native import Model, ModelBatches, learn_each
 from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.labels import check_signs
@@ -181,7 +181,7 @@ class _Run:
 
     def native(self, model: Gaussian | None = None) -> Model:
         floor = self.learner.config.variance_floor
-        return (self.model if model is None else model).native(self.tally, floor)  # type: ignore[return-value]
+        return (self.model if model is None else model).native(self.tally, floor)
 
 
 @dataclass(frozen=True)
@@ -287,9 +287,9 @@ def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with models that keep little, side by side in registers."""
     threads, start = allowed_threads(), runs[0].model
     rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
-    work = np.empty(Together.work_entries(start.covariance.name, start.size, len(runs)))
+    work = np.empty(ModelBatches.work_entries(start.covariance.name, start.size, len(runs)))
     intercept = runs[0].learner.config.intercept
-    together = Together(rules, [run.native() for run in runs], intercept, threads, work)
+    together = ModelBatches(rules, [run.native() for run in runs], intercept, threads, work)
     per_row = len(runs) * start.covariance.work(start.size, batch.stored, 1, 1, True)
     for block, labels in batch.blocks(threads * WORK_OF_A_BLOCK / per_row):
         together.learn(block.values, block.indices, block.offsets, block.width, labels)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import SMALLEST_VARIANCE, full_stride, multi_block_work_entries, work_entries
+from scwlearn._native import SMALLEST_VARIANCE, full_stride, work_entries
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -66,9 +66,7 @@ class Full:
         return size >= _SIZE_FOR_THREADS
 
     def scratch(self, size: int, lanes: int, block: int) -> int:
-        if lanes == 1:
-            return work_entries(self.name, size, block)
-        return multi_block_work_entries(self.shared, size, lanes, block)
+        return work_entries(self.name, self.shared, size, lanes, block)
 
     def start(self, size: int, lanes: int, prior: float) -> Array:
         memory = zeros(*self.shape(size, lanes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import LANE_MULTIPLE, SCALARS, Classes, Model
+from scwlearn._native import LANE_MULTIPLE, SCALARS, Model
 from scwlearn.model.covariance import Array, Covariance, Matrix, aligned_copy, is_sound
 
 # The entries of `scalars`, as in native/core.
@@ -104,16 +104,14 @@ class Gaussian:
         sound = is_sound(self.memory) and self.scalars.flags.writeable and self.known.flags.writeable
         return self if sound else self.copy()
 
-    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model | Classes:
+    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model:
         """Return a handle for the native loops on the same memory; they add to `tally`.
 
         No variance falls below `variance_floor` times the initial variance.
         """
-        bounds = self.initial_variance, variance_floor
-        if self.is_binary:
-            return Model(self.covariance.name, self.size, self.memory, self.scalars, tally, *bounds)
         form = self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes
-        return Classes(*form, self.memory, self.scalars, self.known, tally, *bounds)
+        bounds = self.initial_variance, variance_floor
+        return Model(*form, self.memory, self.scalars, self.known, tally, *bounds)
 
     def restore(self, other: Gaussian) -> None:
         """Copy the state of a model of the same shape into the memory of this one."""

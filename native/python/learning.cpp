@@ -1,0 +1,197 @@
+// Models over the arrays of Python, and the loops over batches of rows: binary and multi-class.
+#include <algorithm>
+
+#include "python/bindings.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
+                     Numbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
+                     double variance_floor)
+    : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared},
+      size(size),
+      lanes(lanes),
+      entries(std::move(entries)),
+      scalars(std::move(scalars)),
+      known(std::move(known)),
+      tally(std::move(tally)),
+      initial_variance(initial_variance),
+      variance_floor(variance_floor) {
+    check_form(form, size, lanes);
+    require(length(this->entries) == model_entries(form, size, lanes), "entries has the wrong length for the size");
+    require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars), "scalars has the wrong length");
+    require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes, "known must be one number of at most `lanes`");
+    require(this->tally.size() == 3, "tally must have three counts: rows seen, mistakes and updates");
+    require(variance_floor >= 0.0 && variance_floor < 1.0, "variance_floor must be from 0 to below 1");
+}
+
+Memory HeldModel::memory(double* work) const {
+    return {entries.data(),   work,           reinterpret_cast<Scalars*>(scalars.data()), size,
+            initial_variance, variance_floor, lanes, is_binary() ? nullptr : known.data()};
+}
+
+void HeldModel::count(std::int64_t rows, const Counts& counts) const {
+    tally.data()[0] += rows;
+    tally.data()[1] += counts.mistakes;
+    tally.data()[2] += counts.updates;
+}
+
+void check_form(const ModelForm& form, std::int64_t size, std::int64_t lanes) {
+    constexpr std::int64_t kMostLanes = std::int64_t{1} << 31;
+    require(lanes == 1 || (lanes > 0 && lanes % kLaneMultiple == 0 && lanes <= kMostLanes),
+            "lanes must be 1 or a multiple of 4");
+    require(size >= 0 && size <= largest_size(form.kind), "size is out of range");
+    const std::int64_t each = form.kind == kFull ? model_entries(kFull, size) : 2 * size;
+    require(each <= (std::int64_t{1} << 58) / lanes, "size is out of range");
+    require(!form.shared || (form.scheme == kJoint && lanes > 1), "only joint classes can share a covariance");
+    require(form.scheme == kJoint || lanes > 1, "a binary model is always joint");
+}
+
+namespace {
+
+template <class Enum, std::size_t kCount>
+Enum named(const std::string& name, const char* const (&names)[kCount], const char* what) {
+    for (std::size_t i = 0; i < kCount; ++i)
+        if (name == names[i]) return static_cast<Enum>(i);
+    throw nb::value_error(("unknown " + std::string(what) + ": " + name).c_str());
+}
+
+}  // namespace
+
+CovarianceKind covariance_kind(const std::string& name) {
+    return named<CovarianceKind>(name, kCovarianceNames, "covariance");
+}
+Rivals rivals_of(const std::string& name) { return named<Rivals>(name, kRivalNames, "rivals"); }
+
+void check_block(std::int64_t block, int threads) {
+    require(block >= 1 && block <= kLargestBlock, "block must be from 1 to 4096");
+    require(threads >= 1 && threads <= kMostThreads, "threads must be from 1 to 256");
+}
+
+const std::int8_t* signs_of(const Labels& labels, const Rows& rows) {
+    require(labels.dtype() == nb::dtype<std::int8_t>(), "labels of a binary model must be int8");
+    require(length(labels) == rows.count, "labels must have one label per row");
+    return static_cast<const std::int8_t*>(labels.data());
+}
+
+const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count) {
+    require(labels.dtype() == nb::dtype<ClassNumber>(), "labels of several classes must be int32");
+    require(length(labels) == count, "labels must have one label per row");
+    return static_cast<const ClassNumber*>(labels.data());
+}
+
+Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows, const Given& given) {
+    check_block(given.block, given.threads);
+    Task task{rows, memory, form, rule.rule()};
+    task.block = given.block;
+    task.threads = given.threads;
+    if (given.weights) {
+        require(length(*given.weights) == rows.count, "weights must have one weight per row");
+        task.weights = given.weights->data();
+    }
+    if (memory.known == nullptr) {
+        require(!given.scores && !given.variances, "scores and variances are for several classes");
+        require(!given.trace || length(*given.trace) == rows.count * kTraceWidth, "trace must have 4 numbers per row");
+        task.signs = signs_of(given.labels, rows);
+        task.trace = given.trace ? given.trace->data() : nullptr;
+        return task;
+    }
+    require(!given.trace, "trace is for binary models");
+    require(!given.scores || (given.scores->ndim() == 2 && static_cast<std::int64_t>(given.scores->shape(0)) == rows.count),
+            "scores must have one row per example");
+    require(!given.variances || length(*given.variances) == rows.count, "variances must have one variance per row");
+    task.labels = class_numbers_of(given.labels, rows.count);
+    task.rivals = rivals_of(given.rivals);
+    if (given.scores) {
+        task.scores = given.scores->data();
+        task.score_stride = static_cast<std::int64_t>(given.scores->shape(1));
+    }
+    if (given.variances) task.variances = given.variances->data();
+    return task;
+}
+
+ClassWeights class_weights(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
+                           const double* entries, const Scalars* scalars, bool scalars_for_each) {
+    const std::int64_t stride = form.kind == kFull ? class_stride(form, size) : feature_stride(form, lanes);
+    return {entries, stride, lanes, classes, scalars, scalars_for_each};
+}
+
+namespace {
+
+void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
+                const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
+                const std::optional<ReadOnly>& weights, const Numbers& work, std::int64_t block, int threads,
+                const std::string& rivals, const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
+                const std::optional<Numbers>& variances) {
+    const Rows rows = rows_of(values, indices, offsets, width, intercept);
+    require(model.size == rows.size(), "the model has another number of features than the rows");
+    const Given given{labels, weights, block, threads, rivals, trace, scores, variances};
+    const Task task = checked_task(rule, model.form, model.memory(work.data()), rows, given);
+    require(length(work) >= work_for(model.form, model.size, model.lanes, block), "work is too short");
+    const Loop learn = loop_for(model.form, model.is_binary(), rows.kind);
+    Counts counts;
+    run(rule, [&] { counts = learn(task); });
+    model.count(rows.count, counts);
+}
+
+// Takes arrays instead of a Model, because they may be read-only.
+bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, std::int64_t classes,
+                const ReadOnly& entries, const ReadOnly& scalars, const Array& values, const std::optional<Array>& indices,
+                const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Numbers& scores) {
+    const Rows rows = rows_of(values, indices, offsets, width, intercept);
+    const ModelForm form{covariance_kind(covariance), kJoint, shared};
+    check_form(form, rows.size(), lanes);
+    require(length(entries) == model_entries(form, rows.size(), lanes), "the model has another number of features than the rows");
+    require(classes >= 0 && classes <= lanes, "there are more classes than lanes");
+    const auto sets = static_cast<std::int64_t>(scalars.size() * sizeof(double) / sizeof(Scalars));
+    require(sets == 1 || (lanes > 1 && sets >= classes), "scalars has the wrong length");
+    require(length(scores) == rows.count * classes, "scores must have one score per row and class");
+    const auto* const first = reinterpret_cast<const Scalars*>(scalars.data());
+    const nb::gil_scoped_release release_gil;
+    if (lanes == 1) return score_for(rows.kind)(rows, weights_of(form.kind, entries.data(), first), scores.data());
+    const ClassWeights weights = class_weights(form, rows.size(), lanes, classes, entries.data(), first, sets > 1);
+    const auto work = std::make_unique_for_overwrite<double[]>(
+        static_cast<std::size_t>(form.kind == kFull ? 0 : lane_work_entries(rows.size(), lanes)));
+    score_classes_for(form.kind)(rows, weights, work.get(), scores.data());
+    return true;
+}
+
+// Enough for joint classes and for one versus rest.
+std::int64_t checked_work(const std::string& covariance, bool shared, std::int64_t size, std::int64_t lanes,
+                          std::int64_t block) {
+    const ModelForm form{covariance_kind(covariance), kJoint, shared};
+    check_form(form, size, lanes);
+    check_block(block, 1);
+    const std::int64_t joint = work_for(form, size, lanes, block);
+    return shared || lanes == 1 ? joint : std::max(joint, work_for({form.kind, kOneVersusRest}, size, lanes, block));
+}
+
+}  // namespace
+
+void bind_learning(nb::module_& module) {
+    // Arrays that are written to are never converted: the result would go to a copy.
+    nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops update in place; binary if lanes is 1.")
+        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, Numbers, Numbers, Tally, Tally, double,
+                      double>(),
+             "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
+             "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
+             "variance_floor"_a = 0.0);
+    module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
+    module.def("work_entries", &checked_work, "covariance"_a, "shared"_a, "size"_a, "lanes"_a, "block"_a,
+               "Return how many numbers of scratch memory learn_rows needs.");
+    module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
+               "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a,
+               "rivals"_a = "max", "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
+               "variances"_a.none().noconvert() = nb::none(),
+               "Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: "
+               "`trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores "
+               "of all classes before each row, `variances` the variance of the largest.");
+    module.def("score_rows", &score_rows, "covariance"_a, "shared"_a, "lanes"_a, "classes"_a, "entries"_a, "scalars"_a,
+               "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "intercept"_a, "scores"_a.noconvert(),
+               "Compute mu.x for each row and class; return whether all are finite. With several classes, the batch must "
+               "have been scanned.");
+}
+
+}  // namespace scwlearn

@@ -1,0 +1,460 @@
+// One example at a time, a vector or a dict of named features: reading, scaling, scoring and learning.
+#include <algorithm>
+#include <cmath>
+
+#include "python/example.hpp"
+#include "python/vocabulary.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+// A rule that always holds, to find out what a round would look at.
+constexpr Rule kNoRule{[](const void*, double, double, double, double, double, double) { return HOLD; }, nullptr, false,
+                       false};
+
+// An example to read into, kept for the next call. A nested call, from user code, finds none kept and makes its own.
+class Scratch {
+public:
+    explicit Scratch(std::unique_ptr<Example>& kept) : kept_(kept), example_(std::move(kept)) {
+        if (!example_) example_ = std::make_unique<Example>();
+    }
+    ~Scratch() {
+        example_->clear();
+        kept_ = std::move(example_);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    Example& operator*() const noexcept { return *example_; }
+
+private:
+    std::unique_ptr<Example>& kept_;
+    std::unique_ptr<Example> example_;
+};
+
+// The running scales of the features (loops/scaling.hpp) applied to one row, if there are any.
+class RowScales {
+public:
+    RowScales(std::optional<Numbers> states, std::int64_t width) : states_(std::move(states)) {
+        require(!states_ || static_cast<std::int64_t>(states_->size()) == kScaleEntries * width,
+                "scales must have a scale and a count per feature");
+    }
+
+    // Returns the scaled row; its values are written to `to`, where they may be already.
+    Rows apply(const Rows& row, double* to) const {
+        if (!states_) return row;
+        scale_loops_in_use().apply[row.kind](without_constant(row), states_->data(), to);
+        return with_values(row, to);
+    }
+
+    // Takes in the values first; `undoable` allows `go_back`.
+    Rows learn(const Rows& row, double* to, bool undoable) {
+        if (!states_) return row;
+        before_.clear();
+        if (undoable) remember(row);
+        scale_loops_in_use().learn[row.kind](without_constant(row), states_->data(), nullptr, to);
+        return with_values(row, to);
+    }
+
+    // Undoes the last `learn`.
+    void go_back() noexcept {
+        for (const auto& [feature, scale, count] : before_) {
+            states_->data()[2 * feature] = scale;
+            states_->data()[2 * feature + 1] = count;
+        }
+    }
+
+    bool in_use() const noexcept { return states_.has_value(); }
+
+private:
+    static Rows without_constant(Rows row) noexcept {
+        row.intercept = false;
+        return row;
+    }
+    static Rows with_values(Rows row, const double* values) noexcept {
+        row.values = values;
+        return row;
+    }
+
+    void remember(const Rows& row) {
+        const auto* const indices = static_cast<const std::int64_t*>(row.indices);
+        for (std::int64_t k = 0; k < row.stored; ++k) {
+            const std::int64_t feature = indices ? indices[k] : k;
+            before_.emplace_back(feature, states_->data()[2 * feature], states_->data()[2 * feature + 1]);
+        }
+    }
+
+    std::optional<Numbers> states_;
+    std::vector<std::tuple<std::int64_t, double, double>> before_;
+};
+
+// A rule and a model, binary or multi-class, with the memory that a single row needs.
+class ReadyModel {
+public:
+    ReadyModel(HeldRule rule, HeldModel model, const std::string& rivals, bool intercept)
+        : rule_(std::move(rule)), model_(std::move(model)), rivals_(rivals_of(rivals)), intercept_(intercept) {
+        require(model_.size >= (intercept ? 1 : 0), "the model has no intercept");
+        work_.resize(static_cast<std::size_t>(work_for(model_.form, model_.size, model_.lanes, 1)));
+        if (!is_binary() && !needs_sorted())
+            score_work_.resize(static_cast<std::size_t>(lane_work_entries(model_.size, model_.lanes)));
+    }
+
+    std::int64_t width() const noexcept { return model_.size - intercept_; }
+    bool intercept() const noexcept { return intercept_; }
+    bool is_binary() const noexcept { return model_.is_binary(); }
+    // Whether the features of a row must come in the order of their indices.
+    bool needs_sorted() const noexcept { return model_.form.kind == kFull; }
+    nb::handle function() const { return rule_.function(); }
+    bool can_raise() const { return !rule_.is_compiled(); }
+
+    // The number of scores of an example, and after learning from one of label y.
+    std::int64_t scores() const { return is_binary() ? 1 : model_.classes(); }
+    std::int64_t scores_after(double y) const {
+        return is_binary() ? 1 : std::max(scores(), static_cast<std::int64_t>(y) + 1);
+    }
+    bool can_score(std::int64_t count) const { return is_binary() ? count == 1 : count <= scores(); }
+    bool has_room(double y) const noexcept { return is_binary() || y < static_cast<double>(model_.lanes); }
+
+    void check(double y) const {
+        if (is_binary() ? y == 1.0 || y == -1.0 : y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y)) return;
+        refuse(is_binary() ? "a learner's labels are -1 and +1, got y = %R"
+                           : "a label must be the number of a known class, or the next, got y = %R",
+               nb::float_(y));
+    }
+    // y of each row of a list.
+    double label(const Labels& labels, std::size_t row) const {
+        if (is_binary()) return static_cast<const std::int8_t*>(labels.data())[row];
+        return static_cast<const ClassNumber*>(labels.data())[row];
+    }
+    void check_type(const Labels& labels) const {
+        require(labels.dtype() == (is_binary() ? nb::dtype<std::int8_t>() : nb::dtype<ClassNumber>()),
+                "labels must be int8 for a binary model, else int32");
+    }
+
+    // Computes the first `count` scores of a row.
+    void score(const Rows& row, double* scores, std::int64_t count) {
+        const Memory memory = model_.memory(nullptr);
+        if (is_binary()) {
+            score_for(row.kind)(row, weights_of(model_.form.kind, memory.entries, memory.scalars), scores);
+            return;
+        }
+        const ClassWeights weights = class_weights(model_.form, model_.size, model_.lanes, count, memory.entries,
+                                                   memory.scalars, model_.form.scheme == kOneVersusRest);
+        score_classes_for(model_.form.kind)(row, weights, score_work_.data(), scores);
+    }
+
+    // Computes also the variance of the largest score, by a round from which nothing is learned.
+    void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
+        look_work_.resize(work_.size());
+        look_scalars_.assign(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        Task task{row, model_.memory(look_work_.data()), model_.form, kNoRule};
+        task.memory.scalars = reinterpret_cast<Scalars*>(look_scalars_.data());
+        if (!is_binary()) task.memory.known = &count;
+        learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
+    }
+
+    // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and the
+    // variance if wanted. If the rule raises, the model is as it was.
+    void learn(const Rows& row, double y, double w, double* scores, std::int64_t count, double* variance) {
+        Task task{row, model_.memory(work_.data()), model_.form, rule_.rule(), &w};
+        if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
+        const std::int64_t known = model_.classes();
+        const std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        // With a full covariance, one class after the other learns from the row; otherwise none moves before all are asked.
+        const bool in_turn = model_.form.kind == kFull && model_.form.scheme == kOneVersusRest;
+        const double* const entries = model_.entries.data();
+        const std::vector<double> before(entries, entries + (in_turn ? model_.entries.size() : 0));
+        try {
+            model_.count(1, learn_row(task, y, scores, count, variance));
+        } catch (...) {
+            std::copy(scalars.begin(), scalars.end(), model_.scalars.data());
+            std::copy(before.begin(), before.end(), model_.entries.data());
+            model_.known.data()[0] = known;
+            throw;
+        }
+    }
+
+private:
+    Counts learn_row(Task& task, double y, double* scores, std::int64_t count, double* variance) const {
+        const Loop learn = loop_for(model_.form, is_binary(), task.rows.kind);
+        if (is_binary()) {
+            const auto sign = static_cast<std::int8_t>(y);
+            double trace[kTraceWidth];
+            task.signs = &sign;
+            task.trace = trace;
+            const Counts counts = learn(task);
+            *scores = trace[0];
+            if (variance != nullptr) *variance = trace[1];
+            return counts;
+        }
+        const auto label = static_cast<ClassNumber>(y);
+        task.labels = &label;
+        task.rivals = rivals_;
+        task.scores = scores;
+        task.score_stride = count;
+        task.variances = variance;
+        return learn(task);
+    }
+
+    HeldRule rule_;
+    HeldModel model_;
+    Rivals rivals_;
+    bool intercept_;
+    std::vector<double> work_;
+    // Separate, because a Python rule may score while it is asked.
+    std::vector<double> score_work_, look_work_, look_scalars_;
+};
+
+// A rule and a model, ready for one example after another: nothing is looked up or allocated for each.
+class OneByOne {
+public:
+    // The vocabulary is None if examples are vectors.
+    OneByOne(HeldRule rule, HeldModel model, const std::string& rivals, bool intercept, nb::object vocabulary,
+             std::optional<Numbers> scales)
+        : model_(std::move(rule), std::move(model), rivals, intercept),
+          owner_(std::move(vocabulary)),
+          vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)),
+          scales_(std::move(scales), model_.width()) {}
+
+    nb::object score(nb::handle x) {
+        const Buffer buffer(x);
+        const Rows row = scales_.apply(row_of(buffer), room(scaled_for_score_));
+        return answer(model_.scores(), [&](double* scores, std::int64_t count) { model_.score(row, scores, count); });
+    }
+
+    // Returns None if there is no room for the class.
+    nb::object learn(nb::handle x, double y, double w) {
+        const ReentrancyGuard guard(learning_);
+        model_.check(y);
+        check_weight(w);
+        if (!model_.has_room(y)) return nb::none();
+        const Buffer buffer(x);
+        const Rows row = row_of(buffer);
+        if (w == 0.0) {
+            const Rows scaled = scales_.apply(row, room(scaled_));
+            return answer(model_.scores(),
+                          [&](double* scores, std::int64_t count) { model_.score(scaled, scores, count); });
+        }
+        return answer(model_.scores_after(y), [&](double* scores, std::int64_t count) {
+            learn_row(row, room(scaled_), y, w, scores, count);
+        });
+    }
+
+    nb::object score_named(const nb::dict& x) {
+        return answer(model_.scores(),
+                      [&](double* scores, std::int64_t count) { score_named(x, -1, scores, count, nullptr); });
+    }
+
+    std::tuple<nb::object, double> look_named(const nb::dict& x) {
+        double variance = 0.0;
+        nb::object scores = answer(model_.scores(), [&](double* scores, std::int64_t count) {
+            score_named(x, -1, scores, count, &variance);
+        });
+        return {std::move(scores), variance};
+    }
+
+    // Returns None if the model has no room for the new names, or for the class.
+    nb::object learn_named(const nb::dict& x, double y, double w) {
+        model_.check(y);
+        check_weight(w);
+        if (!model_.has_room(y)) return nb::none();
+        bool learned = false;
+        const auto learn = [&](double* scores, std::int64_t count) {
+            learned = learn_named(x, y, w, -1, scores, count);
+        };
+        nb::object scores = answer(w == 0.0 ? model_.scores() : model_.scores_after(y), learn);
+        return learned ? scores : nb::none();
+    }
+
+    void score_list(const nb::tuple& rows, const Numbers& scores, const std::optional<Numbers>& variances) {
+        const std::int64_t count = line_of(scores, rows);
+        // Another thread may have added classes.
+        require(model_.can_score(count), "scores must have one score per row and class");
+        require(!variances || variances->size() == rows.size(), "variances must have one variance per row");
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const nb::handle x = rows[row];
+            if (!PyDict_Check(x.ptr())) vocabulary().check(rows);
+            const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
+            score_named(nb::borrow<nb::dict>(x), called, scores.data() + number * count, count,
+                        variances ? variances->data() + row : nullptr);
+        }
+    }
+
+    std::size_t learn_list(const nb::tuple& rows, const Labels& labels, const std::optional<ReadOnly>& weights,
+                           std::size_t first, const Numbers& scores, const std::optional<Numbers>& variances) {
+        require(labels.size() == rows.size(), "labels must have one label per row");
+        model_.check_type(labels);
+        require(!weights || weights->size() == rows.size(), "weights must have one weight per row");
+        require(!variances || variances->size() == rows.size(), "variances must have one variance per row");
+        const std::int64_t count = line_of(scores, rows);
+        const std::size_t end = std::min(rows.size(), first + kRowsAtOnce);
+        for (std::size_t row = first; row < end; ++row) {
+            const double w = weights ? weights->data()[row] : 1.0;
+            const double y = model_.label(labels, row);
+            const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
+            // A row of weight 0 introduces no class.
+            if (w != 0.0) model_.check(y);
+            require((w == 0.0 ? model_.scores() : model_.scores_after(y)) <= count,
+                    "scores must have one score per row and class");
+            if (w != 0.0 && !model_.has_room(y)) return row;
+            double* const line = scores.data() + number * count;
+            if (!learn_named(nb::borrow<nb::dict>(rows[row]), y, w, called, line, count)) return row;
+            if (variances) variances->data()[row] = w == 0.0 ? 0.0 : variance_;
+        }
+        return end;
+    }
+
+    nb::object owner() const { return owner_; }
+    std::int64_t scores() const { return model_.scores(); }
+    double variance() const noexcept { return variance_; }
+
+    // For Python's garbage collector: a rule or a name of the user's may refer to the learner that owns this.
+    int visit(visitproc visit, void* arg) const {
+        Py_VISIT(model_.function().ptr());
+        Py_VISIT(owner_.ptr());
+        return 0;
+    }
+
+private:
+    // A score as Python sees it: a float, or an array with one number per class.
+    template <class Write>
+    nb::object answer(std::int64_t count, const Write& write) const {
+        if (model_.is_binary()) {
+            double score = 0.0;
+            write(&score, 1);
+            return nb::float_(score);
+        }
+        auto scores = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(count));
+        write(scores.get(), count);
+        return nb::cast(array_of(std::move(scores), count));
+    }
+
+    // Few enough that other threads and Ctrl-C get their turn soon.
+    static constexpr std::size_t kRowsAtOnce = 4096;
+
+    Vocabulary& vocabulary() const {
+        require(vocabulary_ != nullptr, "this learner takes vectors, not dicts");
+        return *vocabulary_;
+    }
+
+    // Returns the number of scores per row.
+    std::int64_t line_of(const Numbers& scores, const nb::tuple& rows) const {
+        if (rows.size() == 0) return model_.scores();
+        require(scores.size() % rows.size() == 0, "scores must have one score per row and class");
+        return static_cast<std::int64_t>(scores.size() / rows.size());
+    }
+
+    // Room for the scaled values of a vector.
+    double* room(std::vector<double>& scaled) const {
+        if (scales_.in_use()) scaled.resize(static_cast<std::size_t>(model_.width()));
+        return scaled.data();
+    }
+
+    Rows row_of(const Buffer& buffer) const { return buffer.row(model_.width(), model_.intercept()); }
+    Rows row_of(const Example& example, const std::int64_t* offsets) const {
+        return {kSparse64i64, example.values.data(), example.indices.data(), offsets, offsets[1], 1, model_.width(),
+                model_.intercept()};
+    }
+
+    // Computes the first `count` scores: user code that runs while the dict is read may add a class.
+    void score_named(const nb::dict& x, std::int64_t row, double* scores, std::int64_t count, double* variance) {
+        const Scratch scratch(scratch_);
+        Example& example = *scratch;
+        vocabulary().read<Purpose::score>(x, model_.width(), row, example);
+        if (variance != nullptr && model_.needs_sorted()) example.sort();
+        const std::int64_t offsets[] = {0, example.count()};
+        const Rows scaled = scales_.apply(row_of(example, offsets), example.values.data());
+        if (variance == nullptr)
+            model_.score(scaled, scores, count);
+        else
+            model_.look(scaled, scores, count, *variance);
+    }
+
+    bool learn_named(const nb::dict& x, double y, double w, std::int64_t row, double* scores, std::int64_t count) {
+        const ReentrancyGuard guard(learning_);
+        if (w == 0.0) {
+            const std::int64_t known = model_.scores();
+            score_named(x, row, scores, known, nullptr);
+            std::fill(scores + known, scores + count, -HUGE_VAL);
+            return true;
+        }
+        const Scratch scratch(scratch_);
+        Example& example = *scratch;
+        vocabulary().read<Purpose::learn>(x, model_.width(), row, example);
+        if (example.known + example.count_new() > model_.width()) return false;
+        if (model_.needs_sorted()) example.sort();
+        const std::int64_t offsets[] = {0, example.count()};
+        Vocabulary::Adding adding(*vocabulary_, example);
+        learn_row(row_of(example, offsets), example.values.data(), y, w, scores, count);
+        adding.keep();
+        return true;
+    }
+
+    void learn_row(const Rows& row, double* to, double y, double w, double* scores, std::int64_t count) {
+        const Rows scaled = scales_.learn(row, to, model_.can_raise());
+        try {
+            model_.learn(scaled, y, w, scores, count, vocabulary_ == nullptr ? nullptr : &variance_);
+        } catch (...) {
+            scales_.go_back();
+            throw;
+        }
+    }
+
+    ReadyModel model_;
+    nb::object owner_;  // of the vocabulary
+    Vocabulary* vocabulary_;
+    RowScales scales_;
+    bool learning_ = false;
+    double variance_ = 0.0;
+    // Separate, because a Python rule may score while it is asked.
+    std::vector<double> scaled_, scaled_for_score_;
+    std::unique_ptr<Example> scratch_ = std::make_unique<Example>();
+};
+
+int visit(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<OneByOne>(self)->visit(visit, arg) : 0;
+}
+
+PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nullptr}};
+
+}  // namespace
+
+void bind_one_at_a_time(nb::module_& module) {
+    nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kSlots),
+                         "A rule and a model, ready to learn from one example after another. A score is a float, or an "
+                         "array with one score per class.")
+        .def(nb::init<HeldRule, HeldModel, const std::string&, bool, nb::object, std::optional<Numbers>>(), "rule"_a,
+             "model"_a, "rivals"_a, "intercept"_a, "vocabulary"_a.none(), "scales"_a.noconvert().none(),
+             nb::sig("def __init__(self, rule: Rule, model: Model, rivals: str, intercept: bool, vocabulary: Vocabulary | "
+                     "None, scales: NDArray | None) -> None"))
+        .def_prop_ro("vocabulary", &OneByOne::owner, nb::sig("def vocabulary(self) -> Vocabulary"))
+        .def_prop_ro("scores", &OneByOne::scores, "The number of scores of an example.")
+        .def_prop_ro("variance", &OneByOne::variance,
+                     "x'Sigma x of the dict that was learned from last, before the update; with several classes, of the "
+                     "one with the largest score.")
+        // Positional-only arguments make a call cheaper.
+        .def("score", &OneByOne::score, nb::sig("def score(self, x: object, /) -> typing.Any"),
+             "Return the score of a float64 vector.")
+        .def("learn", &OneByOne::learn, nb::sig("def learn(self, x: object, y: float, w: float, /) -> typing.Any"),
+             "Learn from a float64 vector; return its score before, or None if there is no room for its class.")
+        .def("score_named", nb::overload_cast<const nb::dict&>(&OneByOne::score_named),
+             nb::sig("def score_named(self, x: dict, /) -> typing.Any"), "Return the score of a dict.")
+        .def("look_named", &OneByOne::look_named, nb::sig("def look_named(self, x: dict, /) -> tuple[typing.Any, float]"),
+             "Return the score of a dict, and the variance of the largest.")
+        .def("learn_named", nb::overload_cast<const nb::dict&, double, double>(&OneByOne::learn_named),
+             nb::sig("def learn_named(self, x: dict, y: float, w: float, /) -> typing.Any"),
+             "Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for "
+             "them or for the class.")
+        .def("score_list", &OneByOne::score_list, "rows"_a, "scores"_a.noconvert(), "variances"_a.noconvert().none(),
+             "Compute the scores of dicts, and their variances.")
+        .def("learn_list", &OneByOne::learn_list, "rows"_a, "labels"_a, "weights"_a.none(), "first"_a,
+             "scores"_a.noconvert(), "variances"_a.noconvert().none(),
+             "Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where "
+             "it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.");
+}
+
+}  // namespace scwlearn

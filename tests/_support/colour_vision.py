@@ -1,4 +1,4 @@
-"""How colours look to people with each kind of colour vision, and how far apart two of them are."""
+"""Colours as seen with each kind of colour vision, and their distances."""
 
 import numpy as np
 from matplotlib.colors import to_rgb

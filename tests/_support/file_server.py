@@ -1,4 +1,4 @@
-"""A web server for tests, on this machine: it can cut answers, ignore ranges, send without a length, say 404."""
+"""A local web server for tests that can break connections, ignore ranges, omit lengths and return 404."""
 
 import threading
 from contextlib import contextmanager

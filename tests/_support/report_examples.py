@@ -37,7 +37,7 @@ def a_record(**changes):
 
 
 def of_classes(number, **changes):
-    """A run with so many classes, each now and then taken for the next."""
+    """A run with many classes, each sometimes confused with the next."""
     labels = [f"class {i}" for i in range(number)]
     confusion = [[90 if i == j else 10 * (j == (i + 1) % number) for j in range(number)] for i in range(number)]
     tops = {label: [TopWeight(f"{label} word {i}", 1.0 - 0.1 * i, 0.1) for i in range(10)] for label in labels}

@@ -13,7 +13,7 @@ class Page(HTMLParser):
         self.raw, self.open, self.tags, self.text, self.script = text, [], [], "", ""
         self.feed(text)
         self.close()
-        assert self.open == [], "elements that nobody closed"
+        assert self.open == [], "elements without an end tag"
         self.plots = {}
         for found in re.findall(
             r'<svg viewBox=[^>]* role="img".*?</svg>(?=<(?:ul|details|/div|svg|/figure))', text, re.S
@@ -44,7 +44,7 @@ def texts(svg, kind=None):
 
 
 def ticks(svg, along):
-    """Where the labels of an axis are, by what they say: those below the plot or those to its left."""
+    """Positions of the tick labels of an axis, by their text."""
     found = [e for e in svg.iter("text") if e.get("class") == "tick"]
     chosen = [e for e in found if (e.get("text-anchor") == "middle") == (along == "x")]
     return {e.text.replace("\xa0", ""): float(e.get(along)) for e in chosen}

@@ -1,4 +1,4 @@
-"""Fetching: whatever a server does, a file has the declared content or does not exist."""
+"""Fetching: a file has the declared content or does not exist, whatever a server does."""
 
 import bz2
 import gzip
@@ -13,6 +13,7 @@ import pytest
 
 from file_server import serving
 from places import DATA
+from recording_reporter import RecordingReporter
 from scwlearn.data.libsvm import load_libsvm
 from scwlearn.datasets import find_set
 from scwlearn.datasets.content import content_sha256, read_labelled
@@ -25,24 +26,6 @@ from scwlearn.datasets.sources import Source, digits_reader, libsvm_reader, tabl
 TEXT = b"".join(b"%d 1:%d 3:0.%d\n" % ((-1) ** i, i, i + 1) for i in range(20_000))
 SHA256 = content_sha256(*load_libsvm(io.BytesIO(TEXT)))
 LIMIT = 2**20
-
-
-class Told:
-    """A report that remembers."""
-
-    def __init__(self):
-        self.done = self.before = 0.0
-        self.notes = []
-
-    def advance(self, amount, note=""):
-        assert amount > 0
-        self.done += amount
-
-    def done_before(self, amount):
-        self.before += amount
-
-    def note(self, text):
-        self.notes.append(text)
 
 
 @pytest.fixture
@@ -65,18 +48,18 @@ def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
         files=(DataFile("tiny/tiny.libsvm.xz", sha256, sources, by_hand),),
         form="as written",
         licence="none",
-        cite="nobody",
+        cite="none",
     )
 
 
 def fetched(named, cache):
     """Fetch it, see that it is good and that nothing else is there; what was reported."""
-    told = Told()
-    assert fetch(named, cache, told, timeout=5) == [cache / named.files[0].path]
+    report = RecordingReporter()
+    assert fetch(named, cache, report, timeout=5) == [cache / named.files[0].path]
     assert file_state(named.files[0], cache) == "good"
     assert left(cache) == ["tiny.libsvm.xz"]
-    assert told.done + told.before == pytest.approx(1)
-    return told
+    assert report.now + report.before == pytest.approx(1)
+    return report
 
 
 def left(cache):
@@ -85,7 +68,7 @@ def left(cache):
 
 def fails(named, cache, match):
     with pytest.raises(FetchError, match=match) as caught:
-        fetch(named, cache, Told(), timeout=5)
+        fetch(named, cache, RecordingReporter(), timeout=5)
     assert not (cache / named.files[0].path).exists()
     return str(caught.value)
 
@@ -135,9 +118,9 @@ def test_a_connection_that_keeps_breaking_fails_and_is_resumed_next_time(files, 
     files.cuts = [1000, 1000, 1000]
     fails(named, tmp_path, r"broke 3 times .*; 3000 bytes are kept")
     files.asked.clear()
-    told = fetched(named, tmp_path)
+    report = fetched(named, tmp_path)
     assert files.asked == [("tiny", "bytes=3000-")]
-    assert 0 < told.before < 0.1
+    assert 0 < report.before < 0.1
 
 
 def test_a_killed_download_is_resumed(files, tmp_path):
@@ -194,7 +177,7 @@ def test_a_silent_server_times_out(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         named = tiny(f"http://127.0.0.1:{silent.getsockname()[1]}/tiny")
         with pytest.raises(FetchError, match=r"broke 3 times \(timed out\)"):
-            fetch(named, tmp_path, Told(), timeout=0.05)
+            fetch(named, tmp_path, RecordingReporter(), timeout=0.05)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +221,13 @@ def test_a_set_without_a_source_explains_how_to_make_it(tmp_path):
 
 
 def test_a_set_without_files_needs_nothing(tmp_path):
-    assert fetch(find_set("synthetic"), tmp_path / "cache", Told()) == []
+    assert fetch(find_set("synthetic"), tmp_path / "cache", RecordingReporter()) == []
     assert not (tmp_path / "cache").exists()
 
 
 def test_concurrent_fetches_do_not_interfere(files, tmp_path):
     named = tiny(f"{files.address}/tiny")
-    runs = [threading.Thread(target=fetch, args=(named, tmp_path, Told())) for _ in range(4)]
+    runs = [threading.Thread(target=fetch, args=(named, tmp_path, RecordingReporter())) for _ in range(4)]
     for run in runs:
         run.start()
     for run in runs:
@@ -316,7 +299,7 @@ def test_a_set_is_made_from_its_published_source(name, files, tmp_path):
     files.content["published"] = as_published(part.path, read_labelled(DATA / part.path))
     first = part.sources[0]
     here = DataFile(part.path, part.sha256, (Source((f"{files.address}/published",), first.read, first.max_bytes),))
-    fetch(NamedSet(**{**vars(named), "files": (here,)}), tmp_path, Told())
+    fetch(NamedSet(**{**vars(named), "files": (here,)}), tmp_path, RecordingReporter())
     assert file_state(part, tmp_path) == "good"
 
 
@@ -331,5 +314,5 @@ def test_mnist1vs2_is_made_from_the_original_files(files, tmp_path):
     files.content = {path.name: path.read_bytes() for path in packed.values()}
     urls = tuple(f"{files.address}/{path.name}" for path in packed.values())
     here = DataFile(part.path, part.sha256, (Source(urls, part.sources[0].read, part.sources[0].max_bytes),))
-    fetch(NamedSet(**{**vars(find_set("mnist1vs2")), "files": (here,)}), tmp_path, Told())
+    fetch(NamedSet(**{**vars(find_set("mnist1vs2")), "files": (here,)}), tmp_path, RecordingReporter())
     assert file_state(part, tmp_path) == "good"

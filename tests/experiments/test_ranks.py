@@ -31,7 +31,9 @@ def test_ranks_match_demsars_example():
 @pytest.mark.parametrize(("algorithms", "published"), [(2, 1.960), (3, 2.343), (5, 2.728), (8, 3.031), (10, 3.164)])
 def test_the_critical_difference_has_the_published_factors(algorithms, published):
     # Table 5 of Demsar 2006 has q to three digits, the last one off by less than one (2.343 for 2.3437).
-    q = critical_difference(algorithms, algorithms * (algorithms + 1)) * 6**0.5  # so many data sets leave q / sqrt 6
+    q = (
+        critical_difference(algorithms, algorithms * (algorithms + 1)) * 6**0.5
+    )  # this number of data sets leaves q/sqrt 6
     assert q == pytest.approx(published, abs=1e-3)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from recording_reporter import RecordingReporter
 from scwlearn import Learner
 from scwlearn.datasets import DataSet, make_synthetic
 from scwlearn.experiments.study import CHECKPOINTS, StudySettings, run_data_set, study_cost
@@ -18,26 +19,10 @@ RULES = [find_rule(name) for name in ("perceptron", "arow", "scw1", "narow_libol
 SMALL = StudySettings(permutations=3, values=2)
 
 
-class Told:
-    """A report that remembers, and may interrupt after so many runs."""
-
-    def __init__(self, stop_after=None):
-        self.now, self.before, self.runs, self.stop_after = 0.0, 0.0, 0, stop_after
-
-    def advance(self, amount, note=""):
-        self.now += amount
-        self.runs += 1
-        if self.runs == self.stop_after:
-            raise KeyboardInterrupt
-
-    def done_before(self, amount):
-        self.before += amount
-
-
-def study(path, *, data=DATA, rules=RULES, settings=SMALL, workers=2, told=None):
-    told = told or Told()
+def study(path, *, data=DATA, rules=RULES, settings=SMALL, workers=2, report=None):
+    report = report or RecordingReporter()
     with Results(path) as results:
-        return run_data_set(data, rules, settings, results, workers=workers, report=told), told
+        return run_data_set(data, rules, settings, results, workers=workers, report=report), report
 
 
 def table(runs):
@@ -71,18 +56,18 @@ def test_any_number_of_workers_gives_the_same_table(tmp_path):
 
 @pytest.mark.parametrize("stop_after", [1, 7, 14])
 def test_an_interrupted_study_resumes_without_repeating_runs(tmp_path, stop_after):
-    whole, told = study(tmp_path / "whole.jsonl")
+    whole, report = study(tmp_path / "whole.jsonl")
     path = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        study(path, told=Told(stop_after))
+        study(path, report=RecordingReporter(stop_after))
     kept = len(path.read_text().splitlines()) - 1
-    assert stop_after <= kept < told.runs
+    assert stop_after <= kept < report.runs
     resumed, again = study(path)
     assert table(resumed) == table(whole)
-    assert again.runs == told.runs - kept
+    assert again.runs == report.runs - kept
     _, nothing = study(path)
     assert nothing.runs == 0
-    assert nothing.before == pytest.approx(told.now)
+    assert nothing.before == pytest.approx(report.now)
 
 
 def test_an_error_in_a_rule_stops_the_study_and_keeps_the_results(tmp_path, registry):
@@ -104,8 +89,8 @@ def test_an_incomplete_last_line_is_run_again(tmp_path):
     whole, _ = study(path)
     text = path.read_bytes()
     path.write_bytes(text[: len(text) - 20])
-    again, told = study(path)
-    assert told.runs == 1
+    again, report = study(path)
+    assert report.runs == 1
     assert table(again) == table(whole)
 
 
@@ -154,8 +139,8 @@ def test_rows_without_features_are_counted(tmp_path):
 
 
 def test_the_estimated_cost_covers_all_runs(tmp_path):
-    _, told = study(tmp_path / "r.jsonl")
-    assert told.now == pytest.approx(study_cost(DATA, RULES, SMALL))
+    _, report = study(tmp_path / "r.jsonl")
+    assert report.now == pytest.approx(study_cost(DATA, RULES, SMALL))
 
 
 def test_a_small_grid_is_spread_over_the_full_one():

@@ -39,7 +39,7 @@ const colours = () => [
   getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector(".lines .line")).stroke,
 ];
 for (const part of document.querySelectorAll("details.more")) part.open = true;
-const told = {
+const probe = {
   plots: [...document.querySelectorAll("svg.plot")].map(plot),
   width: document.documentElement.scrollWidth, window: innerWidth,
   broken: document.documentElement.dataset.broken || document.title === "broken",
@@ -47,12 +47,12 @@ const told = {
 };
 const hit = document.querySelectorAll(".lines .hit")[2];
 hit.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: 200, clientY: 200}));
-told.tip = [document.getElementById("tip").textContent, box(document.getElementById("tip"))];
+probe.tip = [document.getElementById("tip").textContent, box(document.getElementById("tip"))];
 document.getElementById("theme").click();
-told.after = colours();
+probe.after = colours();
 const out = document.createElement("pre");
-out.id = "told";
-out.textContent = JSON.stringify(told);
+out.id = "probe";
+out.textContent = JSON.stringify(probe);
 parent.document.body.append(out);
 """
 
@@ -87,7 +87,7 @@ def probed(browse, records, width=1280):
             f'<body><iframe srcdoc="{html.escape(text)}" width="{width}" height="900" frameborder="0"></iframe></body>'
         )
     written = browse(text, "--dump-dom")
-    return json.loads(html.unescape(re.search('<pre id="told">(.*?)</pre>', written, re.S)[1]))
+    return json.loads(html.unescape(re.search('<pre id="probe">(.*?)</pre>', written, re.S)[1]))
 
 
 def rgb(name, dark):
@@ -117,12 +117,12 @@ def test_plots_are_drawn_without_overlaps(browse, width):
     bins = [
         Bin(10 ** (1 + i % 5), p, 5) for i, p in enumerate((0.02, 0.11, 0.12, 0.35, 0.4, 0.52, 0.7, 0.88, 0.91, 0.99))
     ]
-    told = probed(browse, [a_record(reliability=bins), hostile(), of_classes(10), of_classes(20)], width=width)
-    assert not told["broken"]
-    assert told["width"] <= told["window"] == width, "the page is wider than the screen"
+    probe = probed(browse, [a_record(reliability=bins), hostile(), of_classes(10), of_classes(20)], width=width)
+    assert not probe["broken"]
+    assert probe["width"] <= probe["window"] == width, "the page is wider than the screen"
     # Six of all runs; four curves, the reliability and the confusion of each, and the weights of their classes.
-    assert len(told["plots"]) == 6 + 4 * 6 + 1 + 1 + 10 + 20
-    for plot in told["plots"]:
+    assert len(probe["plots"]) == 6 + 4 * 6 + 1 + 1 + 10 + 20
+    for plot in probe["plots"]:
         left, top, right, bottom = plot["box"]
         assert right - left > 250, plot["title"]
         assert bottom - top > 60, plot["title"]
@@ -141,11 +141,11 @@ def test_plots_are_drawn_without_overlaps(browse, width):
 
 
 def test_the_button_switches_the_theme_and_tooltips_work(browse):
-    told = probed(browse, [a_record()])
-    assert told["says"] == "Dark"
-    assert told["before"] == [rgb("paper", 0), rgb("c1", 0)]
-    assert told["after"] == [rgb("paper", 1), rgb("c1", 1)]
-    words, (left, top, right, bottom) = told["tip"]
+    probe = probed(browse, [a_record()])
+    assert probe["says"] == "Dark"
+    assert probe["before"] == [rgb("paper", 0), rgb("c1", 0)]
+    assert probe["after"] == [rgb("paper", 1), rgb("c1", 1)]
+    words, (left, top, right, bottom) = probe["tip"]
     assert words.splitlines() == ["100 examples", "25.00\xa0% so far", "23.33\xa0% since the previous point"]
     assert right - left > 50
     assert bottom - top > 20

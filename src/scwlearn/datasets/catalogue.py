@@ -42,12 +42,45 @@ def _named_set(name: str, known: dict[str, DataFile], **entry: Any) -> NamedSet:
 
 
 def all_sets() -> list[NamedSet]:
-    """Return every data set, those of the paper first."""
+    """Return the declarations of all data sets, those of the paper first.
+
+    Returns
+    -------
+    list of NamedSet
+
+    Examples
+    --------
+    >>> from scwlearn.datasets import all_sets
+    >>> [named.name for named in all_sets()][:3]
+    ['splice', 'svmguide3', 'synthetic']
+    """
     return [*_catalogue().values()]
 
 
 def find_set(name: str) -> NamedSet:
-    """Return the data set of that name; raise ValueError if there is none."""
+    """Return the declaration of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Its name; `scwlearn datasets` lists all names.
+
+    Returns
+    -------
+    NamedSet
+        Its size, files and sources, labels, preparation, licence and citation.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> from scwlearn.datasets import find_set
+    >>> find_set("a9a").rows
+    32561
+    """
     if name not in _catalogue():
         raise ValueError(f"no data set {name!r}; the data sets are {', '.join(_catalogue())}")
     return _catalogue()[name]

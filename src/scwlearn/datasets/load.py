@@ -16,7 +16,24 @@ from scwlearn.datasets.declare import DataFile, DataSet, NamedSet
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
-    """Return the data directory: the one given, or SCWLEARN_DATA, or scwlearn in the user's cache."""
+    """Return the directory of the data files.
+
+    Parameters
+    ----------
+    given : str or path, optional
+        The directory, if the user chose one.
+
+    Returns
+    -------
+    Path
+        The one given, or the environment variable SCWLEARN_DATA, or scwlearn in the user's cache.
+
+    Examples
+    --------
+    >>> from scwlearn.datasets import data_directory
+    >>> data_directory("my-data").name
+    'my-data'
+    """
     chosen = given or os.environ.get("SCWLEARN_DATA")
     if chosen:
         return Path(chosen)
@@ -26,7 +43,27 @@ def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
 
 
 def is_present(named: NamedSet, directory: Path) -> bool:
-    """Whether all files of a data set are in a directory; true for a generated one."""
+    """Return whether all files of a data set are in a directory.
+
+    Parameters
+    ----------
+    named : NamedSet
+        The data set.
+    directory : Path
+        The data directory.
+
+    Returns
+    -------
+    bool
+        True for a data set without files, too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from scwlearn.datasets import find_set, is_present
+    >>> is_present(find_set("digits"), Path("nowhere"))
+    True
+    """
     return all((directory / file.path).is_file() for file in named.files)
 
 

@@ -45,7 +45,7 @@ def test_points_do_not_depend_on_batches_or_saving():
 def test_counts_are_those_of_learning_row_by_row():
     text = libsvm_text(300)
     x, y = load_libsvm(io.BytesIO(text.encode()))
-    learner = config(covariance="diagonal").learner()
+    learner = config(covariance="diagonal").classifier()
     mistakes = []
     for row, label in zip(x.toarray(), y, strict=True):
         learner.learn([row], np.array([int(label)]))
@@ -59,7 +59,7 @@ def test_counts_are_those_of_learning_row_by_row():
 def test_the_confusion_matrix_adds_up_to_examples_and_mistakes(classes):
     numbers = {name: str(number) for number, name in enumerate(classes)}
     run = run_over(libsvm_text(500, classes=tuple(numbers.values())), probabilities=True)
-    table = np.array(run.metrics.confusion(run.learner.classes))
+    table = np.array(run.metrics.confusion(run.classifier.classes))
     assert table.sum() == 500
     assert table.sum() - np.trace(table) == run.counts.mistakes
     bins = run.metrics.reliability()
@@ -71,18 +71,18 @@ def test_the_confusion_matrix_adds_up_to_examples_and_mistakes(classes):
 
 def test_many_classes_have_no_confusion_matrix():
     run = run_over(libsvm_text(400, classes=tuple(range(150)), noise=1.0))
-    assert run.metrics.confusion(run.learner.classes) is None
+    assert run.metrics.confusion(run.classifier.classes) is None
 
 
 def test_a_model_grows_with_the_widest_row():
     run = run_over("1 1:1\n-1 2:1\n" + "1 9:1\n" * 3, chunk_bytes=8)
-    assert run.trained.learner.n_features == 9
+    assert run.classifier.learner.n_features == 9
     assert run.counts.seen == 5
 
 
 def test_held_out_examples_are_not_learned_from():
     run = run_over(libsvm_text(400), chunk_bytes=1000, epochs=2, holdout=0.25, probabilities=True)
-    assert run.trained.counts.seen == 600
+    assert run.classifier.counts.seen == 600
     metrics = run.holdout_metrics()
     assert metrics["count"] == 100
     assert 0 < metrics["error"] < 0.4
@@ -114,13 +114,13 @@ def test_bounded_models_name_numbered_features_by_their_numbers():
     assert named.names == [0, 2, 4999999999]
     run = TrainingRun(config(max_features=8, overflow="hash"))
     run.run(lambda epoch: [examples])
-    assert run.trained.counts.seen == 2
-    assert run.trained.learner.n_features == 8
+    assert run.classifier.counts.seen == 2
+    assert run.classifier.learner.n_features == 8
 
 
 def test_class_weights_take_the_type_of_the_labels():
     run = run_over(libsvm_text(50), settings={"class_weight": {"-1": 2.0, "1": 0.5, "7": 3.0}})
-    assert run.trained.class_weights.given == {-1: 2.0, 1: 0.5, 7: 3.0}
+    assert run.classifier.class_weights.given == {-1: 2.0, 1: 0.5, 7: 3.0}
     assert run.unseen_class_weights() == [7]
     with pytest.raises(ValueError, match="class weight for 'spam': the labels in the data are numbers"):
         run_over("1 1:1\n", settings={"class_weight": {"spam": 2.0}})

@@ -192,7 +192,7 @@ def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str
 
     config = ModelConfig(rule, parameters, model_settings(given))
     with usage_error():
-        config.learner()
+        config.classifier()
     return config
 
 

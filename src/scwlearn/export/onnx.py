@@ -36,7 +36,7 @@ def to_onnx(model: TrainedModel) -> bytes:
     ValueError
         If the model has no weights of features, or is too large for ONNX.
     """
-    learner, order = model.learner, model.learner.classes.order
+    learner, order = model.classifier, model.classifier.classes.order
     columns, weights = Columns.of(model), Weights.from_model(model)
     classes, rows = len(weights.classes), len(weights.coef)
     if 8 * rows * columns.width ** (2 if learner.covariance_kind == "full" else 1) > MAX_BYTES:
@@ -79,7 +79,7 @@ def _in_learner_order(weights: Weights, order: NDArray[np.intp]) -> tuple[Any, A
 
 def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> Node:
     """Return x' Sigma x of each row and class, of shape (rows, classes), or (rows, 1) for two classes."""
-    learner = model.learner
+    learner = model.classifier
     place = np.zeros(1, dtype=np.intp) if learner.is_binary else np.argsort(learner.classes.order)
     has_intercept = learner.config.intercept
     if learner.covariance_kind != "full":
@@ -102,7 +102,7 @@ def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> 
 
 def _labels(model: TrainedModel) -> NDArray[Any]:
     """Return the labels by class index as int64, float64, bools or strings."""
-    labels = model.learner.classes.labels
+    labels = model.classifier.classes.labels
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64)
     if labels.dtype.kind == "f":

@@ -38,7 +38,7 @@ def to_model(
         checked = weights.parameters | checked
     if initial_variance is not None:
         weights = replace(weights, initial_variance=initial_variance)
-    classifier = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).learner()
+    classifier = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).classifier()
     classifier.add_classes(as_labels(weights.classes))
     _set_weights(classifier, weights)
     if weights.calibration is not None:

@@ -56,7 +56,7 @@ class Weights:
     @classmethod
     def from_model(cls, model: TrainedModel) -> Self:
         """Return the weights of a model; raise a ValueError if it has none."""
-        columns, learner, config = Columns.of(model), model.learner, model.learner.config
+        columns, learner, config = Columns.of(model), model.classifier, model.classifier.config
         inner, means = learner.learner, learner.weights()
         variances = learner.variances() if model.rule.order == 2 else None
         prior = float(inner.model.initial_variance)
@@ -193,11 +193,11 @@ class Columns(NamedTuple):
         """Return the columns of a model; raise a ValueError if it has no weights of features."""
         if not model.is_linear:
             raise ValueError("a kernel model has no weights of features")
-        inner = model.learner.learner
-        if inner.model is None or len(model.learner.classes) < 2:
+        inner = model.classifier.learner
+        if inner.model is None or len(model.classifier.classes) < 2:
             raise ValueError("the model has seen fewer than two classes, so it has no weights yet")
         vocabulary, width = inner.vocabulary, inner.n_features
-        scales = model.learner.feature_scales(width)
+        scales = model.classifier.feature_scales(width)
         if vocabulary is None:
             every = [*range(width)]
             return cls(every, every, width, model.column_names, scales)
@@ -219,7 +219,7 @@ class Columns(NamedTuple):
 
 def _calibration_by_label(model: TrainedModel) -> Array | None:
     """Return the state of the calibration for classes sorted by label."""
-    learner = model.learner
+    learner = model.classifier
     order = learner.classes.order
     if learner.is_binary:
         curve = learner.calibration if order[0] == 0 else learner.calibration.mirrored()

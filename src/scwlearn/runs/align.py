@@ -12,16 +12,16 @@ from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.learner import Learner
 
 
-def align_rows(learner: Classifier, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
+def align_rows(classifier: Classifier, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
     """Return the rows of examples in the features of a classifier; unknown features are dropped.
 
     `names` are the names of its columns, if it was trained on a table with named columns.
     """
-    inner = learner.learner
-    width: int | None = inner.n_features
+    learner = classifier.learner
+    width: int | None = learner.n_features
     if width is None:
         raise ValueError("the model has not been trained yet")
-    vocabulary = getattr(inner, "vocabulary", None)
+    vocabulary = getattr(learner, "vocabulary", None)
     if vocabulary is not None:
         if isinstance(examples.x, NamedRows) == (vocabulary.key_type is int):
             raise _other_features(examples, "numbered" if vocabulary.key_type is int else "named")
@@ -34,7 +34,7 @@ def align_rows(learner: Classifier, examples: Examples, names: Sequence[str] | N
             raise _other_features(examples, "numbered")
         columns = {name: column for column, name in enumerate(names)}
         return rows.in_columns([columns.get(name, -1) for name in rows.names], None, width)
-    if rows.width > width and not isinstance(inner, Learner):
+    if rows.width > width and not isinstance(learner, Learner):
         # An unknown feature has no weight in a linear model, but it would change every kernel value.
         raise ValueError(f"{examples.source} has {rows.width} features; the kernel model was trained on {width}")
     return rows.widened(width) if rows.width < width else rows.narrowed(width)

@@ -293,7 +293,7 @@ class Comparison:
         self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
 
     def _learner(self, rule: Rule, parameters: Mapping[str, float]) -> Any:
-        return replace(self._configs[rule.name], parameters=parameters).learner()
+        return replace(self._configs[rule.name], parameters=parameters).classifier()
 
     def tune(self, report: ProgressReporter) -> None:
         """Choose the parameters of each algorithm from the paper's grid, on an order of its own.

@@ -34,7 +34,7 @@ class ModelConfig:
         """Whether the number of features is bounded, so that numbered features are kept by name, too."""
         return self.learner_config.max_features is not None
 
-    def learner(self) -> Classifier:
+    def classifier(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
         return Classifier(self.learner_config, self.settings.get("class_weight"))
 

@@ -104,7 +104,7 @@ def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts
             facts["held_out"] = record.holdout
     if model.saved is not None and "made" in model.saved.notes:
         facts["made"] = model.saved.notes["made"]
-    if not model.is_linear or model.learner.learner.model is None:
+    if not model.is_linear or model.classifier.learner.model is None:
         if features:
             raise ValueError("the model has no weights of features")
         return facts
@@ -116,15 +116,15 @@ def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts
 
 def _classes(model: TrainedModel) -> list[Facts]:
     """Return the sorted labels, with their numbers of examples where known."""
-    classes = model.learner.classes
+    classes = model.classifier.classes
     labels = classes.values_in_order
     counts: list[int] | None = None
-    seen = model.learner.class_weights.seen
+    seen = model.classifier.class_weights.seen
     if len(seen) == len(labels):
         counts = [int(seen[number]) for number in classes.order]
     elif model.record is not None and model.record.confusion is not None and model.record.classes == labels:
         counts = [sum(line) for line in model.record.confusion]
-    if counts is None or sum(counts) != model.learner.counts.seen:
+    if counts is None or sum(counts) != model.classifier.counts.seen:
         # The record covers the last run only.
         return [{"label": label} for label in labels]
     return [{"label": label, "examples": count} for label, count in zip(labels, counts, strict=True)]

@@ -65,7 +65,7 @@ def evaluate(model: TrainedModel, batches: Iterable[Examples]) -> Evaluation:
         If there are no examples, their labels are of another type, or all have weight 0.
     """
     predictor = Predictor(model, probabilities=True)
-    known = classes = model.learner.classes
+    known = classes = model.classifier.classes
     results = []
     for examples in batches:
         labels = training_labels(examples)

@@ -46,15 +46,15 @@ class Predictor:
 
     def ranks(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Return the rank of each label among the sorted labels of the model; -1 for an unknown one."""
-        classes = self._model.learner.classes
+        classes = self._model.classifier.classes
         ranks = np.append(label_ranks(classes), -1)
         return ranks[np.minimum(classes.find(labels).numbers, len(classes))]
 
     def predict(self, examples: Examples) -> Predictions:
         """Predict a batch; raise a ValueError if its features are not those of the model."""
-        learner = self._model.learner
-        now = learner.snapshot
-        x = align_rows(learner, examples, self._model.column_names)
+        classifier = self._model.classifier
+        now = classifier.snapshot
+        x = align_rows(classifier, examples, self._model.column_names)
         if not len(now.classes):
             raise ValueError("the model has not been trained yet")
         if not self._probabilities:
@@ -63,7 +63,7 @@ class Predictor:
             scores, variances = now.learner.scores_and_variances(x)
             if not now.is_binary:
                 variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-            probabilities = now.probabilities(scores, variances, argmax_consistent=learner.argmax_consistent)
+            probabilities = now.probabilities(scores, variances, argmax_consistent=classifier.argmax_consistent)
         ordered = now.by_label(scores)[0] if now.is_binary else scores[:, now.classes.order]
         return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, probabilities)
 
@@ -84,7 +84,7 @@ class PredictionLines:
         self._columns, self._as_json = columns, as_json
         needed = as_json or not {"probabilities", "confidence", "variance"}.isdisjoint(columns)
         self._predictor = Predictor(model, probabilities=needed)
-        self._labels = model.learner.classes.values_in_order
+        self._labels = model.classifier.classes.values_in_order
         self._texts = [one_line(label) for label in self._labels]
 
     def header(self) -> str:

@@ -66,17 +66,12 @@ class TrainingRun:
     on_epoch: Callable[[int], None] = lambda number: None
     on_save: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
-    learner: Classifier | None = field(default=None, init=False)
     points: list[Point] = field(default_factory=list, init=False)
     held_out: list[Examples] = field(default_factory=list, init=False)
     metrics: ProgressiveMetrics = field(init=False)
     _validation: ProgressiveValidation | None = field(default=None, init=False)
     _read: int = field(default=0, init=False)
     _started: float = field(default=0.0, init=False)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.model, Classifier):
-            self.learner = self.model
 
     @property
     def has_begun(self) -> bool:
@@ -94,11 +89,16 @@ class TrainingRun:
         return None if self._validation is None else self.metrics.log_loss
 
     @property
-    def trained(self) -> Classifier:
-        """The classifier, once the run has begun."""
-        if self.learner is None:
+    def classifier(self) -> Classifier:
+        """The classifier so far; a ValueError before the first example of a new one."""
+        if isinstance(self.model, ModelConfig):
             raise ValueError("the model has not been trained yet")
-        return self.learner
+        return self.model
+
+    @property
+    def total_counts(self) -> Counts:
+        """Counts of the classifier, including those before the run."""
+        return Counts() if isinstance(self.model, ModelConfig) else self.model.counts
 
     def run(self, read: Callable[[int], Iterable[Examples]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
@@ -116,8 +116,8 @@ class TrainingRun:
         if self._validation is None:
             self._begin(labels)
         assert self._validation is not None
-        check_label_type(labels, self.trained.classes, examples)
-        if self.trained.config.max_features is not None:
+        check_label_type(labels, self.classifier.classes, examples)
+        if self.classifier.config.max_features is not None:
             examples = numbers_as_names(examples)
 
         def learn(start: int, stop: int) -> Counts:
@@ -138,9 +138,9 @@ class TrainingRun:
 
     def holdout_metrics(self) -> dict[str, float] | None:
         """Return count, error and, if asked for, log-loss of the held-out examples; None without any."""
-        if self.learner is None or not self.held_out:
+        if not self.has_begun or not self.held_out:
             return None
-        predictor = Predictor(TrainedModel(self.learner), probabilities=True)
+        predictor = Predictor(TrainedModel(self.classifier), probabilities=True)
         seen = mistakes = 0
         metrics = ProbabilityMetrics()
         for examples in self.held_out:
@@ -148,14 +148,14 @@ class TrainingRun:
             truth = predictor.ranks(training_labels(examples))
             seen, mistakes = seen + len(truth), mistakes + int((predicted.ranks != truth).sum())
             known = truth >= 0
-            if self.probabilities and predicted.probabilities is not None and len(self.learner.classes) > 1:
+            if self.probabilities and predicted.probabilities is not None and len(self.classifier.classes) > 1:
                 metrics.update(predicted.probabilities[known], truth[known])
         result = {"count": seen, "error": mistakes / max(1, seen)}
         return result if metrics.log_loss is None else result | {"log_loss": metrics.log_loss}
 
     def unseen_class_weights(self) -> list[Any]:
         """Return the labels that have a class weight but never appeared."""
-        weights, known = self.trained.class_weights.given, self.trained.classes.numbers
+        weights, known = self.classifier.class_weights.given, self.classifier.classes.numbers
         return [label for label in weights if label not in known] if isinstance(weights, dict) else []
 
     def record(
@@ -180,8 +180,8 @@ class TrainingRun:
         finished : bool
             Whether to compute the top weights and the holdout metrics.
         """
-        learner = self.trained
-        model = TrainedModel(learner, schema)
+        classifier = self.classifier
+        model = TrainedModel(classifier, schema)
         return Record(
             command=command,
             began=began,
@@ -189,43 +189,43 @@ class TrainingRun:
             sources=list(sources),
             algorithm=model.rule.name,
             parameters=model.parameters,
-            settings={**model.settings, "covariance": learner.covariance_kind, **settings},
-            classes=list(learner.classes.values_in_order),
+            settings={**model.settings, "covariance": classifier.covariance_kind, **settings},
+            classes=list(classifier.classes.values_in_order),
             n_features=model.n_features,
             curve=list(self.points),
             skipped=skipped,
             epochs=self.epochs,
             reliability=self.metrics.reliability(),
-            confusion=self.metrics.confusion(learner.classes),
+            confusion=self.metrics.confusion(classifier.classes),
             top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},
             holdout=self.holdout_metrics() if finished else None,
         )
 
     def _begin(self, labels: NDArray[Any]) -> None:
         if isinstance(self.model, ModelConfig):
-            self.learner = self.model.for_labels(labels).learner()
-        learner = self.trained
+            self.model = self.model.for_labels(labels).classifier()
+        classifier = self.model
         self.metrics = ProgressiveMetrics(
-            probabilities=self.probabilities, agree=learner.argmax_consistent, n_known=len(learner.classes)
+            probabilities=self.probabilities, agree=classifier.argmax_consistent, n_known=len(classifier.classes)
         )
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
-        before = Counts() if self.since is None else learner.counts - self.since
+        before = Counts() if self.since is None else classifier.counts - self.since
         self._validation = ProgressiveValidation(merge(curve_steps(), saves), before)
         self._started = self.clock()
 
     def _learn(self, part: Examples, labels: NDArray[Any]) -> Counts:
-        learner = self.trained
+        classifier = self.classifier
         if not isinstance(part.x, NamedRows):
-            part = part.widened(learner.widen(part.x.width))
+            part = part.widened(classifier.widen(part.x.width))
         try:
-            return learner.learn(part.x, labels, weights=part.weights, observer=self.metrics)
+            return classifier.learn(part.x, labels, weights=part.weights, observer=self.metrics)
         except ValueError:
             self._check_feature_counts(part)
             raise
 
     def _check_feature_counts(self, part: Examples) -> None:
         """Raise a DataError for the first example with more features than the model may have."""
-        limit = self.trained.config.max_features
+        limit = self.classifier.config.max_features
         if limit is None or not isinstance(part.x, NamedRows):
             return
         for line, features in zip(part.lines.tolist(), part.x.dicts(), strict=True):
@@ -250,7 +250,7 @@ class TrainingRun:
         return Point(counts.seen, counts.mistakes, counts.updates, None, seconds, self.metrics.log_loss)
 
     def _with_nonzero(self, point: Point) -> Point:
-        return replace(point, nonzero=self.trained.count_nonzero())
+        return replace(point, nonzero=self.classifier.count_nonzero())
 
     def _hold_out(self, examples: Examples, *, keep: bool) -> Iterator[Examples]:
         """Yield the examples to learn from, if any; keep the others apart."""

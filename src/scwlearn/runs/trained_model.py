@@ -27,7 +27,7 @@ _DATA, _RUN = "data", "run"
 class TrainedModel:
     """A classifier, and what its file keeps with it."""
 
-    learner: Classifier
+    classifier: Classifier
     #: How its data are read; None for a model made in Python.
     schema: Schema | None = None
     record: Record | None = None
@@ -56,24 +56,24 @@ class TrainedModel:
             notes[_DATA] = self.schema.to_json()
         if self.record is not None:
             notes[_RUN] = self.record.to_json()
-        write(SavedModel.from_classifier(self.learner, notes), path)
+        write(SavedModel.from_classifier(self.classifier, notes), path)
 
     @property
     def rule(self) -> Rule:
         """The algorithm."""
-        rule = self.learner.config.rule
+        rule = self.classifier.config.rule
         assert isinstance(rule, Rule)
         return rule
 
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters of the algorithm, defaults included."""
-        return dict(self.learner.config.parameters)
+        return dict(self.classifier.config.parameters)
 
     @property
     def settings(self) -> dict[str, Any]:
         """All other settings, as JSON values."""
-        return json_settings(self.learner.config.settings | {"class_weight": self.learner.class_weights.given})
+        return json_settings(self.classifier.config.settings | {"class_weight": self.classifier.class_weights.given})
 
     @property
     def has_names(self) -> bool:
@@ -83,11 +83,11 @@ class TrainedModel:
     @property
     def n_features(self) -> int:
         """Number of known features."""
-        return len(self._vocabulary.names) if self.has_names else self.learner.learner.n_features or 0
+        return len(self._vocabulary.names) if self.has_names else self.classifier.learner.n_features or 0
 
     @property
     def _vocabulary(self) -> Any:
-        return getattr(self.learner.learner, "vocabulary", None)
+        return getattr(self.classifier.learner, "vocabulary", None)
 
     @property
     def column_names(self) -> list[str] | None:
@@ -109,37 +109,39 @@ class TrainedModel:
     @property
     def is_linear(self) -> bool:
         """Whether there is a weight for each feature, as there is none with a kernel."""
-        return isinstance(self.learner.learner, Learner)
+        return isinstance(self.classifier.learner, Learner)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
         """Return the largest weights of each class (of two, the second), for features after scaling.
 
         Numbered features are named as in their file.
         """
-        if self.learner.learner.model is None:
+        if self.classifier.learner.model is None:
             return {}
         if self.has_names:
-            top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.learner).to_model().top_features(count)
+            top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.classifier).to_model().top_features(count)
             if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
             return top
         # An estimator made in Python never met a file; LIBSVM numbers from 1.
         first = 0 if self.schema is not None and self.schema.zero_based else 1
         names = self.column_names or range(first, first + self.n_features)
-        return largest_weights(names, self.learner.class_labels(), self.learner.weights(), self._variances(), count)
+        return largest_weights(
+            names, self.classifier.class_labels(), self.classifier.weights(), self._variances(), count
+        )
 
     def constants(self) -> dict[Any, Weight]:
         """Return the intercept of each class (of two, the second); empty without intercepts."""
-        if self.learner.learner.model is None or not self.learner.config.intercept:
+        if self.classifier.learner.model is None or not self.classifier.config.intercept:
             return {}
         variances = self._variances()
-        weights = self.learner.weights()[:, -1].tolist()
+        weights = self.classifier.weights()[:, -1].tolist()
         deviations = [math.nan] * len(weights) if variances is None else np.sqrt(variances[:, -1]).tolist()
-        labels = self.learner.class_labels()
+        labels = self.classifier.class_labels()
         return {label: Weight(INTERCEPT, w, d) for label, w, d in zip(labels, weights, deviations, strict=True)}
 
     def _variances(self) -> Any:
-        return None if self.rule.order == 1 else self.learner.variances()
+        return None if self.rule.order == 1 else self.classifier.variances()
 
     def record_weights(self, count: int) -> dict[str, list[TopWeight]]:
         """Return the largest weights as a record keeps them."""

@@ -130,7 +130,7 @@ class ModelBatch:
         self._configs, self._probabilities = list(configs), probabilities
         self._joint: _JointModels | None = None
         if not (keep or probabilities or any(map(_needs_own_run, configs))):
-            self._joint = _JointModels([each.learner() for each in configs])
+            self._joint = _JointModels([each.classifier() for each in configs])
         # Separate runs; empty while the models learn together.
         self._trainings = [] if self._joint else [TrainingRun(each, probabilities=probabilities) for each in configs]
         self._complete = self._joint is None
@@ -162,7 +162,7 @@ class ModelBatch:
         """The counts of each model."""
         if self._joint is not None:
             return [learner.counts for learner in self._joint.learners]
-        return [Counts() if training.learner is None else training.learner.counts for training in self._trainings]
+        return [training.total_counts for training in self._trainings]
 
     @property
     def log_losses(self) -> list[float | None]:

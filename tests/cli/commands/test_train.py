@@ -41,10 +41,10 @@ def printed(capsys, *arguments, code=0):
 def same(one, other):
     """Whether two models are the same bit for bit, as files have them."""
     one, other = TrainedModel.read(one), TrainedModel.read(other)
-    assert one.learner.counts == other.learner.counts
-    assert one.learner.weights().tobytes() == other.learner.weights().tobytes()
-    assert one.learner.variances().tobytes() == other.learner.variances().tobytes()
-    assert one.learner.calibration.state.tobytes() == other.learner.calibration.state.tobytes()
+    assert one.classifier.counts == other.classifier.counts
+    assert one.classifier.weights().tobytes() == other.classifier.weights().tobytes()
+    assert one.classifier.variances().tobytes() == other.classifier.variances().tobytes()
+    assert one.classifier.calibration.state.tobytes() == other.classifier.calibration.state.tobytes()
     return True
 
 
@@ -161,8 +161,11 @@ def test_the_seed_decides_the_shuffling(capsys, data, tmp_path):
     printed(capsys, data, "-m", twice, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "3", "-q")
     printed(capsys, data, "-m", other, "--epochs", "2", "--shuffle-buffer", "100", "--seed", "4", "-q")
     assert same(once, twice)
-    assert TrainedModel.read(once).learner.counts.seen == 1200
-    assert TrainedModel.read(once).learner.weights().tobytes() != TrainedModel.read(other).learner.weights().tobytes()
+    assert TrainedModel.read(once).classifier.counts.seen == 1200
+    assert (
+        TrainedModel.read(once).classifier.weights().tobytes()
+        != TrainedModel.read(other).classifier.weights().tobytes()
+    )
 
 
 def test_holdout_prints_the_error_on_held_out_examples(capsys, data):
@@ -202,7 +205,7 @@ def test_invalid_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
     assert not (tmp_path / "a.model").exists()
     err = printed(capsys, str(path), "-m", model, "--on-error", "skip").err
     assert "skipped 1 invalid example:" in err
-    assert TrainedModel.read(model).learner.counts.seen == 2
+    assert TrainedModel.read(model).classifier.counts.seen == 2
     assert TrainedModel.read(model).record.skipped == 1
 
 

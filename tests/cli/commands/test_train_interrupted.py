@@ -44,7 +44,7 @@ def test_ctrl_c_saves_the_model_once(tmp_path, again):
     assert process.returncode == 130
     assert b"interrupted after" in err
     assert b"Traceback" not in err
-    assert TrainedModel.read(model).learner.counts.seen >= 100
+    assert TrainedModel.read(model).classifier.counts.seen >= 100
 
 
 def test_ctrl_c_without_save_every_says_that_nothing_was_saved(tmp_path):

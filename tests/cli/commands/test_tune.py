@@ -157,9 +157,9 @@ def test_the_saved_model_equals_that_of_train(capsys, monkeypatch, tmp_path, sou
     words = shlex.split(found["command"])
     trained(capsys, *paths, *words[words.index("-a") :], "-m", same)
     one, other = TrainedModel.read(best), TrainedModel.read(same)
-    assert one.learner.counts == other.learner.counts
-    assert one.learner.weights().tobytes() == other.learner.weights().tobytes()
-    assert one.learner.calibration.state.tobytes() == other.learner.calibration.state.tobytes()
+    assert one.classifier.counts == other.classifier.counts
+    assert one.classifier.weights().tobytes() == other.classifier.weights().tobytes()
+    assert one.classifier.calibration.state.tobytes() == other.classifier.calibration.state.tobytes()
     assert one.schema == other.schema
     assert [p.mistakes for p in one.record.curve] == [p.mistakes for p in other.record.curve]
     assert one.record.confusion == other.record.confusion

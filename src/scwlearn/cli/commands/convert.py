@@ -111,9 +111,9 @@ def _weights_to_model(options: DataOptions, terminal: Terminal, given: dict[str,
         named=None if options.format is None else options.format != "libsvm",
         zero_based=options.zero_based,
     )
-    saved = SavedModel.from_classifier(model.learner, {"made": invocation()})
-    TrainedModel(model.learner, model.schema, saved=saved).write(given["model"])
-    classes = plural(len(model.learner.classes), "class", "classes")
+    saved = SavedModel.from_classifier(model.classifier, {"made": invocation()})
+    TrainedModel(model.classifier, model.schema, saved=saved).write(given["model"])
+    classes = plural(len(model.classifier.classes), "class", "classes")
     terminal.note(f"{classes}, {plural(model.n_features, 'feature')}; model: {given['model']}")
 
 

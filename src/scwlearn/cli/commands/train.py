@@ -114,7 +114,7 @@ def command(**given: Any) -> None:
     model = _new_model(given) if resumed is None else _resumed_model(given, resumed)
 
     def save(record: Record) -> None:
-        TrainedModel(run.trained, data.schema, record).write(path)
+        TrainedModel(run.classifier, data.schema, record).write(path)
 
     def record(*, finished: bool) -> Record:
         return run.record(
@@ -148,7 +148,7 @@ def command(**given: Any) -> None:
     except KeyboardInterrupt:
         if given["save_every"] is not None and run.has_begun:
             save(record(finished=False))
-            terminal.note(f"interrupted after {plural(run.trained.counts.seen, 'example')}; saved {path}")
+            terminal.note(f"interrupted after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C")
         raise
@@ -186,8 +186,8 @@ def _resumed_model(given: dict[str, Any], resumed: TrainedModel) -> Classifier:
     if fixed := given_model_options():
         raise click.UsageError(f"the settings of a resumed model cannot change; drop {', '.join(fixed)}")
     if not parameters:
-        return resumed.learner
-    return resumed.learner.with_parameters(check_parameters(rule, {**resumed.parameters, **parameters}))
+        return resumed.classifier
+    return resumed.classifier.with_parameters(check_parameters(rule, {**resumed.parameters, **parameters}))
 
 
 def _summary(record: Record) -> str:

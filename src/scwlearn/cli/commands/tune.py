@@ -196,7 +196,7 @@ class _TuneRun:
             skipped=self._data.skipped.count,
             settings={name: self._given[name] for name in ("seed", "shuffle_buffer")},
         )
-        TrainedModel(training.trained, schema, record).write(self._given["model"])
+        TrainedModel(training.classifier, schema, record).write(self._given["model"])
         self._terminal.note(f"model: {self._given['model']}")
 
 

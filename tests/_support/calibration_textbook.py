@@ -109,7 +109,7 @@ class Textbook:
         self.line = best_line(matrix, target) / usual
         self.shift = shift_of(u, w, y, p)
 
-    def probability(self, f, v):
+    def probabilities(self, f, v):
         u = self.signals_and_logit(f, v)[1]
         return logistic(u + np.interp(u, KNOTS, self.shift))
 

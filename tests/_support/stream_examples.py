@@ -1,11 +1,11 @@
-"""Streams of dicts in which names and classes keep coming, and all that a stream classifier knows of them."""
+"""Streams of dicts in which names and classes keep coming, and all that a stream classifier full_state of them."""
 
 import numpy as np
 
 from scwlearn import StreamClassifier
 from scwlearn.learning.explain import INTERCEPT
 
-# In the order in which they come, which is not that of their names.
+# In order of appearance, which is not their sorted order.
 LABELS = ("pear", "apple", "quince", "fig", "plum")
 
 
@@ -32,28 +32,28 @@ SETTINGS = {
     "two-named": {"classes": ["fig", "pear"], "class_weight": "balanced"},
 }
 
-# A small one, of names that the stream does not have.
+# A small example with names that the stream does not have.
 X = {"a": 1.0, "b": 2.0}
 
 
 def draw_stream(rows=60, seed=0, features=12, labels=LABELS):
-    """Examples with numbers, words and bags of words; the classes are 1, then 2, 3 and all of them."""
+    """Return examples with numbers, words and bags of words, and labels of 1, then 2, 3 and all classes."""
     rng = np.random.default_rng(seed)
     directions = rng.normal(size=(len(labels), features))
-    examples, told = [], []
+    examples, targets = [], []
     for i in range(rows):
         known = (1, 2, 3, len(labels))[min(3, 4 * i // rows)]
         x = rng.normal(size=features) * (rng.random(features) < 0.4) * 10.0 ** (np.arange(features) % 3)
         number = int((directions[:known] @ x).argmax()) if rng.random() < 0.8 else int(rng.integers(known))
-        # All of them come at once.
+        # Each new class appears at the beginning of its quarter.
         number = known - 1 if 4 * i % rows < 4 else number
         example = {f"feature {j}": x[j] for j in rng.permutation(np.flatnonzero(x))}
         examples.append(example | {"words": [f"word {i // 4}", "and", "and"], "place": f"{i // 10}"})
-        told.append(labels[number])
-    return examples, told
+        targets.append(labels[number])
+    return examples, targets
 
 
-EXAMPLES, TOLD = draw_stream()
+EXAMPLES, TARGETS = draw_stream()
 
 
 def new(rule, settings):
@@ -62,12 +62,12 @@ def new(rule, settings):
 
 def taught(rule="arow", count=None, **settings):
     model = StreamClassifier(rule, **settings)
-    model.learn_many(EXAMPLES[:count], TOLD[:count])
+    model.learn_many(EXAMPLES[:count], TARGETS[:count])
     return model
 
 
 def numbers_of(example):
-    """A dict of numbers alone."""
+    """Return the example with numbers only, and the intercept."""
     numbers = {}
     for key, value in example.items():
         for word in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
@@ -87,33 +87,33 @@ def one_by_one(model, examples, labels, weights=None):
     return model
 
 
-def knows(model):
-    """All that a stream classifier, or River's face of one, knows, bit for bit."""
-    told = getattr(model, "_model", model)._classifier
-    classes = told.classes
+def full_state(model):
+    """All that a stream classifier, or River's face of one, full_state, bit for bit."""
+    classifier = getattr(model, "_model", model)._classifier
+    classes = classifier.classes
     return (
-        what_a_learner_knows(told.learner),
-        told.calibration.state.tobytes(),
-        # A class of which nothing has been seen is the same as none.
-        np.trim_zeros(told.class_weights.seen, "b").tolist(),
+        learner_state(classifier.learner),
+        classifier.calibration.state.tobytes(),
+        # Declared classes without an example do not differ from unknown ones.
+        np.trim_zeros(classifier.class_weights.seen, "b").tolist(),
         list(map(repr, classes.values)),
         classes.kind,
-        told.is_binary,
+        classifier.is_binary,
     )
 
 
-def what_a_learner_knows(learner):
-    """The same of a learner for two classes or for several."""
+def learner_state(learner):
+    """Return the state of a learner, bit for bit."""
     model, scale, names = learner.model, learner.running_scale, learner.vocabulary
     return (
         None if model is None else (model.size, model.memory.tobytes(), model.scalars.tobytes()),
         learner.n_classes,
         None if scale is None or scale.state is None else scale.state.tobytes(),
-        None if names is None else spelled(names.__getstate__()),
+        None if names is None else vocabulary_state(names),
         learner.counts,
     )
 
 
-def spelled(vocabulary):
-    most, hashed, key_type, names, slots = vocabulary
+def vocabulary_state(vocabulary):
+    most, hashed, key_type, names, slots = vocabulary.__getstate__()
     return most, hashed, key_type, list(names.items()), repr(slots)

@@ -14,7 +14,7 @@ from hostile_cases import CASES
 from saved_examples import rows_of
 from scwlearn.files import SavedModel, write
 from scwlearn.kernels import KernelLearner
-from stream_examples import EXAMPLES, TOLD
+from stream_examples import EXAMPLES, TARGETS
 
 X, NUMBERS = rows_of(4)
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus" / "model"
@@ -22,7 +22,7 @@ CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus" / "model"
 
 def stream(**how):
     model = scwlearn.StreamClassifier("scw1", **how)
-    model.learn_many(EXAMPLES[:20], TOLD[:20])
+    model.learn_many(EXAMPLES[:20], TARGETS[:20])
     return model
 
 

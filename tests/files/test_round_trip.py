@@ -179,7 +179,7 @@ STREAM_CUTS = (0, 1, 17, 40)
 @pytest.mark.parametrize("cut", STREAM_CUTS)
 @pytest.mark.parametrize("form", stream_examples.SETTINGS)
 def test_streams_with_every_setting(form, cut, tmp_path):
-    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TARGETS
     model = stream_examples.one_by_one(stream_examples.new("scw1", form), examples[:cut], labels[:cut])
     check_round_trip(
         model,
@@ -191,7 +191,7 @@ def test_streams_with_every_setting(form, cut, tmp_path):
 
 @every_estimator
 def test_streams_of_every_rule(rule, tmp_path):
-    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TARGETS
     model = scwlearn.StreamClassifier(rule, scale=True)
     model.learn_many(examples[:30], labels[:30])
     check_round_trip(
@@ -229,7 +229,7 @@ def test_names_of_any_characters(tmp_path):
 def test_river_classes(rule, tmp_path):
     from scwlearn import river
 
-    examples, labels = stream_examples.EXAMPLES, stream_examples.TOLD
+    examples, labels = stream_examples.EXAMPLES, stream_examples.TARGETS
     how = {"rivals": "uniform"} if rule == "Perceptron" else {"class_weight": "balanced"}
     model = stream_examples.one_by_one(getattr(river, rule)(scale=True, **how), examples[:30], labels[:30])
     check_round_trip(

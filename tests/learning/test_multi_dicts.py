@@ -9,7 +9,7 @@ import pytest
 
 from helpers import several, split
 from scwlearn import Learner
-from stream_examples import what_a_learner_knows as knows
+from stream_examples import learner_state as knows
 
 pytestmark = pytest.mark.native
 

@@ -13,7 +13,7 @@ from scwlearn import Learner
 from scwlearn.data.rows import as_rows
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.model.scale import RunningScale
-from stream_examples import what_a_learner_knows as knows
+from stream_examples import learner_state as knows
 
 pytestmark = pytest.mark.native
 

@@ -1,17 +1,17 @@
-"""The models of several classes: some of their features, features in another order, and classes at other places."""
+"""The model: marginals, other orders of features and classes, and single classes."""
 
 import numpy as np
 import pytest
 
 from multi_examples import FORMS, every_form
 from scwlearn import Learner
-from scwlearn.learning.merging.features import _arranged as arranged
+from scwlearn.learning.merging.features import _arranged
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.model.covariances import covariance as named_covariance
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussian
 
-COVARIANCES = ("identity", "diagonal", "diagonal-drop", "full")
 FEATURES = 11
-every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
+every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 
 
 def examples(seed=0, rows=200, classes=5):
@@ -97,7 +97,7 @@ def test_a_marginal_recomputes_the_norm_of_the_weights(form):
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_marginal_of_the_prior_is_the_prior_of_fewer_features(shared):
-    for name in COVARIANCES:
+    for name in COVARIANCE_NAMES:
         prior = Gaussian.prior(named_covariance(name, shared=shared), 6, 0.3, classes=3)
         marginal = prior.marginal(np.array([1, 4]))
         np.testing.assert_allclose(marginal.variances(), np.full((3, 2), 0.3), rtol=1e-15)
@@ -130,7 +130,7 @@ def test_named_features_move_to_the_indices_of_another_vocabulary(covariance, fo
     learner = taught(covariance, form, intercept=True)
     known = {f"f{i}": i for i in range(FEATURES)}
     names = {name: i for i, name in enumerate(["new", *reversed(known), "newer"])}
-    wide = arranged(learner.model, FEATURES + 2, True, known, names)
+    wide = _arranged(learner.model, FEATURES + 2, True, known, names)
     expected = np.zeros((5, FEATURES + 3))
     expected[:, 1 : FEATURES + 1] = learner.model.weights()[:, FEATURES - 1 :: -1]
     expected[:, -1] = learner.model.weights()[:, -1]
@@ -145,22 +145,22 @@ def test_classes_can_move_among_others_or_be_left_out(covariance, form):
     learner = Learner(rule, n_classes=0, covariance=covariance, initial_variance=2.0, **FORMS[form])
     learner.learn(x, y)
     models, places = learner.model, [6, 0, 3]
-    seated = models.with_classes(places, 9)
-    assert seated.classes == 9
+    moved = models.with_classes(places, 9)
+    assert moved.classes == 9
     new = np.setdiff1d(np.arange(9), places)
-    np.testing.assert_array_equal(seated.weights()[places], models.weights()[:3])
-    assert not seated.weights()[new].any()
-    np.testing.assert_array_equal(seated.variances()[places], models.variances()[:3])
-    # As classes that come now.
+    np.testing.assert_array_equal(moved.weights()[places], models.weights()[:3])
+    assert not moved.weights()[new].any()
+    np.testing.assert_array_equal(moved.variances()[places], models.variances()[:3])
+    # The others are as classes that are added now.
     learner.add_classes(1)
     for number, place in enumerate(places):
-        np.testing.assert_array_equal(seated.matrix(place), models.matrix(number))
+        np.testing.assert_array_equal(moved.matrix(place), models.matrix(number))
     for place in new:
-        np.testing.assert_array_equal(seated.matrix(place), learner.model.matrix(5))
+        np.testing.assert_array_equal(moved.matrix(place), learner.model.matrix(5))
     if rule == "romma":
-        norms = np.square(seated.covariance.means(seated.memory)).sum(axis=1)
-        np.testing.assert_allclose(seated.scalars[:, NORM2], norms.sum() if seated.joint else norms, rtol=1e-14)
-    learner.model = seated
+        norms = np.square(moved.covariance.means(moved.memory)).sum(axis=1)
+        np.testing.assert_allclose(moved.scalars[:, NORM2], norms.sum() if moved.joint else norms, rtol=1e-14)
+    learner.model = moved
     learner.learn(x, np.arange(len(y)) % 10)
     assert learner.n_classes == 10
 

@@ -1,4 +1,4 @@
-"""A running scale: what it promises, and that it is what plain NumPy computes."""
+"""The running scale: beside plain NumPy, for every row format, and all or nothing."""
 
 import copy
 import pickle
@@ -8,40 +8,18 @@ import pytest
 from scipy import sparse
 
 import scwlearn.model.scale
-from scwlearn import Learner, _native
+from scale_examples import FEATURES, ROWS, examples, state
+from scwlearn import _native
 from scwlearn.data.rows import Rows
 from scwlearn.model.scale import RunningScale
 
 pytestmark = pytest.mark.native
 
-ROWS, FEATURES = 60, 21
-
-
-@pytest.fixture(params=_native.instruction_sets(), autouse=True)
-def instruction_set(request):
-    _native.use_instruction_set(request.param)
-    yield request.param
-    _native.use_instruction_set(_native.instruction_sets()[0])
-
-
-def examples(seed=0, rows=ROWS, features=FEATURES):
-    """Rows of all scales with zeros among them, and labels with noise; the last feature is never seen."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(rows, features)) * (rng.random((rows, features)) < 0.6)
-    y = np.where(x @ rng.normal(size=features) + 0.5 * rng.normal(size=rows) >= 0, 1, -1)
-    x *= 10 ** rng.uniform(-3, 3, features)
-    x[:, -1] = 0
-    return x.astype(np.float32).astype(np.float64), y
-
 
 def dense(rows):
-    """The values of some rows, as a matrix."""
+    """Return rows as a matrix."""
     parts = [block.matrix() for block in rows.blocks(7)]
     return np.vstack([part.toarray() if sparse.issparse(part) else part for part in parts])
-
-
-def state(scale):
-    return None if scale.state is None else (scale.state.shape, scale.state.tobytes())
 
 
 FORMS = {
@@ -70,12 +48,13 @@ def _out_of_order(x):
 
 
 def reference(x):
-    """Each value over the root of the mean square of those of its feature up to it, zeros left out."""
+    """Divide each value by the root mean square of the non-zero values of its feature so far."""
     counts = np.cumsum(x != 0, axis=0)
     scales = np.sqrt(np.cumsum(x**2, axis=0) / np.maximum(counts, 1))
     return x / np.where(counts > 0, scales, 1.0), np.where(counts > 0, scales, 1.0)[-1]
 
 
+@pytest.mark.usefixtures("instruction_set")
 @every_form
 def test_scaling_equals_the_reference(form):
     x, _ = examples()
@@ -133,53 +112,6 @@ def test_the_first_value_of_a_feature_becomes_plus_or_minus_one():
     assert np.array_equal(values, np.sign(x[first, np.arange(FEATURES - 1)]))
 
 
-def learned(x, y, rule="scw1", covariance="diagonal"):
-    scale, learner = RunningScale(), Learner(rule, covariance=covariance, intercept=True)
-    learner.learn(scale.learn(x), y)
-    return learner
-
-
-@pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
-def test_scaling_by_powers_of_two_changes_no_bit(covariance):
-    x, y = examples()
-    factors = 2.0 ** np.random.default_rng(1).integers(-300, 300, FEATURES)
-    one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
-    assert one.model.memory.tobytes() == other.model.memory.tobytes()
-    assert one.counts == other.counts
-
-
-@pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
-def test_scaling_by_other_factors_changes_only_rounding(covariance):
-    x, y = examples()
-    factors = 10 ** np.random.default_rng(1).uniform(-50, 50, FEATURES)
-    one, other = learned(x, y, covariance=covariance), learned(x * factors, y, covariance=covariance)
-    np.testing.assert_allclose(one.model.weights(), other.model.weights(), rtol=1e-9, atol=1e-12)
-    assert one.counts == other.counts
-
-
-@pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "identity"])
-def test_a_learner_on_scaled_batches_equals_single_rows(covariance):
-    x, y = examples()
-    together, alone = (Learner("scw1", covariance=covariance, intercept=True) for _ in range(2))
-    scale, scale_alone = RunningScale(), RunningScale()
-    for part in (slice(0, 11), slice(11, 12), slice(12, ROWS)):
-        together.learn(scale.learn(x[part]), y[part])
-    for row, label in zip(x, y, strict=True):
-        alone.learn(scale_alone.learn(row[None]), [label])
-    assert together.model.memory.tobytes() == alone.model.memory.tobytes()
-    assert together.counts == alone.counts
-    assert state(scale) == state(scale_alone)
-
-
-def test_the_intercept_is_not_scaled():
-    x, y = examples()
-    learner = Learner("perceptron", intercept=True)
-    learner.learn(RunningScale().learn(x), y)
-    # The Perceptron's weight of a constant 1 is a sum of labels.
-    assert learner.model.weights()[0, -1].is_integer()
-    assert learner.n_features == FEATURES
-
-
 @every_form
 def test_predicting_changes_nothing(form):
     x, _ = examples()
@@ -212,7 +144,7 @@ def test_rows_of_weight_zero_are_scaled_but_not_learned(form):
     assert np.array_equal(scaled[kept], dense(other.learn(form(x[kept]))))
     assert state(one) == state(other)
     for row, weight, expected in zip(x, weights, scaled, strict=True):
-        # It is scaled all the same, by what was seen before it.
+        # It is still scaled, by the values before it.
         got = third.apply(form(row[None])) if weight == 0 else third.learn(form(row[None]))
         assert np.array_equal(dense(got)[0], expected)
 
@@ -295,6 +227,7 @@ def test_an_interrupted_batch_changes_nothing(monkeypatch, new):
     assert state(scale) == before
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("seed", range(3))
 def test_extreme_values_stay_finite(form, seed):
@@ -314,7 +247,7 @@ def test_extreme_values_stay_finite(form, seed):
         applied = dense(small.apply(form(x)))
         assert np.abs(applied).max() <= _native.LARGEST_VALUE
         assert np.array_equal(np.sign(applied), np.sign(x) * (applied != 0))
-        # Rows that no learner refuses.
+        # Learners accept these rows.
         Rows(applied)
 
 

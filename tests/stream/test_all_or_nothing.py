@@ -1,4 +1,4 @@
-"""What is learned stays whole: after Ctrl-C in a list, with numbers beyond what the curve takes, with one class."""
+"""Consistency after Ctrl-C, overflow and errors; single classes, shared models and copies."""
 
 import copy
 
@@ -8,7 +8,7 @@ import pytest
 from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
 from scwlearn.data.class_weights import ClassWeights
 from scwlearn.learning.config import LearnerConfig
-from stream_examples import EXAMPLES, TOLD, taught
+from stream_examples import EXAMPLES, TARGETS, taught
 
 pytestmark = pytest.mark.native
 
@@ -154,7 +154,7 @@ def test_duplicate_column_names_are_rejected():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "b"])
     with pytest.raises(ValueError, match="two columns have the name 'a'"):
-        StreamClassifier("arow").learn_many(frame, TOLD[:1])
+        StreamClassifier("arow").learn_many(frame, TARGETS[:1])
 
 
 def test_class_numbers_may_be_whole_floats():

@@ -1,4 +1,4 @@
-"""What a stream may bring: labels of every kind, and what is refused before anything changes."""
+"""Labels, weights and examples of a stream: which are allowed, and that errors change nothing."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import pytest
 
 from scwlearn import StreamClassifier
 from scwlearn.rules import HOLD, Step, find_rule
-from stream_examples import EXAMPLES, SETTINGS, TOLD, X, knows, new, one_by_one, taught, weights_of
+from stream_examples import EXAMPLES, SETTINGS, TARGETS, X, full_state, new, one_by_one, taught, weights_of
 
 pytestmark = pytest.mark.native
 
@@ -43,7 +43,7 @@ def test_labels_may_be_of_any_one_kind(labels, expected):
         assert list(model.predict_proba_one(X)) == expected
         assert model.predict_one(X) in expected
         assert type(model.predict_one(X)) in {str, int, float, bool}
-    assert knows(each)[0] == knows(at_once)[0]
+    assert full_state(each)[0] == full_state(at_once)[0]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_labels_may_be_of_any_one_kind(labels, expected):
 def test_a_label_of_another_kind_is_rejected_and_changes_nothing(known, label):
     model = StreamClassifier("arow", scale=True, class_weight="balanced")
     one_by_one(model, [X] * len(known), known)
-    before = knows(model)
+    before = full_state(model)
     for learn in (
         lambda: model.learn_one({"a": 1.0, "new": 1.0}, label),
         lambda: model.learn_many([X, {"new": 1.0}], [label, label]),
@@ -61,7 +61,7 @@ def test_a_label_of_another_kind_is_rejected_and_changes_nothing(known, label):
     ):
         with pytest.raises(TypeError, match="label"):
             learn()
-        assert knows(model) == before
+        assert full_state(model) == before
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_label_of_another_kind_is_rejected_and_changes_nothing(known, label):
 def test_a_value_that_is_not_a_label_is_rejected(label):
     for known in ([], [1.0, 2.0], [1.0, 2.0, 3.0]):
         model = one_by_one(StreamClassifier("arow"), [X] * len(known), known)
-        before = knows(model)
+        before = full_state(model)
         with pytest.raises((TypeError, ValueError)):
             model.learn_one(X, label)
         with pytest.raises((TypeError, ValueError)):
             model.learn_many([X, X], [1.0, label])
-        assert knows(model) == before
+        assert full_state(model) == before
 
 
 def test_missing_labels_are_rejected():
@@ -91,7 +91,7 @@ def test_missing_labels_are_rejected():
     for labels in wrong:
         with pytest.raises((TypeError, ValueError)):
             model.learn_many([X, X], labels)
-        assert knows(model) == knows(StreamClassifier("arow"))
+        assert full_state(model) == full_state(StreamClassifier("arow"))
     for classes in ([1.0, float("nan")], [None], [1, "a"], []):
         with pytest.raises((TypeError, ValueError)):
             StreamClassifier("arow", classes=classes)
@@ -99,7 +99,7 @@ def test_missing_labels_are_rejected():
 
 def test_labels_and_weights_must_match_the_examples_in_number():
     model = taught()
-    before = knows(model)
+    before = full_state(model)
     with pytest.raises(ValueError, match="y must hold 2 labels"):
         model.learn_many([X, X], ["pear"])
     with pytest.raises(ValueError, match="weights"):
@@ -108,10 +108,10 @@ def test_labels_and_weights_must_match_the_examples_in_number():
         model.learn_many([X], ["pear"], 1.0)
     with pytest.raises(TypeError, match="got one dict"):
         model.learn_many(X, ["pear"])
-    assert knows(model) == before
+    assert full_state(model) == before
 
 
-# Examples that are none
+# Bad examples
 
 BAD = {
     "nan": {"feature 1": 1.0, "new": float("nan")},
@@ -131,11 +131,11 @@ every_bad = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 @every_bad
 @pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
 def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
-    # Of one, two, three and all classes; the label is known, or brings a class.
+    # With one, two, three and all classes known; the label is known or new.
     for count in (5, 20, 35, 60):
         model = new("arow", settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before = knows(model)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before = full_state(model)
         for label in ("pear", "zucchini"):
             for learn, arguments in (
                 (model.learn_one, (bad, label)),
@@ -145,7 +145,7 @@ def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
             ):
                 with pytest.raises((TypeError, ValueError)):
                     learn(*arguments)
-                assert knows(model) == before
+                assert full_state(model) == before
         for call in (model.predict_one, model.predict_proba_one, model.explain):
             if count > 5 or call is model.explain:
                 with pytest.raises((TypeError, ValueError)):
@@ -153,7 +153,7 @@ def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
         for call in (model.predict_many, model.predict_proba_many):
             with pytest.raises((TypeError, ValueError)):
                 call([X, bad])
-        assert knows(model) == before
+        assert full_state(model) == before
 
 
 @pytest.mark.parametrize("bad", [bad for name, bad in BAD.items() if name != "other keys"])
@@ -162,7 +162,7 @@ def test_a_bad_first_example_leaves_no_trace(bad):
     for learn in (lambda: model.learn_one(bad, "a"), lambda: model.learn_many([{"a": 1.0}, bad], ["a", "b"])):
         with pytest.raises((TypeError, ValueError)):
             learn()
-        assert knows(model) == knows(StreamClassifier("arow", scale=True))
+        assert full_state(model) == full_state(StreamClassifier("arow", scale=True))
 
 
 def test_an_error_names_the_example():
@@ -175,45 +175,45 @@ def test_an_error_names_the_example():
 def test_an_invalid_weight_is_rejected_and_changes_nothing(weight, settings):
     for count in (0, 5, 20, 60):
         model = new("arow", settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before = knows(model)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before = full_state(model)
         for label in ("pear", "apple", "fig", "zucchini"):
             with pytest.raises(ValueError, match=r"weight|^w must be"):
                 model.learn_one({"newer": 1.0}, label, weight)
             with pytest.raises(ValueError, match="weight"):
                 model.learn_many([X, {"newer": 1.0}], ["pear", label], [1.0, weight])
-            assert knows(model) == before
+            assert full_state(model) == before
 
 
 @some_kinds
 def test_a_weight_of_zero_changes_nothing(settings):
     for count in (0, 5, 20, 60):
         model = StreamClassifier("scw1", **settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before = knows(model)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before = full_state(model)
         for label in ("pear", "apple", "zucchini"):
             model.learn_one({"newer": 1e9, "feature 1": 1e9}, label, 0.0)
-            assert knows(model) == before
+            assert full_state(model) == before
             model.learn_many([{"newer": 1e9}, {"newest": 1.0}], [label, "rhubarb"], [0.0, 0])
-            assert knows(model) == before
+            assert full_state(model) == before
 
 
 def test_examples_of_weight_zero_are_ignored():
-    weights = weights_of(len(TOLD))
+    weights = weights_of(len(TARGETS))
     kept = np.flatnonzero(weights)
     whole, part = StreamClassifier("scw1", scale=True), StreamClassifier("scw1", scale=True)
-    whole.learn_many(EXAMPLES, TOLD, weights)
-    part.learn_many([EXAMPLES[i] for i in kept], [TOLD[i] for i in kept], weights[kept])
-    assert knows(whole) == knows(part)
+    whole.learn_many(EXAMPLES, TARGETS, weights)
+    part.learn_many([EXAMPLES[i] for i in kept], [TARGETS[i] for i in kept], weights[kept])
+    assert full_state(whole) == full_state(part)
 
 
 def test_a_class_of_weight_zero_is_ignored():
     weights = {"fig": 0.0, "quince": 0}
     model, others = StreamClassifier("arow", class_weight=weights), StreamClassifier("arow", class_weight=weights)
-    model.learn_many(EXAMPLES, TOLD)
-    kept = [i for i, label in enumerate(TOLD) if label not in weights]
-    others.learn_many([EXAMPLES[i] for i in kept], [TOLD[i] for i in kept])
-    assert knows(model) == knows(others)
+    model.learn_many(EXAMPLES, TARGETS)
+    kept = [i for i, label in enumerate(TARGETS) if label not in weights]
+    others.learn_many([EXAMPLES[i] for i in kept], [TARGETS[i] for i in kept])
+    assert full_state(model) == full_state(others)
     assert model.classes == ["apple", "pear", "plum"]
 
 
@@ -221,7 +221,7 @@ def test_a_class_of_weight_zero_is_ignored():
 
 
 def failing(limit):
-    """AROW declared anew, which raises once it has been asked so often, or never."""
+    """Return AROW as a user's rule that raises at its nth call, or never, and its calls so far."""
 
     def step(m, v, r):
         asked[0] += 1
@@ -240,22 +240,22 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(settings):
     for count in (0, 5, 20, 35):
         limit[0] = 0
         model, other = new(rule, settings), new(rule, settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before = knows(model)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before = full_state(model)
         for at in (1, 3, 20):
             asked[0], limit[0] = 0, at
             with pytest.raises(RuntimeError, match="enough"):
-                model.learn_many(EXAMPLES[count:], TOLD[count:])
-            assert knows(model) == before
+                model.learn_many(EXAMPLES[count:], TARGETS[count:])
+            assert full_state(model) == before
         for label in ("pear", "zucchini"):
             asked[0], limit[0] = 0, 1
             with pytest.raises(RuntimeError, match="enough"):
                 model.learn_one({"new": 1.0, "feature 1": 2.0}, label)
-            assert knows(model) == before
+            assert full_state(model) == before
         limit[0] = 0
-        model.learn_many(EXAMPLES[count:], TOLD[count:])
-        other.learn_many(EXAMPLES, TOLD)
-        assert knows(model) == knows(other)
+        model.learn_many(EXAMPLES[count:], TARGETS[count:])
+        other.learn_many(EXAMPLES, TARGETS)
+        assert full_state(model) == full_state(other)
 
 
 def test_the_rule_must_be_a_name_or_a_declared_rule():

@@ -12,7 +12,7 @@ import pytest
 
 from scwlearn import StreamClassifier, merge
 from scwlearn.rules import all_rules
-from stream_examples import draw_stream, knows, one_by_one, weights_of
+from stream_examples import draw_stream, full_state, one_by_one, weights_of
 
 pytest.importorskip("river")
 pytestmark = pytest.mark.native
@@ -23,7 +23,7 @@ import scwlearn.river  # noqa: E402
 
 NAMES = [rule.estimator for rule in all_rules()]
 every_name = pytest.mark.parametrize("name", NAMES)
-EXAMPLES, TOLD = draw_stream()
+EXAMPLES, TARGETS = draw_stream()
 
 
 def new(name, **settings):
@@ -52,9 +52,9 @@ def test_the_class_of_each_rule_passes_rivers_checks_of_classes(name):
 def test_each_classifier_equals_the_stream_classifier_of_its_rule(name):
     rule = next(rule for rule in all_rules() if rule.estimator == name)
     model, inside = new(name), StreamClassifier(rule)
-    one_by_one(model, EXAMPLES, TOLD, weights_of(len(TOLD)))
-    one_by_one(inside, EXAMPLES, TOLD, weights_of(len(TOLD)))
-    assert knows(model) == knows(inside)
+    one_by_one(model, EXAMPLES, TARGETS, weights_of(len(TARGETS)))
+    one_by_one(inside, EXAMPLES, TARGETS, weights_of(len(TARGETS)))
+    assert full_state(model) == full_state(inside)
     for x in EXAMPLES[::9]:
         assert model.predict_one(x) == inside.predict_one(x)
         assert model.predict_proba_one(x) == inside.predict_proba_one(x)
@@ -75,7 +75,7 @@ def test_settings_reach_the_model():
     settings = {"C": 0.5, "scale": True, "max_features": 20, "fit_intercept": False, "class_weight": "balanced"}
     model = new("SCW1", **settings)
     inside = StreamClassifier("scw1", C=0.5, scale=True, max_features=20, intercept=False, class_weight="balanced")
-    assert knows(one_by_one(model, EXAMPLES, TOLD)) == knows(one_by_one(inside, EXAMPLES, TOLD))
+    assert full_state(one_by_one(model, EXAMPLES, TARGETS)) == full_state(one_by_one(inside, EXAMPLES, TARGETS))
     assert {name: getattr(model, name) for name in settings} == settings
     with pytest.raises(TypeError, match="SCW1 has no parameter 'r'"):
         new("SCW1", r=1.0)
@@ -84,22 +84,22 @@ def test_settings_reach_the_model():
 
 
 def test_a_clone_has_learned_nothing_and_takes_new_parameters():
-    model = one_by_one(new("SCW1", C=0.5, scale=True), EXAMPLES, TOLD)
+    model = one_by_one(new("SCW1", C=0.5, scale=True), EXAMPLES, TARGETS)
     clone, other = model.clone(), model.clone({"C": 2.0})
     assert (clone.C, clone.scale, other.C, other.scale) == (0.5, True, 2.0, True)
     assert clone.predict_one(EXAMPLES[0]) is None
-    assert knows(one_by_one(clone, EXAMPLES, TOLD)) == knows(model)
-    assert knows(one_by_one(other, EXAMPLES, TOLD)) != knows(model)
+    assert full_state(one_by_one(clone, EXAMPLES, TARGETS)) == full_state(model)
+    assert full_state(one_by_one(other, EXAMPLES, TARGETS)) != full_state(model)
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_is_independent(duplicate):
-    model = one_by_one(new("AROW"), EXAMPLES[:30], TOLD[:30])
-    before, twin = knows(model), duplicate(model)
+    model = one_by_one(new("AROW"), EXAMPLES[:30], TARGETS[:30])
+    before, twin = full_state(model), duplicate(model)
     assert type(twin) is type(model)
-    one_by_one(twin, EXAMPLES[30:], TOLD[30:])
-    assert knows(model) == before
-    assert knows(one_by_one(model, EXAMPLES[30:], TOLD[30:])) == knows(twin)
+    one_by_one(twin, EXAMPLES[30:], TARGETS[30:])
+    assert full_state(model) == before
+    assert full_state(one_by_one(model, EXAMPLES[30:], TARGETS[30:])) == full_state(twin)
 
 
 def frame(rows=60, seed=0):
@@ -117,14 +117,14 @@ def test_a_frame_equals_its_rows(w):
     model.learn_many(x, y, *([] if w is None else [weights]))
     of_each = weights if w == "series" else [1.0 if w is None else w] * len(x)
     one_by_one(each, x.to_dict(orient="records"), y, of_each)
-    assert knows(model) == knows(each)
-    labels, chances = model.predict_many(x), model.predict_proba_many(x)
+    assert full_state(model) == full_state(each)
+    labels, probabilities = model.predict_many(x), model.predict_proba_many(x)
     assert labels.index.equals(x.index)
-    assert chances.index.equals(x.index)
-    assert list(chances.columns) == ["high", "low", "middle"]
+    assert probabilities.index.equals(x.index)
+    assert list(probabilities.columns) == ["high", "low", "middle"]
     for i, row in enumerate(x.to_dict(orient="records")):
         assert labels.iloc[i] == each.predict_one(row)
-        assert chances.iloc[i].to_dict() == each.predict_proba_one(row)
+        assert probabilities.iloc[i].to_dict() == each.predict_proba_one(row)
 
 
 def test_a_pipeline_learns_from_examples_and_from_frames():
@@ -153,17 +153,17 @@ def test_river_can_evaluate_a_pipeline():
 
 
 def test_models_of_shards_can_be_merged():
-    shards = [one_by_one(new("AROW", scale=True), EXAMPLES[k::2], TOLD[k::2]) for k in range(2)]
-    before = [knows(model) for model in shards]
+    shards = [one_by_one(new("AROW", scale=True), EXAMPLES[k::2], TARGETS[k::2]) for k in range(2)]
+    before = [full_state(model) for model in shards]
     together = merge(shards)
     inside = merge([model._model for model in shards])
     assert type(together) is type(shards[0])
     assert together.scale is True
-    assert knows(together) == knows(inside)
+    assert full_state(together) == full_state(inside)
     together.learn_one(EXAMPLES[0], "zucchini")
-    assert [knows(model) for model in shards] == before
+    assert [full_state(model) for model in shards] == before
     with pytest.raises(ValueError, match="scale"):
-        merge([shards[0], one_by_one(new("AROW"), EXAMPLES, TOLD)])
+        merge([shards[0], one_by_one(new("AROW"), EXAMPLES, TARGETS)])
 
 
 def test_the_package_does_not_need_river():

@@ -1,4 +1,4 @@
-"""Classification of streams of dicts: one example at a time, many of them, and what a plain model in Python says."""
+"""Stream classifiers: one dict at a time, many at once, and beside a model in plain Python."""
 
 import copy
 import pickle
@@ -15,10 +15,10 @@ from stream_examples import (
     EXAMPLES,
     LABELS,
     SETTINGS,
-    TOLD,
+    TARGETS,
     X,
     draw_stream,
-    knows,
+    full_state,
     new,
     numbers_of,
     one_by_one,
@@ -37,52 +37,52 @@ KINDS = [
 every_kind = pytest.mark.parametrize(("rule", "settings"), KINDS, ids=map("-".join, KINDS))
 
 
-# Many and one
+# One and many
 
 
 @every_kind
-@pytest.mark.parametrize("weights", [None, weights_of(len(TOLD))], ids=["alike", "weighed"])
+@pytest.mark.parametrize("weights", [None, weights_of(len(TARGETS))], ids=["alike", "weighed"])
 def test_learn_many_equals_learn_one_bit_for_bit(rule, settings, weights):
     each, at_once, in_parts = (new(rule, settings) for _ in range(3))
-    one_by_one(each, EXAMPLES, TOLD, weights)
-    at_once.learn_many(EXAMPLES, TOLD, weights)
-    for part in np.array_split(np.arange(len(TOLD)), [1, 1, 7, 20, 33, 50]):
+    one_by_one(each, EXAMPLES, TARGETS, weights)
+    at_once.learn_many(EXAMPLES, TARGETS, weights)
+    for part in np.array_split(np.arange(len(TARGETS)), [1, 1, 7, 20, 33, 50]):
         some = [EXAMPLES[i] for i in part]
-        in_parts.learn_many(iter(some), (TOLD[i] for i in part), None if weights is None else weights[part])
-    assert knows(at_once) == knows(each)
-    assert knows(in_parts) == knows(each)
+        in_parts.learn_many(iter(some), (TARGETS[i] for i in part), None if weights is None else weights[part])
+    assert full_state(at_once) == full_state(each)
+    assert full_state(in_parts) == full_state(each)
     assert each.counts.seen > 30
 
 
 @every_kind
 def test_predict_many_equals_predict_one_and_changes_nothing(rule, settings):
-    for count in (0, 5, 20, 35, len(TOLD)):
+    for count in (0, 5, 20, 35, len(TARGETS)):
         model = new(rule, settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before = knows(model)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before = full_state(model)
         unknown = [{"never": 1.0, "words": ["seen"]}, {}, {"feature 1": 0.5, "new": "name"}]
         rows = [*EXAMPLES[:count:3], *unknown]
-        labels, chances = model.predict_many(rows), model.predict_proba_many(rows)
+        labels, probabilities = model.predict_many(rows), model.predict_proba_many(rows)
         assert labels == [model.predict_one(x) for x in rows]
         each = [model.predict_proba_one(x) for x in rows]
-        assert chances.tolist() == [list(chance.values()) for chance in each]
+        assert probabilities.tolist() == [list(chance.values()) for chance in each]
         assert all(list(chance) == model.classes for chance in each)
-        assert chances.shape == (len(rows), len(model.classes))
+        assert probabilities.shape == (len(rows), len(model.classes))
         if model.classes:
-            np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-12)
-            assert (chances > 0).all()
+            np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
+            assert (probabilities > 0).all()
             assert set(labels) <= set(model.classes)
             if "class_weight" not in SETTINGS[settings] and model.counts.seen:
-                assert labels == [model.classes[i] for i in chances.argmax(axis=1)]
-        assert knows(model) == before
+                assert labels == [model.classes[i] for i in probabilities.argmax(axis=1)]
+        assert full_state(model) == before
 
 
 @pytest.mark.parametrize("count", [20, 35, 60])
 def test_repeated_passes_fit_the_training_examples(count):
     model = StreamClassifier("scw1", scale=True)
     for _ in range(20):
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-    right = np.mean([model.predict_one(x) == y for x, y in zip(EXAMPLES[:count], TOLD[:count], strict=True)])
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+    right = np.mean([model.predict_one(x) == y for x, y in zip(EXAMPLES[:count], TARGETS[:count], strict=True)])
     assert right > 0.9
 
 
@@ -108,20 +108,20 @@ def test_a_data_frame_equals_its_rows():
     for frame, y in frames.values():
         model = StreamClassifier("arow")
         model.learn_many(frame, y)
-        assert knows(model) == knows(expected)
+        assert full_state(model) == full_state(expected)
         assert model.predict_many(frame) == expected.predict_many(rows)
         assert np.array_equal(model.predict_proba_many(frame), expected.predict_proba_many(rows))
 
 
 def test_weights_may_be_a_series():
     model, other = StreamClassifier("arow"), StreamClassifier("arow")
-    weights = weights_of(len(TOLD))
-    model.learn_many(EXAMPLES, TOLD, pd.Series(weights, index=weights.argsort()))
-    other.learn_many(EXAMPLES, TOLD, list(weights))
-    assert knows(model) == knows(other)
+    weights = weights_of(len(TARGETS))
+    model.learn_many(EXAMPLES, TARGETS, pd.Series(weights, index=weights.argsort()))
+    other.learn_many(EXAMPLES, TARGETS, list(weights))
+    assert full_state(model) == full_state(other)
 
 
-# What a plain model says
+# A model in plain Python
 
 
 class Plain:
@@ -159,7 +159,7 @@ class Plain:
 
 @pytest.mark.parametrize("rule", ["arow", "pa1"])
 def test_scores_equal_those_of_a_model_in_plain_python(rule):
-    # Three classes are known from the start, because a plain model is for several; two more come.
+    # Three classes are declared, since the plain model is multi-class; two more appear.
     examples, labels = draw_stream(120, seed=5)
     model, plain = StreamClassifier(rule, classes=LABELS[:3]), Plain(rule)
     plain.weights, plain.variances = {y: {} for y in model.classes}, {y: {} for y in model.classes}
@@ -181,16 +181,16 @@ def test_scores_equal_those_of_a_model_in_plain_python(rule):
 @pytest.mark.parametrize("scale", [False, True])
 def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
     model = StreamClassifier(rule, multi_class=multi_class, scale=scale)
-    model.learn_many(EXAMPLES, TOLD)
+    model.learn_many(EXAMPLES, TARGETS)
     names = model._classifier.learner.names
-    x = np.zeros((len(TOLD), len(names)))
+    x = np.zeros((len(TARGETS), len(names)))
     for row, example in zip(x, EXAMPLES, strict=True):
         for name, value in numbers_of(example).items():
             if name != INTERCEPT:
                 row[names[name]] = value
     settings = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": scale}
     other = Classifier(LearnerConfig.create(rule, settings | {"multi_class": multi_class}))
-    other.learn(x, np.array(TOLD))
+    other.learn(x, np.array(TARGETS))
     known = [*range(len(names)), -1]
     np.testing.assert_allclose(model._classifier.weights()[:, known], other.weights(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model._classifier.variances()[:, known], other.variances(), rtol=1e-9, atol=1e-12)
@@ -199,7 +199,7 @@ def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
     assert model.counts == other.counts
 
 
-# Before there is anything, and classes that are named
+# Before the first example
 
 
 def test_an_untrained_classifier_predicts_none():
@@ -213,7 +213,7 @@ def test_an_untrained_classifier_predicts_none():
         with pytest.raises(ValueError, match="not learned from any example yet"):
             call()
     model.learn_many([], [])
-    assert knows(model) == knows(StreamClassifier("scw1"))
+    assert full_state(model) == full_state(StreamClassifier("scw1"))
 
 
 @pytest.mark.parametrize("classes", [["b"], ["b", "a"], ["c", "b", "a"]])
@@ -235,10 +235,10 @@ def test_the_predicted_class_is_the_most_probable_even_in_a_tie():
     # An example that brings its class says nothing of probabilities: all are the same still.
     model.learn_one({"x": 1.0}, "a")
     for x in ({}, {"new": 1.0}):
-        chances = model.predict_proba_one(x)
+        probabilities = model.predict_proba_one(x)
         assert model.predict_one(x) == "b"
-        assert chances["b"] > max(chances[label] for label in "acd") == pytest.approx(0.25)
-        assert sum(chances.values()) == pytest.approx(1)
+        assert probabilities["b"] > max(probabilities[label] for label in "acd") == pytest.approx(0.25)
+        assert sum(probabilities.values()) == pytest.approx(1)
 
 
 def test_only_the_intercept_scores_an_empty_dict():
@@ -266,16 +266,16 @@ def test_unknown_names_add_nothing_to_the_score():
 @pytest.mark.parametrize("scale", [False, True])
 def test_features_stay_bounded_with_several_classes(multi_class, scale):
     model = StreamClassifier("arow", max_features=10, multi_class=multi_class, scale=scale)
-    for example, label in zip(EXAMPLES, TOLD, strict=True):
+    for example, label in zip(EXAMPLES, TARGETS, strict=True):
         known = list(numbers_of(example))[:10]
         model.learn_one({name: 1.0 for name in known if name != INTERCEPT}, label)
         assert model.n_features <= 10
         assert set(known) - {INTERCEPT} <= set(model._classifier.learner.names)
     assert len(model.classes) == 5
-    before = knows(model)
+    before = full_state(model)
     with pytest.raises(ValueError, match="max_features"):
         model.learn_one({f"name {i}": 1.0 for i in range(11)}, "pear")
-    assert knows(model) == before
+    assert full_state(model) == before
 
 
 # Copies
@@ -294,13 +294,13 @@ DUPLICATES = {
 def test_a_copy_is_independent(duplicate, settings):
     for count in (0, 5, 20, 35, 55):
         model = new("arow", settings)
-        model.learn_many(EXAMPLES[:count], TOLD[:count])
-        before, twin = knows(model), duplicate(model)
-        assert knows(twin) == before
-        for i in range(count, len(TOLD)):
-            twin.learn_one(EXAMPLES[i], TOLD[i])
-            assert i - count > 3 or knows(model) == before
-        assert knows(model) == before
-        model.learn_many(EXAMPLES[count:], TOLD[count:])
-        assert knows(model) == knows(twin)
+        model.learn_many(EXAMPLES[:count], TARGETS[:count])
+        before, twin = full_state(model), duplicate(model)
+        assert full_state(twin) == before
+        for i in range(count, len(TARGETS)):
+            twin.learn_one(EXAMPLES[i], TARGETS[i])
+            assert i - count > 3 or full_state(model) == before
+        assert full_state(model) == before
+        model.learn_many(EXAMPLES[count:], TARGETS[count:])
+        assert full_state(model) == full_state(twin)
         assert model.predict_proba_many(EXAMPLES).tolist() == twin.predict_proba_many(EXAMPLES).tolist()

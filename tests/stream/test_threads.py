@@ -1,4 +1,4 @@
-"""Streams that others look at meanwhile: threads, Ctrl-C, and what the user's own numbers do when they are read."""
+"""Stream classifiers under concurrency: threads, Ctrl-C, and numbers whose conversion runs user code."""
 
 import copy
 import sys
@@ -10,9 +10,9 @@ import pytest
 from scwlearn import StreamClassifier
 from stream_examples import (
     EXAMPLES,
-    TOLD,
+    TARGETS,
     X,
-    knows,
+    full_state,
     taught,
 )
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.native
 
 @pytest.fixture
 def impatient():
-    """Threads that take turns all the time."""
+    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -34,18 +34,18 @@ def test_threads_may_predict_while_one_learns(settings):
     model, failed, done = StreamClassifier("arow", **settings), [], threading.Event()
     rows = [{"x": 1.0, "name 3": 1.0}, {}, {"x": -2.0, "unknown": "word"}] * 4
 
-    def check(labels, chances):
+    def check(labels, probabilities):
         assert all(label in range(60) for label in labels)
-        for chance in chances:
-            assert sum(chance) == pytest.approx(1)
-            assert min(chance) > 0
+        for row in probabilities:
+            assert sum(row) == pytest.approx(1)
+            assert min(row) > 0
 
     def predict():
         try:
             while not done.is_set():
                 each = [model.predict_proba_one(x) for x in rows]
-                check([model.predict_one(x) for x in rows], [list(chances.values()) for chances in each])
-                assert all(list(chances) == sorted(chances) for chances in each)
+                check([model.predict_one(x) for x in rows], [list(probabilities.values()) for probabilities in each])
+                assert all(list(probabilities) == sorted(probabilities) for probabilities in each)
                 check(model.predict_many(rows), model.predict_proba_many(rows).tolist())
         except BaseException as error:
             failed.append(error)
@@ -71,11 +71,11 @@ def test_threads_may_predict_while_one_learns(settings):
     for i in range(240):
         example = {"x": (-1.0) ** i, f"name {i}": 1.0, f"name {i // 2}": 2.0}
         alone.learn_many([example, {"x": 0.5}][: 1 + (i % 7 == 0)], [i // 4, 0][: 1 + (i % 7 == 0)])
-    assert knows(model) == knows(alone)
+    assert full_state(model) == full_state(alone)
 
 
 class Acting:
-    """A number that does something when it is asked for its value the nth time."""
+    """A number that calls a function when it is converted the nth time."""
 
     def __init__(self, action, asked=1):
         self.action, self.asked = action, asked
@@ -94,12 +94,12 @@ def interrupt():
 @pytest.mark.parametrize("count", [0, 5, 20, 35, 60])
 def test_ctrl_c_leaves_no_unknown_class_behind(count):
     model = StreamClassifier("arow", class_weight="balanced")
-    model.learn_many(EXAMPLES[:count], TOLD[:count])
-    before = knows(model)
+    model.learn_many(EXAMPLES[:count], TARGETS[:count])
+    before = full_state(model)
     with pytest.raises(KeyboardInterrupt):
-        # It is asked once when it is checked.
+        # It is converted once when it is checked.
         model.learn_many([X, X, {"a": Acting(interrupt, 2)}], ["pear", "zucchini", "pear"])
-    assert knows(model) == before
+    assert full_state(model) == before
 
 
 @pytest.mark.parametrize("count", [20, 60])
@@ -111,7 +111,7 @@ def test_a_new_class_may_appear_while_an_example_is_read(count):
         lambda model, x: model.predict_proba_many([{}, x, {}]).shape,
     ):
         model = taught(count=count)
-        # Its memory is not to move, so that the scores are those of the model that grows.
+        # Prepared, so that its memory does not move while it grows.
         model._classifier.learner.score_one(X)
         twin = copy.copy(model)
         acting = {"feature 1": Acting(lambda model=model: model.learn_one(X, "zucchini"))}
@@ -123,7 +123,7 @@ def test_a_new_class_may_appear_while_an_example_is_read(count):
 @pytest.mark.parametrize("trial", range(4))
 def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
     base = taught(count=35, scale=bool(trial % 2))
-    # What has just been copied, or has heard of a class, is made ready for single examples by whoever comes first.
+    # The first reader of a copy, or after a new class, makes the handle for single examples.
     model, alone, failed, done = copy.copy(base), copy.copy(base), [], threading.Event()
 
     def predict():
@@ -135,8 +135,8 @@ def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
             failed.append(error)
 
     def learn(one):
-        for i in range(35, len(TOLD)):
-            one.learn_one(EXAMPLES[i] | {f"{j} of {i}": 1.0 for j in range(30)}, TOLD[i])
+        for i in range(35, len(TARGETS)):
+            one.learn_one(EXAMPLES[i] | {f"{j} of {i}": 1.0 for j in range(30)}, TARGETS[i])
             one._classifier.add_classes(np.array([f"class {i}"]))
 
     readers = [threading.Thread(target=predict) for _ in range(3)]
@@ -150,4 +150,4 @@ def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
             reader.join()
     assert not failed
     learn(alone)
-    assert knows(model) == knows(alone)
+    assert full_state(model) == full_state(alone)

@@ -12,8 +12,8 @@ from scwlearn import Learner, StreamClassifier, merge
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.model.scale import RunningScale
-from stream_examples import LABELS, draw_stream, knows, numbers_of
-from stream_examples import what_a_learner_knows as learned
+from stream_examples import LABELS, draw_stream, full_state, numbers_of
+from stream_examples import learner_state as learned
 
 pytestmark = pytest.mark.native
 
@@ -30,10 +30,10 @@ SETTINGS = {
 }
 every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 
-EXAMPLES, TOLD = draw_stream(120, seed=3)
+EXAMPLES, TARGETS = draw_stream(120, seed=3)
 # The first have met two classes, the second all, and the third one that they do not know.
 PARTS = [range(45), range(20, 120), range(110, 120)]
-LABELS_OF_PARTS = [TOLD, TOLD, ["zucchini"] * len(TOLD)]
+LABELS_OF_PARTS = [TARGETS, TARGETS, ["zucchini"] * len(TARGETS)]
 
 
 def taught(rule, part, **settings):
@@ -55,7 +55,7 @@ def names_of(model):
 @pytest.mark.parametrize("parts", [(0, 1, 2), (2, 1), (1, 0), (0, 2), (2, 2)], ids=str)
 def test_names_and_classes_are_united(settings, rule, parts):
     models = shards(rule, parts, **settings)
-    before = [knows(model) for model in models]
+    before = [full_state(model) for model in models]
     together = merge(models)
     assert together.classes == sorted({label for model in models for label in model.classes})
     assert together.counts.seen == sum(model.counts.seen for model in models)
@@ -70,10 +70,10 @@ def test_names_and_classes_are_united(settings, rule, parts):
     twin = pickle.loads(pickle.dumps(together))
     for model in (together, twin):
         model.learn_one({"a new name": 1.0, "feature 1": 1e6}, "rhubarb")
-        model.learn_many(EXAMPLES[::5], TOLD[::5])
+        model.learn_many(EXAMPLES[::5], TARGETS[::5])
         assert "rhubarb" in model.classes
-    assert knows(together) == knows(twin)
-    assert [knows(model) for model in models] == before
+    assert full_state(together) == full_state(twin)
+    assert [full_state(model) for model in models] == before
 
 
 @pytest.mark.parametrize("settings", [{}, {"scale": True}, {"multi_class": "ovr", "scale": True}], ids=str)
@@ -91,7 +91,7 @@ def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
     rows = []
     for part in PARTS[:2]:
         rows.append(Classifier(config))
-        rows[-1].learn(x[[*part]], np.array(TOLD)[[*part]])
+        rows[-1].learn(x[[*part]], np.array(TARGETS)[[*part]])
     expected = merge(rows, how)
     known = [*range(len(names)), -1]
     for one, other in (
@@ -116,18 +116,18 @@ def test_one_alone_and_one_with_an_untouched_model_say_the_same(settings):
             np.testing.assert_allclose(
                 together.predict_proba_many(EXAMPLES), model.predict_proba_many(EXAMPLES), rtol=1e-9, atol=1e-12
             )
-            before = knows(model)
-            together.learn_many(EXAMPLES, TOLD)
-            assert knows(model) == before
+            before = full_state(model)
+            together.learn_many(EXAMPLES, TARGETS)
+            assert full_state(model) == before
 
 
 def test_models_that_have_learned_nothing_stay_apart():
     for settings in ({}, {"scale": True}, {"class_weight": "balanced", "scale": True, "classes": LABELS}):
         models = [StreamClassifier("arow", **settings) for _ in range(2)]
-        together, before = merge(models), knows(models[0])
-        assert knows(together) == before
-        together.learn_many(EXAMPLES, TOLD)
-        assert [knows(model) for model in models] == [before, before]
+        together, before = merge(models), full_state(models[0])
+        assert full_state(together) == before
+        together.learn_many(EXAMPLES, TARGETS)
+        assert [full_state(model) for model in models] == [before, before]
     for make, labels in ((Learner, [1, -1]), (several, [0, 1])):
         learners = [make("arow", scale=True) for _ in range(2)]
         before = learned(learners[0])
@@ -186,7 +186,7 @@ def test_what_was_merged_before_counts_once(settings):
     went_on = []
     for part in (range(45, 80), range(80, 120)):
         model = copy.copy(start)
-        model.learn_many([EXAMPLES[i] for i in part], [TOLD[i] for i in part])
+        model.learn_many([EXAMPLES[i] for i in part], [TARGETS[i] for i in part])
         went_on.append(model)
     together = merge(went_on, prior=start)
     assert together.counts.seen == len(EXAMPLES)
@@ -248,10 +248,10 @@ def test_names_that_are_hashed_meet_in_their_slots():
 )
 def test_streams_that_differ_are_refused_and_stay_as_they_are(one, other, what):
     models = [taught("arow", 1, **one), taught("arow", 1, **other)]
-    before = [knows(model) for model in models]
+    before = [full_state(model) for model in models]
     with pytest.raises(ValueError, match=what):
         merge(models)
-    assert [knows(model) for model in models] == before
+    assert [full_state(model) for model in models] == before
 
 
 def test_labels_and_keys_of_another_kind_are_refused():

@@ -326,7 +326,7 @@ CASES = [
     (
         "learner",
         set_field("learner", "kernel", {"name": "rbf", "parameters": {}}),
-        "model.learner.settings: missing settings: budget, max_support, tolerance; unexpected settings: 'covariance', ",
+        "model.learner.settings: unexpected settings: 'covariance', ",
     ),
     ("learner", set_field("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
     ("two classes", set_field("classifier", None), "model.classifier must be there if and only if a classifier"),
@@ -352,8 +352,8 @@ CASES = [
     ),
     (
         "two classes",
-        lambda f: f.model["fixed_settings"].pop("scale"),
-        "model.fixed_settings: missing settings: scale",
+        lambda f: f.model["settings"].update(evil=f.model["settings"].pop("C")),
+        "model.settings: missing settings: C; unexpected settings: 'evil'",
     ),
     (
         "two classes",

@@ -76,6 +76,17 @@ def test_inconsistent_files_are_refused(name, change, message, seeds, tmp_path):
     assert refusal(path).startswith(message)
 
 
+def test_settings_that_an_older_file_lacks_take_their_defaults(seeds, tmp_path):
+    forged = Forged(seeds("two classes"))
+    for settings in (forged.model["settings"], forged.model["fixed_settings"], forged.model["learner"]["settings"]):
+        del settings["variance_floor"]
+    path = tmp_path / "older.model"
+    path.write_bytes(forged.content())
+    model = scwlearn.load(path)
+    assert model.variance_floor == 0.0
+    assert model.partial_fit(X, NUMBERS > 1).n_seen_ == 2 * len(X)
+
+
 @pytest.mark.parametrize("name", ["kernel spans", "multi learner"])
 def test_a_huge_number_of_classes_allocates_nothing(name, seeds, tmp_path):
     forged = Forged(seeds(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,10 @@ def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
     n_classes, state = fields.optional_integer("n_classes", MAX_CLASSES), fields.object("state")
     fields.finish()
     face = Face.LEARNER if kernel is None else Face.KERNEL_LEARNER
-    names = {setting.name for setting in settings_for(face)} - {"kernel"}
-    check_names(settings, names, f"{fields.path}.settings")
-    check_names(parameters, {parameter.name for parameter in rule.parameters}, f"{fields.path}.parameters")
+    defaults = {setting.name: setting.default_in(face) for setting in settings_for(face) if setting.name != "kernel"}
+    settings = complete_settings(settings, defaults, f"{fields.path}.settings")
+    names = {parameter.name: None for parameter in rule.parameters}
+    complete_settings(parameters, names, f"{fields.path}.parameters", required=names)
     if kernel is None:
         learner = Learner.from_config(construct(LearnerConfig.create, rule, settings | parameters), n_classes)
         _decode_state(learner, state, arrays)
@@ -80,15 +81,18 @@ def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
     return kernel_learner
 
 
-def check_names(given: Mapping[str, Any], expected: set[str], path: str) -> None:
-    """Refuse settings that are missing or unexpected."""
+def complete_settings(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], path: str, required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return all settings: files of earlier versions lack those added since, which take their defaults."""
     problems = []
-    if missing := sorted(expected - set(given)):
+    if missing := sorted(set(required) - set(given)):
         problems.append(f"missing settings: {', '.join(missing)}")
-    if unexpected := sorted(set(given) - expected):
+    if unexpected := sorted(set(given) - set(defaults)):
         problems.append(f"unexpected settings: {', '.join(map(shorten, unexpected))}")
     if problems:
         raise InvalidModelFile(f"{path}: {'; '.join(problems)}")
+    return {**defaults, **given}
 
 
 def construct(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from scwlearn import __version__
 from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
 from scwlearn.files.learner import (
-    check_names,
+    complete_settings,
     construct,
     decode_classifier,
     decode_learner,
@@ -210,7 +210,7 @@ def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__)
             saved.attributes = _decode_attributes(saved.learner, attributes)
     reader.finish()
     attributes.finish()
-    _check_class(saved)
+    _complete(saved)
     return saved
 
 
@@ -227,21 +227,23 @@ def _decode_attributes(learner: Classifier, fields: JsonObject) -> dict[str, Any
     return attributes
 
 
-def _check_class(saved: SavedModel) -> None:
-    """Check that the class exists, has learned by its own rule, and takes these settings."""
-    settings: set[str] = set()
-    fixed: set[str] = set()
+def _complete(saved: SavedModel) -> None:
+    """Check that the class exists and has learned by its own rule, and complete its settings."""
+    settings: dict[str, Any] = {}
+    fixed: dict[str, Any] = {}
+    required: list[str] = []
     if saved.kind in ("estimator", "river"):
         rule, face = _rule_of(saved)
-        settings = {argument.name for argument in arguments_for(face, rule)}
+        settings = {argument.name: argument.default for argument in arguments_for(face, rule)}
+        required = [parameter.name for parameter in rule.parameters]
         if saved.attributes:
-            fixed = {setting.name_in(face) for setting in settings_for(face, rule) if not setting.mutable}
+            fixed = {s.name_in(face): s.default_in(face) for s in settings_for(face, rule) if not s.mutable}
     else:
         expected = "StreamClassifier" if saved.kind == "stream" else type(saved.learner).__name__
         if saved.class_name != expected:
             raise InvalidModelFile(f"model.class must be {expected!r}, got {shorten(saved.class_name)}")
-    check_names(saved.settings, settings, "model.settings")
-    check_names(saved.fixed_settings, fixed, "model.fixed_settings")
+    saved.settings = complete_settings(saved.settings, settings, "model.settings", required)
+    saved.fixed_settings = complete_settings(saved.fixed_settings, fixed, "model.fixed_settings")
 
 
 def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:

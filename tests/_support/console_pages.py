@@ -1,4 +1,4 @@
-"""Pages with commands: what stands after a $ is run, and what stands below it is what it says, "..." for anything."""
+"""Documentation pages with commands: lines after $, followed by their output, in which "..." matches anything."""
 
 import doctest
 import os
@@ -12,7 +12,7 @@ _LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 class Command(NamedTuple):
-    """A command of a page, on which line it stands, and what the page says that it says."""
+    """A command on a page, with its line number and the output that the page shows."""
 
     line: int
     words: str
@@ -20,7 +20,7 @@ class Command(NamedTuple):
 
 
 def commands_of(page):
-    """The commands of a page's console blocks. One goes on behind a backslash, or to where a here document ends."""
+    """Return the commands in the console blocks of a page, including continued lines and here documents."""
     found, inside, open_command, ends = [], False, False, None
     for number, text in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         if text.strip().startswith("```"):
@@ -41,7 +41,7 @@ def commands_of(page):
 
 
 def environment(directory):
-    """Where `scwlearn` is the command that is tested, in the order in which people would have things on their path."""
+    """Return environment variables with a `scwlearn` on the path that runs this source tree."""
     programs = directory / "bin"
     programs.mkdir()
     script = programs / "scwlearn"
@@ -52,7 +52,7 @@ def environment(directory):
 
 
 def said_by(command, directory, variables):
-    """What a command says, on both of its outputs; an AssertionError where it fails."""
+    """Run a command and return its output, errors included; raise an AssertionError if it fails."""
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", command.words],
         cwd=directory,
@@ -69,5 +69,5 @@ def said_by(command, directory, variables):
 
 
 def is_as_expected(command, said):
-    """Whether the page tells the truth."""
+    """Return whether the output is what the page shows."""
     return _CHECKER.check_output(command.expected, said, _LOOSE)

@@ -1,10 +1,10 @@
-"""Small data for the commands, as files of text."""
+"""Small data sets as text, for commands and runs."""
 
 import numpy as np
 
 
 def libsvm_text(count=600, width=12, classes=(-1, 1), seed=0, noise=0.1):
-    """Rows of a few features, whose class is that of the largest of as many products with hidden weights."""
+    """Return sparse rows whose class has the largest product with hidden weights, except for some noise."""
     random = np.random.default_rng(seed)
     hidden = np.random.default_rng(1).normal(size=(len(classes), width))
     lines = []
@@ -20,7 +20,7 @@ def libsvm_text(count=600, width=12, classes=(-1, 1), seed=0, noise=0.1):
 
 
 def vw_text(**how):
-    """The same as named features."""
+    """Return the same with named features."""
     return "".join(
         "{} |x {}\n".format(*line.rstrip("\n").split(" ", 1)) for line in libsvm_text(**how).splitlines(keepends=True)
     )

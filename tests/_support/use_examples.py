@@ -1,4 +1,4 @@
-"""Small models in files, and the command on them."""
+"""Small model files, made with the command line or in Python."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ wolf",yes
 
 
 def written(path, text):
-    """A file with that text."""
+    """Write a file and return its name."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return str(path)
 
 
 def trained(directory, text, *options, name="it", ending=".svm"):
-    """A model that the command made of a text."""
+    """Train a model on a text and return its file."""
     data = written(directory / f"{name}{ending}", text)
     model = str(directory / f"{name}.model")
     assert run(["train", data, "-q", "-m", model, *options]) == 0
@@ -31,17 +31,17 @@ def trained(directory, text, *options, name="it", ending=".svm"):
 
 
 def libsvm_model(directory, *options, classes=(-1, 1), **how):
-    """A model of a few numbered features."""
+    """Train a model on a few numbered features."""
     return trained(directory, libsvm_text(300, classes=classes, **how), *options)
 
 
 def csv_model(directory, *options):
-    """A model of a table."""
+    """Train a model on a table."""
     return trained(directory, CSV, "--label", "kind", "--text", "words", *options, ending=".csv")
 
 
 def arrays(classes=2, count=300, width=5, seed=0):
-    """A matrix and labels that follow it, with some noise."""
+    """Return a matrix, and labels that depend on it with some noise."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(count, width))
     names = np.array(["north", "east", "south", "west"][:classes])
@@ -49,13 +49,13 @@ def arrays(classes=2, count=300, width=5, seed=0):
 
 
 def saved(model, path):
-    """A model of the library in a file."""
+    """Save a model and return its file."""
     scwlearn.save(model, path)
     return str(path)
 
 
 def libsvm_rows(x, label=0):
-    """A matrix as LIBSVM text, all of one label."""
+    """Return a matrix as LIBSVM text, with one label for all rows."""
     return "".join(f"{label} " + " ".join(f"{j}:{float(v)!r}" for j, v in enumerate(row, 1)) + "\n" for row in x)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
-from scwlearn.learning.classifier import ProgressiveScores
+from scwlearn.learning.classifier import Classifier, ProgressiveScores
 from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.record import Bin
 
@@ -51,38 +51,29 @@ class ProbabilityMetrics:
 
 
 class ProgressiveMetrics(ProbabilityMetrics):
-    """Metrics of each example before the classifier learns from it.
+    """Metrics of each example before the classifier learns from it, those of probabilities if asked for."""
 
-    Parameters
-    ----------
-    probabilities : bool
-        Whether to judge probabilities, too.
-    agree : bool
-        Whether the predicted class must be the most likely one.
-    n_known : int
-        Number of classes known before the first example.
-    """
-
-    def __init__(self, *, probabilities: bool, agree: bool = True, n_known: int = 0) -> None:
+    def __init__(self, classifier: Classifier, *, probabilities: bool) -> None:
         super().__init__()
-        self._probabilities, self._agree = probabilities, agree
-        self._n_known = n_known
+        self._probabilities, self._argmax_consistent = probabilities, classifier.argmax_consistent
+        self._n_known = len(classifier.classes)
         self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
         self._order = LabelOrder()
 
-    def __call__(self, look: ProgressiveScores) -> None:
+    def __call__(self, batch: ProgressiveScores) -> None:
         """Add examples with the scores that they had before learning."""
-        known = look.snapshot
+        snapshot = batch.snapshot
         # Before a second class appears, examples may be predicted as the class still to come, as in the mistake count.
-        predicted = (look.scores >= 0).astype(np.intp) if known.is_binary else known.predict(look.scores)
-        self._count_confusion(look.numbers, predicted, len(known.classes))
-        self._order.update(look.numbers)
+        predicted = (batch.scores >= 0).astype(np.intp) if snapshot.is_binary else snapshot.predict(batch.scores)
+        self._count_confusion(batch.numbers, predicted, len(snapshot.classes))
+        self._order.update(batch.numbers)
         if not self._probabilities:
             return
-        seen = self._seen_before(look.numbers)
-        if len(known.classes) > 1:
-            probabilities = known.probabilities(look.scores[seen], look.variances[seen], argmax_consistent=self._agree)
-            self.update(probabilities, label_ranks(known.classes)[look.numbers[seen]])
+        seen = self._seen_before(batch.numbers)
+        if len(snapshot.classes) > 1:
+            scores, variances = batch.scores[seen], batch.variances[seen]
+            probabilities = snapshot.probabilities(scores, variances, argmax_consistent=self._argmax_consistent)
+            self.update(probabilities, label_ranks(snapshot.classes)[batch.numbers[seen]])
 
     def _seen_before(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which examples are not the first of their class, which had no probability before it."""

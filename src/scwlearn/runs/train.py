@@ -48,7 +48,7 @@ class TrainingRun:
     probabilities : bool
         Whether to judge probabilities, too.
     save_every : int or None
-        Call `on_save` after each multiple of so many examples.
+        Call `on_save` each time that the number of examples is a multiple of it.
     since : Counts or None
         Counts of the trained classifier when the run began; None for now.
     on_doubling, on_epoch, on_save : callable
@@ -94,11 +94,6 @@ class TrainingRun:
         if isinstance(self.model, ModelConfig):
             raise ValueError("the model has not been trained yet")
         return self.model
-
-    @property
-    def total_counts(self) -> Counts:
-        """Counts of the classifier, including those before the run."""
-        return Counts() if isinstance(self.model, ModelConfig) else self.model.counts
 
     def run(self, read: Callable[[int], Iterable[Examples]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
@@ -205,9 +200,7 @@ class TrainingRun:
         if isinstance(self.model, ModelConfig):
             self.model = self.model.for_labels(labels).classifier()
         classifier = self.model
-        self.metrics = ProgressiveMetrics(
-            probabilities=self.probabilities, agree=classifier.argmax_consistent, n_known=len(classifier.classes)
-        )
+        self.metrics = ProgressiveMetrics(classifier, probabilities=self.probabilities)
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
         before = Counts() if self.since is None else classifier.counts - self.since
         self._validation = ProgressiveValidation(merge(curve_steps(), saves), before)

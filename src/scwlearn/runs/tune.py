@@ -162,7 +162,7 @@ class ModelBatch:
         """The counts of each model."""
         if self._joint is not None:
             return [learner.counts for learner in self._joint.learners]
-        return [training.total_counts for training in self._trainings]
+        return [training.counts for training in self._trainings]
 
     @property
     def log_losses(self) -> list[float | None]:

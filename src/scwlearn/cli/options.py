@@ -65,6 +65,12 @@ class FiniteRange(click.FloatRange):
 option = partial(click.option, cls=SectionOption)
 
 
+def count_option(*names: str, text: str, default: int | None = None, low: int = 1) -> Callable[[Command], Command]:
+    """Declare an option that takes a whole number of at least `low`."""
+    shown = default is not None
+    return option(*names, type=click.IntRange(low), default=default, show_default=shown, metavar="N", help=text)
+
+
 def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Combine options into one decorator that puts them into a section of --help, in this order."""
 

@@ -19,7 +19,7 @@ from scwlearn.cli.model_options import (
     rules_named,
     train_command,
 )
-from scwlearn.cli.options import DataOptions, data_options, option, section
+from scwlearn.cli.options import DataOptions, count_option, data_options, option, section
 from scwlearn.cli.output import PlotFile
 from scwlearn.display.formatting import number_text, plural
 
@@ -32,22 +32,14 @@ if TYPE_CHECKING:
 
 _run_options = section(
     "Run",
-    option(
-        "-k",
-        "--permutations",
-        type=click.IntRange(1),
-        default=10,
-        show_default=True,
-        metavar="K",
-        help="Number of random orders of the data.",
-    ),
-    option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
+    count_option("-k", "--permutations", default=10, text="Number of random orders of the data."),
+    count_option("--seed", default=0, low=0, text="Random seed."),
     option(
         "--tune",
         is_flag=True,
         help="First choose the parameters of each algorithm from the paper's grid, on a separate order.",
     ),
-    option("--limit", type=click.IntRange(1), metavar="N", help="Use only the first N examples."),
+    count_option("--limit", text="Use only the first N examples."),
 )
 _output_options = section(
     "Output",

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.options import SectionCommand, json_option, model_argument, option, section
+from scwlearn.cli.options import SectionCommand, count_option, json_option, model_argument, option, section
 from scwlearn.display.formatting import abbreviated, align, one_line, plural
 from scwlearn.learning.settings import Face, settings_for
 
@@ -34,7 +34,7 @@ _DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in setti
 @model_argument
 @section(
     "Output",
-    option("--top", type=click.IntRange(0), default=10, show_default=True, help="Number of weights of each class."),
+    count_option("--top", default=10, low=0, text="Number of weights of each class."),
     option(
         "--feature",
         "features",

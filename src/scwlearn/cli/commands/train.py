@@ -28,6 +28,7 @@ from scwlearn.cli.model_options import (
 from scwlearn.cli.options import (
     DataOptions,
     FiniteRange,
+    count_option,
     data_options,
     is_given,
     json_option,
@@ -51,18 +52,12 @@ _MANY_CLASSES = 50
 #: Options for the order of examples.
 shuffle_options = section(
     "Run",
-    option(
-        "--shuffle-buffer",
-        type=click.IntRange(0),
-        default=0,
-        metavar="N",
-        help="Shuffle examples within a buffer of N.",
-    ),
-    option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for shuffling."),
+    count_option("--shuffle-buffer", default=0, low=0, text="Shuffle examples within a buffer of N."),
+    count_option("--seed", default=0, low=0, text="Random seed for shuffling."),
 )
 _run_options = section(
     "Run",
-    option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="Passes over the data."),
+    count_option("--epochs", default=1, text="Passes over the data."),
     option(
         "--holdout",
         type=FiniteRange(0.0, 1.0, max_open=True),
@@ -77,7 +72,7 @@ _run_options = section(
         metavar="MODEL",
         help="Continue training this model.",
     ),
-    option("--save-every", type=click.IntRange(1), metavar="N", help="Save the model every N examples, and at Ctrl-C."),
+    count_option("--save-every", text="Save the model every N examples, and at Ctrl-C."),
 )
 _output_options = section(
     "Output",

@@ -21,7 +21,7 @@ from scwlearn.cli.model_options import (
     rules_named,
     train_command,
 )
-from scwlearn.cli.options import DataOptions, data_options, option, section, usage_error, words
+from scwlearn.cli.options import DataOptions, count_option, data_options, option, section, usage_error, words
 from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
 from scwlearn.display.formatting import number_text, plural
 
@@ -48,7 +48,7 @@ _grid_options = section(
 _output_options = section(
     "Output",
     option("-m", "--model", type=OutputFile(), help="Save the best model, as train would make it."),
-    option("--top", type=click.IntRange(1), default=10, show_default=True, help="Cells to show."),
+    count_option("--top", default=10, text="Cells to show."),
     option("--plot", type=PlotFile(), metavar="FILE.svg|png", help="Draw a map of the grid."),
     option("--json", "as_json", is_flag=True, help="Print all cells as JSON."),
     option("-q", "--quiet", is_flag=True, help="Print only the best command, and no progress."),

@@ -17,7 +17,7 @@ FEATURES = 30
 TRAIN = """if True:
     import sys, time
     from scwlearn import Learner
-    from scwlearn.data.libsvm import read_libsvm
+    from scwlearn.data.formats.libsvm import read_libsvm
 
     def peak():
         with open("/proc/self/status") as file:

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from scwlearn import SCW1, KernelAROW, KernelPA1, KernelPerceptron, KernelSCW1, Learner
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.kernels import KernelLearner
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "kernel-budget.png"

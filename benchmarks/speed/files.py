@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from scwlearn import Learner
-from scwlearn.data.libsvm import read_libsvm
+from scwlearn.data.formats.libsvm import read_libsvm
+from scwlearn.data.options import ReaderOptions
 from speed import data, peers
 from speed.harness import Quality, Race, Scale, Side, comparison, megabytes_a_second, times_faster
 
@@ -79,7 +80,7 @@ def parsing(path: Path) -> Side:
     """Return our parser alone, in one thread; learning from the rows verifies that it finds all of them."""
 
     def parse() -> None:
-        for _ in read_libsvm(path, read_ahead=False):
+        for _ in read_libsvm(path, ReaderOptions(read_ahead=False)):
             pass
 
     learner = ours(path)

@@ -368,7 +368,7 @@ CASES = [
     (
         "full",
         set_field("classifier", "class_weight", {"by label": [[0, "a"]]}),
-        "invalid settings: the values of class_weight must hold numbers, got <U1",
+        "invalid settings: class_weight values must be numbers, got <U1",
     ),
     ("stream", set_field("class", "SCW1"), "model.class must be 'StreamClassifier', got 'SCW1'"),
     ("stream", set_field("learner", None), "model.learner is missing"),

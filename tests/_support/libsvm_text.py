@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
+from scwlearn.data.options import ReaderOptions
 
 native = pytest.mark.native
 many = settings(max_examples=500, derandomize=True, deadline=None, database=None)
@@ -15,8 +16,15 @@ PADDING = b"\n" * 30
 VALID = b"1 1:0.5 3:2 10:1e-3\r\n-1 qid:7 2:1 # words: 1:2\n\n# more\n+1\t4:1\t\t2:.25 3:5. \n2.5\n"
 
 
-def loaded(text, **options):
-    return load_libsvm(io.BytesIO(text), **options)
+def split_options(given):
+    """Separate what all readers take from what only the LIBSVM reader takes."""
+    own = {name: given.pop(name) for name in ("zero_based", "n_features", "dtype") if name in given}
+    return ReaderOptions(**given), own
+
+
+def loaded(text, **given):
+    options, own = split_options(given)
+    return load_libsvm(io.BytesIO(text), options, **own)
 
 
 def same(one, other):

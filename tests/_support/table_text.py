@@ -3,28 +3,45 @@
 import csv
 import io
 import re
+from dataclasses import fields
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
-from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.jsonl import read_jsonl_examples
-from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.io.streams import check_source
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reading import read_batches
 from scwlearn.data.rows import Rows
-from scwlearn.data.tables import read_arrow_examples, read_csv_examples, read_parquet_examples
-from scwlearn.data.vw import read_vw_examples
+from scwlearn.data.schema import Schema
 
-READERS = {
-    "csv": read_csv_examples,
-    "tsv": read_csv_examples,
-    "jsonl": read_jsonl_examples,
-    "parquet": read_parquet_examples,
-    "arrow": read_arrow_examples,
-    "libsvm": read_libsvm_examples,
-    "vw": read_vw_examples,
-}
+
+class Reading:
+    """Batches of a source in the format of a schema, and the schema that its first records complete."""
+
+    def __init__(self, source, schema, options=ReaderOptions()):
+        check_source(source)
+        given = {f.name: getattr(schema, f.name) for f in fields(schema) if getattr(schema, f.name)}
+        self._open = lambda: read_batches([source], options=options, **given)
+
+    @cached_property
+    def _opened(self):
+        return self._open()
+
+    @property
+    def schema(self):
+        return self._opened[0]
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._opened[1])
+
+    def close(self):
+        self._opened[1].close()
 
 
 def named(data, name="data.csv"):
@@ -37,7 +54,7 @@ def named(data, name="data.csv"):
 def batches(data, format="csv", *, schema=None, options=None, **said):
     """The batches of a file that holds these bytes, read as the schema says that these words make."""
     schema = Schema(format, **said) if schema is None else schema
-    return READERS[format](named(data, f"data.{format}"), schema, ReaderOptions(**options or {}))
+    return Reading(named(data, f"data.{format}"), schema, ReaderOptions(**options or {}))
 
 
 def exactly(message):
@@ -102,13 +119,13 @@ def ends_open(text, delimiter=","):
 
 
 def made(rows, labels, *, weights=None, tags=None, labelled=None):
-    """Examples of dicts of features."""
+    """Batch of dicts of features."""
     names = [*dict.fromkeys(name for row in rows for name in row)]
     numbers = {name: number for number, name in enumerate(names)}
     cells = [(i, numbers[name], value) for i, row in enumerate(rows) for name, value in row.items()]
     at, columns, values = zip(*cells, strict=True) if cells else ((), (), ())
     x = sparse.csr_array((np.array(values, dtype=float), (at, columns)), shape=(len(rows), len(names)))
-    return Examples(
+    return Batch(
         NamedRows(Rows(x), names),
         None if labels is None else np.array(labels),
         None if weights is None else np.array(weights, dtype=float),

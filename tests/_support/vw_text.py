@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from scwlearn.data.examples import Schema
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.vw import read_vw_examples
+from scwlearn.data.schema import Schema
+from table_text import Reading
 
 native = pytest.mark.native
 LARGEST = 1e150
@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 def read(text, *, ignore=(), **options):
-    return [*read_vw_examples(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), ReaderOptions(**options))]
+    return [*Reading(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), ReaderOptions(**options))]
 
 
 def examples(text, **options):

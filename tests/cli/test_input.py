@@ -20,8 +20,8 @@ def test_empty_files_among_others_are_ignored(tmp_path, capsys, data):
     empty = written(tmp_path / "empty", "")
     assert run(["train", empty, data, empty, "--json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["curve"][-1]["seen"] == 100
-    assert failed(capsys, "train", empty) == f"scwlearn: error: {empty} is empty\n"
-    assert failed(capsys, "train", empty, empty) == f"scwlearn: error: {empty}, {empty} are all empty\n"
+    assert failed(capsys, "train", empty) == f"scwlearn: error: {empty}: empty file\n"
+    assert failed(capsys, "train", empty, empty) == f"scwlearn: error: all sources are empty: {empty}, {empty}\n"
 
 
 def test_reading_from_a_terminal_is_announced(monkeypatch, capsys):

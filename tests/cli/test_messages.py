@@ -49,12 +49,12 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     assert "indices start at 1; found '0:3' (use --zero-based" in failed(capsys, "train", zero)
     assert run(["train", zero, "--on-error", "skip"]) == 0
     assert "use --zero-based for a file that counts from 0" in capsys.readouterr().err
-    assert "this is libsvm data (drop --label; this format takes --zero-based)" in failed(
+    assert "an option that does not apply to libsvm data (remove --label; this format takes --zero-based)" in failed(
         capsys, "train", data, "--label", "y"
     )
     model = libsvm_model(tmp_path)
     said = failed(capsys, "predict", model, data, "--zero-based")
-    assert "the model says how data are read (drop --zero-based)" in said
+    assert "the model determines how data is read (remove --zero-based)" in said
     table = written(tmp_path / "it.csv", CSV)
     said = failed(capsys, "train", table, "--label", "kind", "--numeric", "color")
     assert said.endswith("found 'red' (use --categorical for a column of strings)\n")

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from scwlearn.data.examples import Schema
 from scwlearn.data.io.errors import SkippedRecords
-from scwlearn.data.tables import read_arrow_examples, read_parquet_examples, resolve_schema
-from table_text import READERS, batches, exactly, examples, features, label_list
+from scwlearn.data.schema import Schema
+from table_text import Reading, batches, exactly, examples, features, label_list
 
 TABLE = pa.table(
     {
@@ -123,8 +122,7 @@ def test_a_pipe_will_do(format, written):
     thread = threading.Thread(target=write)
     thread.start()
     with open(reading, "rb") as pipe:
-        reader = read_parquet_examples if format == "parquet" else read_arrow_examples
-        rows = [row for batch in reader(pipe, Schema(format)) for row in features(batch)]
+        rows = [row for batch in Reading(pipe, Schema(format)) for row in features(batch)]
     thread.join()
     assert rows == [row for row, _, _ in EXPECTED]
 
@@ -174,8 +172,8 @@ def test_decimals_and_large_numbers_are_numbers():
 def test_types_that_say_nothing_are_refused_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
     message = (
-        f"data.parquet: the column 'odd' is of the type {type_name}, which is nothing to learn from; numbers, bools, "
-        "strings and lists of strings are (leave it out with ignore=...)"
+        f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, "
+        "strings and lists of strings can be used (leave it out with ignore=...)"
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")
@@ -183,7 +181,8 @@ def test_types_that_say_nothing_are_refused_or_ignored(column, type_name):
 
 
 RECORD = "data.parquet, record 2, column "
-NUMERIC = "the column is numeric: a cell is empty or a finite number of at most 1e+150 in size; found "
+NUMBER = "a finite number of at most 1e+150 in magnitude"
+NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
 
 
 @pytest.mark.parametrize(
@@ -194,33 +193,33 @@ NUMERIC = "the column is numeric: a cell is empty or a finite number of at most 
             {},
             f"{RECORD}'x': {NUMERIC}nan (use columns={{...: \"categorical\"}} for a column of strings)",
         ),
-        ({"x": [1, 2], "y": [1, None]}, {}, f"{RECORD}'y': a record has a label; found nothing"),
+        ({"x": [1, 2], "y": [1, None]}, {}, f"{RECORD}'y': a record needs a label; found nothing"),
         (
             {"x": [1, 2], "y": [1.0, np.inf]},
             {},
-            f"{RECORD}'y': the labels are numbers: finite ones of at most 1e+150 in size; found inf",
+            f"{RECORD}'y': a label must be a number, as the first ones are: {NUMBER}; found inf",
         ),
         (
             {"x": [1, 2], "y": [1, 2], "w": [1.0, -2.0]},
             {"weight": "w"},
-            f"{RECORD}'w': a weight is 0 or a number from 1e-100 to 1e+100; found -2.0",
+            f"{RECORD}'w': a weight must be 0 or a number from 1e-100 to 1e+100; found -2.0",
         ),
         (
             {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())},
             {},
-            "data.parquet: no examples; it has no rows",
+            "data.parquet: no examples; the table is empty",
         ),
         (
             {"x": [1], "y": [1]},
             {"columns": {"x": "text"}},
-            "data.parquet: the column 'x' is to be text, but is of the type int64",
+            "data.parquet: the column 'x' must be text, but has the type int64",
         ),
         (
             {"x": [["a"]], "y": [1]},
             {"columns": {"x": "numeric"}},
-            "data.parquet: the column 'x' is to be numeric, but is of the type list<element: string>",
+            "data.parquet: the column 'x' must be numeric, but has the type list<element: string>",
         ),
-        ({"x": [1], "y": [["a"]]}, {}, "data.parquet: the label 'y' is numeric or categorical, not text"),
+        ({"x": [1], "y": [["a"]]}, {}, "data.parquet: the label 'y' must be numeric or categorical, not text"),
     ],
 )
 def test_what_is_at_fault_is_said_with_its_record(table, said, message):
@@ -241,7 +240,7 @@ def test_records_at_fault_are_left_out_and_counted():
 
 def test_two_columns_of_one_name_are_refused():
     table = pa.table([[1], [2], [3]], names=["a", "a", "y"])
-    with pytest.raises(ValueError, match=exactly("data.arrow: two columns have the name 'a'; names must differ")):
+    with pytest.raises(ValueError, match=exactly("data.arrow: two columns have the name 'a'; names must be unique")):
         examples(as_stream(table), "arrow")
 
 
@@ -269,13 +268,11 @@ def test_a_fault_of_the_system_is_no_fault_of_the_file(format, written):
             return super().readinto(memory[:64]) if self.tell() < 64 else self.seek()
 
     with pytest.raises(OSError, match=r"^\[Errno 5\] Input/output error$"):
-        [*READERS[format](Torn(written(TABLE)), Schema(format))]
+        [*Reading(Torn(written(TABLE)), Schema(format))]
 
 
 def test_the_schema_is_resolved_from_a_file(tmp_path):
     path = tmp_path / "table.parquet"
     path.write_bytes(as_parquet(TABLE))
-    assert resolve_schema(path, Schema("parquet")).columns == KINDS
-    assert resolve_schema(io.BytesIO(as_stream(TABLE)), Schema("arrow")).label == "label"
-    with pytest.raises(ValueError, match=exactly("tables are csv, tsv, parquet or arrow, got 'vw'")):
-        resolve_schema(path, Schema("vw"))
+    assert Reading(path, Schema("parquet")).schema.columns == KINDS
+    assert Reading(io.BytesIO(as_stream(TABLE)), Schema("arrow")).schema.label == "label"

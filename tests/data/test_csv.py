@@ -1,7 +1,6 @@
 """CSV and TSV: every cell becomes the features that the same row has as a dict, with the line that it stands on."""
 
 import gzip
-import io
 import os
 import threading
 
@@ -11,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scwlearn import StreamClassifier
-from scwlearn.data.examples import Schema
 from scwlearn.data.io.errors import SkippedRecords
-from scwlearn.data.io.streams import open_source
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reading import read_examples
-from scwlearn.data.tables import read_csv_examples, resolve_schema
-from table_text import batches, ends_open, examples, features, label_list, records
+from scwlearn.data.reading import read_batches
+from scwlearn.data.schema import Schema
+from table_text import Reading, batches, ends_open, examples, features, label_list, records
 
 MIXED = b"""age,job,about,label
 31,nurse,likes long quiet walks,1
@@ -195,19 +192,10 @@ def test_features_of_one_name_are_added():
     assert examples(b"a=b,a,y\n2,b,1\n3,c,2\n") == [({"a=b": 3}, 1, None), ({"a=b": 3, "a=c": 1}, 2, None)]
 
 
-def test_the_schema_is_found_without_taking_anything_from_the_stream():
-    with open_source(io.BytesIO(MIXED)) as stream:
-        schema = resolve_schema(stream, Schema("csv"))
-        assert schema == batches(MIXED).schema
-        assert [row for batch in read_csv_examples(stream, schema) for row in features(batch)] == [
-            row for row, _, _ in examples(MIXED)
-        ]
-
-
 def test_the_first_records_decide_for_all_files(tmp_path):
     for name, text in (("a", MIXED), ("b", MIXED.replace(b"nurse", b"7").replace(b"cook", b"8"))):
         (tmp_path / f"{name}.csv").write_bytes(text)
-    schema, read = read_examples([tmp_path / "*.csv"])
+    schema, read = read_batches([tmp_path / "*.csv"])
     rows = [row for batch in read for row in features(batch)]
     assert schema.columns["job"] == "categorical"
     assert "job=7" in rows[4]
@@ -217,7 +205,7 @@ def test_a_pipe_is_read_as_it_comes():
     reading, writing = os.pipe()
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as file:
         file.write(b"x,y\n1,1\n")
-        read = read_csv_examples(pipe, Schema("csv"), ReaderOptions(eager=True))
+        read = Reading(pipe, Schema("csv"), ReaderOptions(eager=True))
         assert features(next(read)) == [{"x": 1}]
         late = threading.Timer(0, lambda: (file.write(b"2,2\n3,"), file.write(b"1\n"), file.close()))
         late.start()

@@ -7,16 +7,16 @@ import tracemalloc
 
 import pytest
 
-from scwlearn.data.examples import Schema
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.tables import read_csv_examples, read_parquet_examples
-from table_text import batches, exactly, examples, named
+from scwlearn.data.schema import Schema
+from table_text import Reading, batches, exactly, examples, named
 
-NUMBER = "the column is numeric: a cell is empty or a finite number of at most 1e+150 in size; found "
+FINITE = "a finite number of at most 1e+150 in magnitude"
+NUMBER = f"a cell of a numeric column must be empty or {FINITE}; found "
 ANY_STRING = """ (use columns={...: "categorical"} for a column of strings)"""
-CELLS = "a record has 2 cells, one for each column of the header; found "
-WEIGHT = "a weight is 0 or a number from 1e-100 to 1e+100; found "
+CELLS = "a record must have 2 cells, one for each column of the header; found "
+WEIGHT = "a weight must be 0 or a number from 1e-100 to 1e+100; found "
 WHICH = "data.csv: which column is the label? "
 
 
@@ -26,12 +26,12 @@ def numeric(*cells):
 
 
 FAULTS = [
-    (b"", {}, "data.csv: empty file; a table begins with a line that names its columns"),
-    (b"\n\r\n", {}, "data.csv: empty file; a table begins with a line that names its columns"),
-    (b"a,label\n", {}, "data.csv: no examples; a header is followed by records"),
-    (b"a,label", {}, "data.csv: no examples; a header is followed by records"),
-    (b"a,label\n\n\n", {}, "data.csv: no examples; a header is followed by records"),
-    (b"a,b,a\n1,2,3\n", {}, "data.csv: two columns have the name 'a'; names must differ"),
+    (b"", {}, "data.csv: empty file; a table starts with a line that names its columns"),
+    (b"\n\r\n", {}, "data.csv: empty file; a table starts with a line that names its columns"),
+    (b"a,label\n", {}, "data.csv: no examples; records must follow the header"),
+    (b"a,label", {}, "data.csv: no examples; records must follow the header"),
+    (b"a,label\n\n\n", {}, "data.csv: no examples; records must follow the header"),
+    (b"a,b,a\n1,2,3\n", {}, "data.csv: two columns have the name 'a'; names must be unique"),
     (b"a,label\n1,2\n\n1,2,3\n", {}, f"data.csv, line 4: {CELLS}3"),
     (b'a,label\n"1\n\n",2\n\n1\n', {}, f"data.csv, line 6: {CELLS}1"),
     (*numeric(1, "x"), f"data.csv, line 3, column 'a': {NUMBER}'x'{ANY_STRING}"),
@@ -41,10 +41,10 @@ FAULTS = [
     (*numeric("1e999"), f"data.csv, line 2, column 'a': {NUMBER}'1e999'{ANY_STRING}"),
     (*numeric("0x1"), f"data.csv, line 2, column 'a': {NUMBER}'0x1'{ANY_STRING}"),
     (*numeric("y" * 50), f"data.csv, line 2, column 'a': {NUMBER}'{'y' * 40}'...{ANY_STRING}"),
-    (b"a,label\n1,2\n", {"columns": {"b": "numeric"}}, "data.csv has no column 'b'; it has 'a', 'label'"),
-    (b"a,b\n1,2\n", {"label": "c"}, "data.csv has no label column 'c'; it has 'a', 'b'"),
-    (b"a,y\n1,2\n", {"weight": "w"}, "data.csv has no weight column 'w'; it has 'a', 'y'"),
-    (b"a,y\n1,2\n", {"ignore": ("z",)}, "data.csv has no column 'z' to ignore; it has 'a', 'y'"),
+    (b"a,label\n1,2\n", {"columns": {"b": "numeric"}}, "data.csv: no column 'b'; the columns are 'a', 'label'"),
+    (b"a,b\n1,2\n", {"label": "c"}, "data.csv: no label column 'c'; the columns are 'a', 'b'"),
+    (b"a,y\n1,2\n", {"weight": "w"}, "data.csv: no weight column 'w'; the columns are 'a', 'y'"),
+    (b"a,y\n1,2\n", {"ignore": ("z",)}, "data.csv: no column 'z' to ignore; the columns are 'a', 'y'"),
     (
         b"a,b\n1,2\n",
         {},
@@ -53,22 +53,26 @@ FAULTS = [
     (
         b"y,label,a\n1,2,3\n",
         {},
-        f"{WHICH}'label' and 'y' could both be; the columns are 'y', 'label', 'a' (name it with label=...)",
+        f"{WHICH}'label' and 'y' could both be it; the columns are 'y', 'label', 'a' (name it with label=...)",
     ),
     (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "data.csv: 'y' cannot be both the label and the weight"),
     (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "data.csv: 'y' cannot be both the label and ignored"),
-    (b"a,label\nx,1\n\xffy,2\n", {}, "data.csv, line 3, column 'a': cells are UTF-8; found '\\xffy'"),
+    (b"a,label\nx,1\n\xffy,2\n", {}, "data.csv, line 3, column 'a': cells must be UTF-8; found '\\xffy'"),
     (b"a,label\nx,1\n\xff\n", {}, f"data.csv, line 3: {CELLS}1"),
-    (b"a\xff,label\nx,1\n", {}, "data.csv, line 1: the header is UTF-8; found '\\xff,label\\n'"),
-    (b"a,label\nx,1\ny\0z,2\n", {}, "data.csv, line 3, column 'a': a cell has no NUL byte; found 'y\\x00z'"),
-    (b"\na\0,label\nx,1\n", {}, "data.csv, line 2: the header has no NUL byte; found 'a\\x00,label\\n'"),
+    (b"a\xff,label\nx,1\n", {}, "data.csv, line 1: the header must be UTF-8; found '\\xff,label\\n'"),
+    (
+        b"a,label\nx,1\ny\0z,2\n",
+        {},
+        "data.csv, line 3, column 'a': a cell must not contain a NUL byte; found 'y\\x00z'",
+    ),
+    (b"\na\0,label\nx,1\n", {}, "data.csv, line 2: the header must not contain a NUL byte; found 'a\\x00,label\\n'"),
     (
         b'a,label\n1,2\n3,"x\n4,5\n',
         {},
         "data.csv, line 3: the file ends before this quote is closed; found '\"x\\n4,5\\n'",
     ),
     (b'"a,label\n', {}, "data.csv, line 1: the file ends before this quote is closed; found '\"a,label\\n'"),
-    (b"a,label\n1,1\n2,\n", {}, "data.csv, line 3, column 'label': a record has a label; found nothing"),
+    (b"a,label\n1,1\n2,\n", {}, "data.csv, line 3, column 'label': a record needs a label; found nothing"),
     (b"a,y,w\n1,2,-1\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}'-1'"),
     (b"a,y,w\n1,2,1e-101\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}'1e-101'"),
     (b"a,y,w\n1,2,\n", {"weight": "w"}, f"data.csv, line 2, column 'w': {WEIGHT}nothing"),
@@ -76,29 +80,28 @@ FAULTS = [
     (
         b"a,y\n1,2\n1,x\n",
         {"columns": {"y": "numeric"}},
-        "data.csv, line 3, column 'y': the labels are numbers: finite ones of at most 1e+150 in size; found 'x'",
+        f"data.csv, line 3, column 'y': a label must be a number, as the first ones are: {FINITE}; found 'x'",
     ),
     (
         b"a,y\n1,2\n1," + b"x" * 257,
         {},
-        f"data.csv, line 3, column 'y': a label has at most 256 characters; found '{'x' * 40}'...",
+        f"data.csv, line 3, column 'y': a label must have at most 256 characters; found '{'x' * 40}'...",
     ),
     (
         b"%s,y\na,2\n" % (b"x" * 257),
         {},
-        f"data.csv: the name of a categorical or text column has at most 256 characters; found '{'x' * 40}'...",
+        f"data.csv: the name of a categorical or text column must have at most 256 characters; found '{'x' * 40}'...",
     ),
     (
         b"a,y\n1,2\nNA,2\n",
         {},
-        "data.csv, line 3, column 'a': the column is numeric: a cell is empty or a finite number of at most 1e+150 in "
-        "size; found 'NA' (use columns={...: \"categorical\"} for a column of strings)",
+        f"data.csv, line 3, column 'a': {NUMBER}'NA'{ANY_STRING}",
     ),
-    (b"a,y\n1,2\n", {"columns": {"y": "text"}}, "data.csv: the label 'y' is numeric or categorical, not text"),
+    (b"a,y\n1,2\n", {"columns": {"y": "text"}}, "data.csv: the label 'y' must be numeric or categorical, not text"),
     (
         b"a,y\n1,2\n",
         {"columns": {"a": "number"}},
-        "the kind of the column 'a' must be one of numeric, categorical, text, got 'number'",
+        "the kind of column 'a' must be one of numeric, categorical, text, got 'number'",
     ),
 ]
 
@@ -110,9 +113,8 @@ def test_what_is_at_fault_is_said_with_its_place(text, said, message):
 
 
 def test_a_column_has_a_name_that_is_not_endless():
-    expected = (
-        f"data.csv, line 2: the header names the columns; field larger than field limit (131072); found '{'a' * 40}'..."
-    )
+    expected = "data.csv, line 2: the header must name the columns: field larger than field limit (131072); "
+    expected += f"found '{'a' * 40}'..."
     with pytest.raises(ValueError, match=exactly(expected)):
         examples(b"\n" + b"a" * 140_000 + b",label\n1,2\n")
 
@@ -120,7 +122,9 @@ def test_a_column_has_a_name_that_is_not_endless():
 def test_very_many_columns_that_are_known_are_found():
     names = [f"c{i}" for i in range(40_000)]
     columns = dict.fromkeys([*names, "label"], "numeric")
-    with pytest.raises(ValueError, match=r"\Adata.csv has no column 'c39999'; it has 'c0', 'c1', .* and 39980 more\Z"):
+    with pytest.raises(
+        ValueError, match=r"\Adata.csv: no column 'c39999'; the columns are 'c0', 'c1', .* and 39980 more\Z"
+    ):
         examples(
             ",".join([*names[:-1], "label"]).encode() + b"\n" + b"1," * 39_999 + b"2\n", label="label", columns=columns
         )
@@ -143,7 +147,7 @@ def test_the_mark_of_utf_8_is_a_character_in_the_middle_of_a_file(chunk_bytes):
 
 def test_a_fault_in_a_later_chunk_has_its_line_too():
     text = b"a,label\n" + b'"1\n",x\n' * 1000 + b"1,2,3\n"
-    with pytest.raises(ValueError, match=r"^data.csv, line 2002: a record has 2 cells"):
+    with pytest.raises(ValueError, match=r"^data.csv, line 2002: a record must have 2 cells"):
         examples(text, options={"chunk_bytes": 500})
 
 
@@ -182,7 +186,7 @@ def test_a_record_with_two_faults_counts_once():
 
 
 def test_nothing_but_faults_is_an_error():
-    message = r"^data.csv: no examples \(2 of its records could not be read\); a header is followed by records$"
+    message = r"^data.csv: no examples \(2 records could not be read\); records must follow the header$"
     with pytest.raises(ValueError, match=message):
         examples(b"a,label\n1\n2\n", options={"on_error": "skip"})
     with pytest.raises(ValueError, match=message):
@@ -210,7 +214,7 @@ def test_an_endless_record_takes_no_endless_memory():
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="at most 1000000 bytes"):
-            [*read_csv_examples(Endless(), Schema("csv"), ReaderOptions(max_record_bytes=10**6, chunk_bytes=10**4))]
+            [*Reading(Endless(), Schema("csv"), ReaderOptions(max_record_bytes=10**6, chunk_bytes=10**4))]
         assert tracemalloc.get_traced_memory()[1] < 20 * 10**6
     finally:
         tracemalloc.stop()
@@ -234,13 +238,11 @@ def test_a_file_that_is_cut_off_says_so():
 
 def test_a_file_in_text_mode_or_of_another_format_is_refused():
     with pytest.raises(TypeError, match="source is a file in text mode"):
-        read_csv_examples(io.StringIO("a,y\n"), Schema("csv"))
-    with pytest.raises(ValueError, match="the format of delimited text is one of csv, tsv, got 'jsonl'"):
-        read_csv_examples(named(b"a,y\n"), Schema("jsonl"))
+        Reading(io.StringIO("a,y\n"), Schema("csv"))
 
 
 def test_missing_pyarrow_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    for reader, what in ((read_csv_examples, "CSV"), (read_parquet_examples, "Parquet")):
-        with pytest.raises(ValueError, match=exactly(f'{what} needs pyarrow: pip install "scwlearn[cli]"')):
-            reader(named(b""), Schema("csv"))
+    for format, what in (("csv", "CSV"), ("parquet", "Parquet")):
+        with pytest.raises(ValueError, match=exactly(f'{what} needs pyarrow (pip install "scwlearn[cli]")')):
+            [*Reading(named(b""), Schema(format))]

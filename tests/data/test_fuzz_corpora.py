@@ -5,18 +5,16 @@ import io
 import pytest
 
 from places import ROOT
-from scwlearn.data.examples import Schema
-from scwlearn.data.libsvm import read_libsvm_examples
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.tables import read_csv_examples
-from scwlearn.data.vw import read_vw_examples
+from scwlearn.data.schema import Schema
+from table_text import Reading
 
-READERS = {"libsvm": read_libsvm_examples, "vw": read_vw_examples, "csv": read_csv_examples}
+FORMATS = ("libsvm", "vw", "csv")
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("chunk_bytes", [32, 2**16])
-@pytest.mark.parametrize("target", READERS)
+@pytest.mark.parametrize("target", FORMATS)
 def test_what_the_fuzzers_know_is_read_or_refused(target, chunk_bytes):
     inputs = sorted((ROOT / "fuzz" / "corpus" / target).iterdir())
     assert len(inputs) >= 8
@@ -24,7 +22,7 @@ def test_what_the_fuzzers_know_is_read_or_refused(target, chunk_bytes):
     for path in inputs:
         options = ReaderOptions(labels="optional", on_error="skip", read_ahead=False, chunk_bytes=chunk_bytes)
         try:
-            for examples in READERS[target](io.BytesIO(path.read_bytes()), Schema(target), options):
+            for examples in Reading(io.BytesIO(path.read_bytes()), Schema(target), options):
                 seen += len(examples)
                 assert (examples.lines > 0).all()
         except ValueError:

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scwlearn._native import Vocabulary
-from scwlearn.data.examples import Schema
+from scwlearn.data.formats.jsonl import MAX_DEPTH
 from scwlearn.data.io.errors import SkippedRecords
-from scwlearn.data.json_values import MOST_NESTED
-from scwlearn.data.jsonl import read_jsonl_examples
-from table_text import batches, exactly, examples, features, label_list
+from scwlearn.data.schema import Schema
+from table_text import Reading, batches, exactly, examples, features, label_list
 
 LINES = b"""{"y": "spam", "words": ["free", "offer", "offer"], "from": {"known": true, "name": "A B"}, "size": 3e2}
 {"y": "ham", "words": [], "from": {"known": false, "name": null, "more": {"deep": 1}}, "size": 0}
@@ -109,25 +108,25 @@ def test_line_ends_marks_and_blank_lines_do_not_matter(text):
 
 
 GOOD = b'{"y": 1, "x": 1}\n'
-ALLOWED = "is finite and at most 1e+150 in size; found "
+ALLOWED = "must be a finite number of at most 1e+150 in magnitude; found "
 FAULTS = [
-    (b"", {}, 'data.jsonl: no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
-    (b"\n \n", {}, 'data.jsonl: no examples; a line is an object, as in {"label": 1, "feature": 0.5}'),
+    (b"", {}, 'data.jsonl: no examples; a line must be an object, such as {"label": 1, "feature": 0.5}'),
+    (b"\n \n", {}, 'data.jsonl: no examples; a line must be an object, such as {"label": 1, "feature": 0.5}'),
     (
         GOOD + b'{"y": 1, x: 1}',
         {},
-        "data.jsonl, line 2, column 10: a line is a JSON object: Expecting property name enclosed in double quotes; "
-        "found 'x: 1}'",
+        "data.jsonl, line 2, column 10: a line must be a JSON object: Expecting property name enclosed in double "
+        "quotes; found 'x: 1}'",
     ),
     (
         GOOD + b'{"y": 1',
         {},
-        "data.jsonl, line 2, column 8: a line is a JSON object: Expecting ',' delimiter; found nothing",
+        "data.jsonl, line 2, column 8: a line must be a JSON object: Expecting ',' delimiter; found nothing",
     ),
-    (GOOD + b'{"y": 1} 2', {}, "data.jsonl, line 2, column 10: a line is a JSON object: Extra data; found '2'"),
-    (GOOD + b"[1]", {}, 'data.jsonl, line 2: a line is a JSON object, as in {"label": 1}; found [1]'),
-    (GOOD + b'{"y": "NaN", "x": NaN}', {}, "data.jsonl, line 2, column 19: a number is finite; found NaN"),
-    (GOOD + b'{"y": 1, "x": -Infinity}', {}, "data.jsonl, line 2, column 15: a number is finite; found -Infinity"),
+    (GOOD + b'{"y": 1} 2', {}, "data.jsonl, line 2, column 10: a line must be a JSON object: Extra data; found '2'"),
+    (GOOD + b"[1]", {}, 'data.jsonl, line 2: a line must be a JSON object, such as {"label": 1}; found [1]'),
+    (GOOD + b'{"y": "NaN", "x": NaN}', {}, "data.jsonl, line 2, column 19: numbers must be finite; found NaN"),
+    (GOOD + b'{"y": 1, "x": -Infinity}', {}, "data.jsonl, line 2, column 15: numbers must be finite; found -Infinity"),
     (GOOD + b'{"y": 1, "x": 1e999}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}inf"),
     (GOOD + b'{"y": 1, "x": -2e150}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}-2e+150"),
     (
@@ -135,69 +134,86 @@ FAULTS = [
         {},
         f"data.jsonl, line 2, column 'x': a number {ALLOWED}1{'0' * 39}...",
     ),
-    (GOOD + b'{"y": 1, "x": 1, "x": 2}', {}, "data.jsonl, line 2: an object has each key once; found 'x' twice"),
+    (
+        GOOD + b'{"y": 1, "x": 1, "x": 2}',
+        {},
+        "data.jsonl, line 2: keys must not repeat within an object; found 'x' twice",
+    ),
     (
         GOOD + b'{"y": 1, "x": [1]}',
         {},
-        "data.jsonl, line 2, column 'x': a list holds strings, each a feature of its own; found 1",
+        "data.jsonl, line 2, column 'x': a list must hold strings, each a feature; found 1",
     ),
     (
         GOOD + b'{"y": 1, "x": "a"}',
         {"columns": {"x": "numeric"}},
-        "data.jsonl, line 2, column 'x': the key is numeric: its value is a number; found 'a'",
+        "data.jsonl, line 2, column 'x': the value of a numeric key must be a number; found 'a'",
     ),
     (
         GOOD,
         {"columns": {"x": "text"}},
-        "data.jsonl, line 1, column 'x': the key is text: its value is a string or a list of them; found 1",
+        "data.jsonl, line 1, column 'x': the value of a text key must be a string or a list of strings; found 1",
     ),
-    (GOOD + b'{"x": 1}', {}, "data.jsonl, line 2, column 'y': an object has a label; found nothing"),
-    (GOOD + b'{"y": null}', {}, "data.jsonl, line 2, column 'y': an object has a label; found nothing"),
-    (GOOD + b'{"y": "a"}', {}, "data.jsonl, line 2, column 'y': the labels are numbers; found 'a'"),
-    (b'{"y": "a"}\n' + GOOD, {}, "data.jsonl, line 2, column 'y': the labels are strings; found 1"),
-    (GOOD + b'{"y": ["a"]}', {}, "data.jsonl, line 2, column 'y': the labels are numbers; found ['a']"),
+    (GOOD + b'{"x": 1}', {}, "data.jsonl, line 2, column 'y': an object needs a label; found nothing"),
+    (GOOD + b'{"y": null}', {}, "data.jsonl, line 2, column 'y': an object needs a label; found nothing"),
+    (
+        GOOD + b'{"y": "a"}',
+        {},
+        "data.jsonl, line 2, column 'y': labels must be numbers, as the first one is; found 'a'",
+    ),
+    (
+        b'{"y": "a"}\n' + GOOD,
+        {},
+        "data.jsonl, line 2, column 'y': labels must be strings, as the first one is; found 1",
+    ),
+    (
+        GOOD + b'{"y": ["a"]}',
+        {},
+        "data.jsonl, line 2, column 'y': labels must be numbers, as the first one is; found ['a']",
+    ),
     (GOOD + b'{"y": 1e999}', {}, f"data.jsonl, line 2, column 'y': a label {ALLOWED}inf"),
     (
         b'{"y": "%s"}' % (b"x" * 257),
         {},
-        f"data.jsonl, line 1, column 'y': a label has at most 256 characters; found '{'x' * 39}...",
+        f"data.jsonl, line 1, column 'y': a label must have at most 256 characters; found '{'x' * 40}'...",
     ),
     *(
         (
             b'{"y": 1, "%s": %s}' % (b"x" * 257, value),
             {"columns": {"x" * 257: "text"}} if value == b'"a"' else {},
-            f"data.jsonl, line 1, column '{'x' * 40}': the key of several features has at most 256 characters, with "
-            f"those above it; found '{'x' * 39}...",
+            f"data.jsonl, line 1, column '{'x' * 40}': the key of several features must have at most 256 characters, "
+            f"with those above it; found '{'x' * 40}'...",
         )
         for value in (b'{"a": 1}', b'["a"]', b'"a"')
     ),
     (
         b'{"y": 1, "w": -1}',
         {"weight": "w"},
-        "data.jsonl, line 1, column 'w': a weight is 0 or a number from 1e-100 to 1e+100; found -1",
+        "data.jsonl, line 1, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found -1",
     ),
     (
         GOOD,
         {"weight": "w"},
-        "data.jsonl, line 1, column 'w': a weight is 0 or a number from 1e-100 to 1e+100; found nothing",
+        "data.jsonl, line 1, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
     ),
-    (GOOD + b'{"y": 1, "\xff": 1}', {}, "data.jsonl, line 2, column 11: a line is UTF-8; found '\\xff\": 1}'"),
+    (GOOD + b'{"y": 1, "\xff": 1}', {}, "data.jsonl, line 2, column 11: a line must be UTF-8; found '\\xff\": 1}'"),
     (
         GOOD + b'{"y": 1, "a\0": 1}',
         {},
-        "data.jsonl, line 2, column 12: a line is a JSON object: Invalid control character at; found '\\x00\": 1}'",
+        "data.jsonl, line 2, column 12: a line must be a JSON object: Invalid control character at; "
+        "found '\\x00\": 1}'",
     ),
     (
         GOOD + b'{"y": 1, "a": "\\ud800"}',
         {},
-        "data.jsonl, line 2: strings are Unicode; found half of a character, '\\ud800'",
+        "data.jsonl, line 2: strings must be valid Unicode; found '\\ud800'",
     ),
     (
         GOOD + b'{"y": 1, "a": ' + b'{"a": ' * 32 + b"1" + b"}" * 33,
         {},
-        f"data.jsonl, line 2, column '{'a.' * 20}': objects lie in each other at most 32 deep",
+        f"data.jsonl, line 2, column '{'a.' * 20}': objects must be nested at most 32 deep",
     ),
-    (GOOD + b"[" * 10**5, {}, "data.jsonl, line 2: the line holds too many lists or objects in each other"),
+    (GOOD + b"[" * 10**5, {}, "data.jsonl, line 2: lists or objects are nested too deeply"),
     (
         b'{"a": 1}',
         {},
@@ -208,7 +224,7 @@ FAULTS = [
     (
         GOOD,
         {"columns": {"x": "words"}},
-        "the kind of the key 'x' must be one of numeric, categorical, text, got 'words'",
+        "the kind of key 'x' must be one of numeric, categorical, text, got 'words'",
     ),
 ]
 
@@ -226,13 +242,15 @@ def test_a_number_of_thousands_of_digits_is_refused():
 
 def test_a_key_that_is_there_twice_among_very_many_is_found():
     text = b'{"y": 1, %s, "k7": 1}' % b", ".join(b'"k%d": 1' % i for i in range(300_000))
-    with pytest.raises(ValueError, match=exactly("data.jsonl, line 1: an object has each key once; found 'k7' twice")):
+    with pytest.raises(
+        ValueError, match=exactly("data.jsonl, line 1: keys must not repeat within an object; found 'k7' twice")
+    ):
         examples(text, "jsonl")
 
 
 @pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"a": ', b"}")], ids=["lists", "objects"])
 def test_what_can_just_be_read_but_not_be_written_is_refused_too(opens, closes):
-    for depth in range(MOST_NESTED, sys.getrecursionlimit() + 10):
+    for depth in range(MAX_DEPTH, sys.getrecursionlimit() + 10):
         innermost = b"0" if opens != b"[" else b""
         text = b'{"x": "\\u0041", "y": 1, "b": %s}' % (opens * depth + innermost + closes * depth)
         with pytest.raises(ValueError, match=r"\Adata.jsonl, line 1"):
@@ -257,4 +275,4 @@ def test_lines_after_one_that_is_too_long_have_their_numbers():
 
 def test_a_file_in_text_mode_is_refused():
     with pytest.raises(TypeError, match="text mode"):
-        read_jsonl_examples(io.StringIO(), Schema("jsonl"))
+        Reading(io.StringIO(), Schema("jsonl"))

@@ -17,7 +17,8 @@ from sklearn.datasets import load_svmlight_file
 
 from libsvm_text import LARGEST, PADDING, VALID, loaded, many, native, same
 from scwlearn._native import parse_libsvm
-from scwlearn.data.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.options import ReaderOptions
 
 # Lines
 
@@ -218,50 +219,53 @@ def test_indices_are_long_where_one_does_not_fit():
         x, _ = loaded(b"1 1:1 2147483648:1\n-1 2:3", dtype=dtype)
         assert (x.indices.dtype, x.indices.tolist(), x.shape[1]) == (np.int64, [0, 2**31 - 1, 1], 2**31)
         assert x.dtype == dtype
-    batches = [*read_libsvm(io.BytesIO(b"1 1:1\n1 9223372036854775807:1\n"), chunk_bytes=8)]
-    assert [batch.rows.width for batch in batches] == [1, 2**63 - 1]
+    batches = [*read_libsvm(io.BytesIO(b"1 1:1\n1 9223372036854775807:1\n"), ReaderOptions(chunk_bytes=8))]
+    assert [batch.x.width for batch in batches] == [1, 2**63 - 1]
 
 
 # SkippedRecords
 
-NUMBER = r"a finite number of at most 1e\+150 in size"
+NUMBER = r"a finite number of at most 1e\+150 in magnitude"
 FAULTS = {
-    "a word": (b"1 1:1\nspam 1:1", rf"line 2, column 1: a line begins with its label, {NUMBER}; found 'spam'"),
-    "no label": (b"  1:1 2:2", r"line 1, column 3: a line begins with its label, .*; found '1:1'"),
-    "infinite label": (b"1e999 2:2", rf"column 1: a line begins with its label, {NUMBER}; found '1e999'"),
-    "several labels": (b"1,2 1:1", r"column 1: a line has one label; several \(multi-label data\) .*; found '1,2'"),
+    "a word": (b"1 1:1\nspam 1:1", rf"line 2, column 1: a line must start with a label, {NUMBER}; found 'spam'"),
+    "no label": (b"  1:1 2:2", r"line 1, column 3: a line must start with a label, .*; found '1:1'"),
+    "infinite label": (b"1e999 2:2", rf"column 1: a line must start with a label, {NUMBER}; found '1e999'"),
+    "several labels": (b"1,2 1:1", r"column 1: a line must have one label; .*; found '1,2'"),
     "a query": (
         b"1 qid:x 1:1",
-        r"column 3: a query is qid:n with a whole number n, right after the label; found 'qid:x'",
+        r"column 3: a query must be qid:n, with an integer n, after the label; found 'qid:x'",
     ),
-    "a late query": (b"1 1:1 qid:3", r"column 7: a query is .* right after the label; found 'qid:3'"),
-    "no query": (b"1 quid:3", r"column 3: a feature is index:value, .*; found 'quid:3'"),
+    "a late query": (b"1 1:1 qid:3", r"column 7: a query must be .* after the label; found 'qid:3'"),
+    "no query": (b"1 quid:3", r"column 3: a feature must be index:value, .*; found 'quid:3'"),
     "no colon": (
         b"1 1:1 7 8:1",
-        r"column 7: a feature is index:value, with a whole number as index, as in 7:0.5; found '7'",
+        r"column 7: a feature must be index:value, with an integer index, such as 7:0.5; found '7'",
     ),
-    "a signed index": (b"1 +1:1", r"column 3: a feature is index:value.*; found '\+1:1'"),
-    "a negative index": (b"1 -1:1", r"column 3: a feature is index:value.*; found '-1:1'"),
-    "a space before the colon": (b"1 7 :1", r"column 3: a feature is index:value.*; found '7'"),
+    "a signed index": (b"1 +1:1", r"column 3: a feature must be index:value.*; found '\+1:1'"),
+    "a negative index": (b"1 -1:1", r"column 3: a feature must be index:value.*; found '-1:1'"),
+    "a space before the colon": (b"1 7 :1", r"column 3: a feature must be index:value.*; found '7'"),
     "index 0": (
         b"1 0:1",
         r"column 3: indices start at 1; found '0:1' \(use zero_based=True for a file that counts from 0\)",
     ),
     "index 000": (b"1 000:1", r"indices start at 1; found '000:1'"),
-    "a huge index": (b"1 18446744073709551617:1", r"column 3: indices go from 1 to 9223372036854775807; found '1844"),
-    "no value": (b"1 2:", rf"column 5: a value is {NUMBER}, right behind the colon; found nothing"),
-    "a space before the value": (b"1 2: 3", r"column 5: a value is .*; found nothing"),
-    "two colons": (b"1 2:3:4", r"column 5: a value is .*; found '3:4'"),
-    "a value with more": (b"1 2:3x # c", r"column 5: a value is .*; found '3x'"),
-    "no exponent": (b"1 2:3e+", r"column 5: a value is .*; found '3e\+'"),
-    "a lone point": (b"1 2:.", r"column 5: a value is .*; found '\.'"),
-    "a lone sign": (b"1 2:-", r"column 5: a value is .*; found '-'"),
-    "twice": (b"1\n1 7:1 3:1 9:1 07:2 8:1", r"line 2, column 15: a line has each index once; found '07:2'"),
-    "a bad byte": (b"1 2:3\x00\xff4", r"column 5: a value is .*; found '3\\x00\\xff4'"),
-    "a lone return": (b"1 2:3\r4:5\n", r"column 5: a value is .*; found '3\\r4:5'"),
-    "a return and newline": (b"1 2:x\r\n", r"column 5: a value is .*; found 'x'$"),
-    "a long word": (b"1 2:" + b"x" * 200, r"column 5: a value is .*; found '" + "x" * 40 + r"'\.\.\.$"),
-    "no text": (b"\x1f\x00\x80", r"column 1: a line begins with its label.*; found '\\x1f\\x00\\x80'"),
+    "a huge index": (
+        b"1 18446744073709551617:1",
+        r"column 3: indices must be from 1 to 9223372036854775807; found '1844",
+    ),
+    "no value": (b"1 2:", rf"column 5: a value must be {NUMBER}, right after the colon; found nothing"),
+    "a space before the value": (b"1 2: 3", r"column 5: a value must be .*; found nothing"),
+    "two colons": (b"1 2:3:4", r"column 5: a value must be .*; found '3:4'"),
+    "a value with more": (b"1 2:3x # c", r"column 5: a value must be .*; found '3x'"),
+    "no exponent": (b"1 2:3e+", r"column 5: a value must be .*; found '3e\+'"),
+    "a lone point": (b"1 2:.", r"column 5: a value must be .*; found '\.'"),
+    "a lone sign": (b"1 2:-", r"column 5: a value must be .*; found '-'"),
+    "twice": (b"1\n1 7:1 3:1 9:1 07:2 8:1", r"line 2, column 15: indices must not repeat within a line; found '07:2'"),
+    "a bad byte": (b"1 2:3\x00\xff4", r"column 5: a value must be .*; found '3\\x00\\xff4'"),
+    "a lone return": (b"1 2:3\r4:5\n", r"column 5: a value must be .*; found '3\\r4:5'"),
+    "a return and newline": (b"1 2:x\r\n", r"column 5: a value must be .*; found 'x'$"),
+    "a long word": (b"1 2:" + b"x" * 200, r"column 5: a value must be .*; found '" + "x" * 40 + r"'\.\.\.$"),
+    "no text": (b"\x1f\x00\x80", r"column 1: a line must start with a label.*; found '\\x1f\\x00\\x80'"),
 }
 # What Python or C takes for a number, but the format does not; and what is one, but too large for a row.
 NO_VALUES = ["nan", "inf", "-inf", "infinity", "1_000", "\u0661", "0x10", "1,5", "1d5", "--1", "1e1.5"]
@@ -269,7 +273,7 @@ NO_VALUES += ["1e151", "1e309", "-1e999", "1" * 152, "0." + "0" * 400 + "1e750"]
 FAULTS |= {
     f"value {word[:9]}": (
         f"1 2:{word}".encode(),
-        rf"line 1, column 5: a value is {NUMBER}, right behind the colon; found '",
+        rf"line 1, column 5: a value must be {NUMBER}, right after the colon; found '",
     )
     for word in NO_VALUES
 }
@@ -296,11 +300,11 @@ def test_a_fault_is_reported_alike_inside_of_a_text_and_at_its_ends(text):
 
 @native
 def test_what_is_allowed_depends_on_what_was_asked_for():
-    with pytest.raises(ValueError, match=r"column 7: indices go from 1 to 5 with n_features=5; found '6:1'"):
+    with pytest.raises(ValueError, match=r"column 7: indices must be from 1 to 5 \(n_features=5\); found '6:1'"):
         loaded(b"1 5:1 6:1", n_features=5)
-    with pytest.raises(ValueError, match=r"column 7: indices go from 0 to 4 with n_features=5; found '5:1'"):
+    with pytest.raises(ValueError, match=r"column 7: indices must be from 0 to 4 \(n_features=5\); found '5:1'"):
         loaded(b"1 4:1 5:1", n_features=5, zero_based=True)
-    with pytest.raises(ValueError, match=r"at most 3\.40282e\+38 in size, .*; found '1e39'"):
+    with pytest.raises(ValueError, match=r"at most 3\.40282e\+38 in magnitude, .*; found '1e39'"):
         loaded(b"1 4:1e39", dtype=np.float32)
     assert loaded(b"1 4:3.4028235e38", dtype=np.float32)[0].data[0] == np.finfo(np.float32).max
     assert loaded(b"1 1:1", n_features=5)[0].shape == loaded(b"1 0:1", n_features=5, zero_based=True)[0].shape == (1, 5)
@@ -311,8 +315,8 @@ def test_lines_are_counted_over_all_chunks_and_the_file_is_named(tmp_path):
     path = tmp_path / "some.svm"
     path.write_bytes(b"# c\n\r\n1 1:1\n" * 100 + b"1 1:1 x\n")
     for chunk_bytes in (1, 10, 64, 10_000):
-        with pytest.raises(ValueError, match=r"some.svm, line 301, column 7: a feature is"):
-            load_libsvm(path, chunk_bytes=chunk_bytes)
+        with pytest.raises(ValueError, match=r"some.svm, line 301, column 7: a feature must be"):
+            load_libsvm(path, ReaderOptions(chunk_bytes=chunk_bytes))
 
 
 def test_a_source_that_cannot_be_read_is_refused(tmp_path):
@@ -333,7 +337,7 @@ def test_a_source_that_cannot_be_read_is_refused(tmp_path):
 def test_a_bad_option_is_refused_at_once(name):
     for value, error in ((0, ValueError), (-1, ValueError), (2**63, ValueError), (1.5, TypeError), (True, TypeError)):
         with pytest.raises(error, match=f"{name} must be an integer .*, got {value}"):
-            read_libsvm(io.BytesIO(b""), **{name: value})
+            loaded(b"", **{name: value})
     with pytest.raises(TypeError, match="zero_based must be True or False, got 'auto'"):
         read_libsvm(io.BytesIO(b""), zero_based="auto")
     with pytest.raises(TypeError, match="dtype must be float64 or float32, got int32"):
@@ -356,7 +360,7 @@ def test_files_are_read_as_scikit_learn_reads_them(tmp_path, zero_based):
     path = tmp_path / "generated.svm"
     path.write_text("".join(lines))
     peer = load_svmlight_file(str(path), n_features=300, zero_based=zero_based)
-    assert same(load_libsvm(path, n_features=300, zero_based=zero_based, chunk_bytes=1000), peer)
+    assert same(load_libsvm(path, ReaderOptions(chunk_bytes=1000), n_features=300, zero_based=zero_based), peer)
 
 
 @pytest.mark.data

@@ -14,7 +14,8 @@ import pytest
 from libsvm_text import VALID, loaded, native, same
 from scwlearn import Learner
 from scwlearn._native import parse_libsvm
-from scwlearn.data.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
 
 # Batches
@@ -52,20 +53,21 @@ def test_chunks_that_end_at_any_byte_give_the_same():
     for ending in (b"", b"\n", b"\n\n", b"\r\n", b" "):
         for chunk_bytes in range(1, len(VALID) + 5):
             assert same(loaded(VALID + ending, chunk_bytes=chunk_bytes), whole)
-            assert same(load_libsvm(Trickle(VALID + ending), chunk_bytes=chunk_bytes), whole)
-    assert same(load_libsvm(OnlyRead(VALID), chunk_bytes=10), whole)
+            assert same(load_libsvm(Trickle(VALID + ending), ReaderOptions(chunk_bytes=chunk_bytes)), whole)
+    assert same(load_libsvm(OnlyRead(VALID), ReaderOptions(chunk_bytes=10)), whole)
 
 
 @native
 @pytest.mark.parametrize("read_ahead", [True, False])
 def test_batches_are_rows_that_need_no_check_and_grow_in_width(read_ahead):
     text = b"".join(b"%d %d:1 %d:%d\n" % (i % 2, i, i // 2 + 1, i) for i in range(3, 400))
-    batches = [*read_libsvm(io.BytesIO(text), chunk_bytes=300, read_ahead=read_ahead)]
+    batches = [*read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=300, read_ahead=read_ahead))]
     assert len(batches) > 10
-    widths = [rows.width for rows, _ in batches]
+    widths = [batch.x.width for batch in batches]
     assert widths == sorted(widths)
     assert widths[-1] == 399
-    for rows, labels in batches:
+    for batch in batches:
+        rows, labels = batch.x, batch.labels
         (block,) = rows.blocks(len(rows))
         checked = Rows(block.matrix())
         (again,) = checked.blocks(len(rows))
@@ -73,7 +75,7 @@ def test_batches_are_rows_that_need_no_check_and_grow_in_width(read_ahead):
         assert (rows.stored, block.values.dtype, block.indices.dtype) == (checked.stored, np.float64, np.int32)
         assert np.array_equal(block.indices, again.indices)
         assert np.array_equal(block.offsets, again.offsets)
-    assert np.array_equal(np.concatenate([labels for _, labels in batches]), np.arange(3, 400) % 2)
+    assert np.array_equal(np.concatenate([batch.labels for batch in batches]), np.arange(3, 400) % 2)
 
 
 @native
@@ -82,8 +84,8 @@ def test_learning_from_batches_is_learning_from_the_whole():
     text = "".join(f"{rng.choice([-1, 1])} {rng.integers(1, 50)}:{rng.normal()!r} 50:1\n" for _ in range(500)).encode()
     one, many = (Learner("scw1", covariance="diagonal") for _ in range(2))
     one.learn(*loaded(text))
-    for rows, labels in read_libsvm(io.BytesIO(text), n_features=50, chunk_bytes=999):
-        many.learn(rows, labels)
+    for batch in read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=999), n_features=50):
+        many.learn(batch.x, batch.labels)
     assert one.counts == many.counts
     assert np.array_equal(one.model.weights(), many.model.weights())
 
@@ -95,7 +97,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory():
             ValueError,
             match=r"^the file, line 1: a line has at most 5000 bytes; found '.{40}'\.\.\. \(raise the limit with ",
         ):
-            load_libsvm(endless, chunk_bytes=64, max_line_bytes=5000)
+            load_libsvm(endless, ReaderOptions(chunk_bytes=64, max_line_bytes=5000))
         assert endless.given == 5000
     fits = b"1 1:1\n1 " + b" " * 4980 + b"1:1\n"
     assert loaded(fits, chunk_bytes=64, max_line_bytes=5000)[0].shape == (2, 1)
@@ -128,23 +130,23 @@ def test_a_file_is_closed_and_the_threads_ended_however_the_reading_ends(tmp_pat
     def left():
         return reading_threads(), len(os.listdir("/dev/fd"))
 
-    assert sum(len(rows) for rows, _ in read_libsvm(path, chunk_bytes=100)) == 1000
+    assert sum(len(batch) for batch in read_libsvm(path, ReaderOptions(chunk_bytes=100))) == 1000
     assert left() == ([], descriptors)
-    with closing(read_libsvm(path, chunk_bytes=100)) as batches:
+    with closing(read_libsvm(path, ReaderOptions(chunk_bytes=100))) as batches:
         next(batches)
         assert len(reading_threads()) == threads
     assert left() == ([], descriptors)
     read_libsvm(path).close()
     assert left() == ([], descriptors)
-    for rows, _ in read_libsvm(path, chunk_bytes=100):
-        assert len(rows) == 10
+    for batch in read_libsvm(path, ReaderOptions(chunk_bytes=100)):
+        assert len(batch) == 10
         break
     assert left() == ([], descriptors)
     path.write_bytes(TEXT + b"1 x\n")
     with pytest.raises(ValueError, match="line 1001"):
-        list(read_libsvm(path, chunk_bytes=100))
+        list(read_libsvm(path, ReaderOptions(chunk_bytes=100)))
     assert left() == ([], descriptors)
-    batches = read_libsvm(path, chunk_bytes=100)
+    batches = read_libsvm(path, ReaderOptions(chunk_bytes=100))
     next(batches)
     with pytest.raises(KeyboardInterrupt):
         batches.throw(KeyboardInterrupt)
@@ -153,7 +155,7 @@ def test_a_file_is_closed_and_the_threads_ended_however_the_reading_ends(tmp_pat
 
 def test_a_file_that_was_passed_open_stays_open():
     file = io.BytesIO(TEXT)
-    with closing(read_libsvm(file, chunk_bytes=100)) as batches:
+    with closing(read_libsvm(file, ReaderOptions(chunk_bytes=100))) as batches:
         next(batches)
     assert not file.closed
 
@@ -162,8 +164,8 @@ def test_a_file_that_was_passed_open_stays_open():
 def test_batches_come_in_the_order_of_the_file(threads):
     text = b"".join(b"%d 1:%d\n" % (i, i) for i in range(5000))
     for chunk_bytes in (7, 100, 1000):
-        batches = [*read_libsvm(io.BytesIO(text), chunk_bytes=chunk_bytes)]
-        assert np.concatenate([labels for _, labels in batches]).tolist() == list(range(5000))
+        batches = [*read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=chunk_bytes))]
+        assert np.concatenate([batch.labels for batch in batches]).tolist() == list(range(5000))
 
 
 class LateFirst:
@@ -182,20 +184,20 @@ class LateFirst:
 
 
 def test_chunks_that_are_parsed_in_another_order_come_out_in_that_of_the_file(threads, monkeypatch):
-    monkeypatch.setattr("scwlearn.data.libsvm.parse_libsvm", LateFirst(20, threads))
+    monkeypatch.setattr("scwlearn.data.formats.libsvm.parse_libsvm", LateFirst(20, threads))
     text = b"".join(b"%02d %d:1\n" % (i, 30 - i) for i in range(1, 21))
-    batches = [*read_libsvm(io.BytesIO(text), chunk_bytes=10)]
-    assert [labels.tolist() for _, labels in batches] == [[i] for i in range(1, 21)]
-    assert [rows.width for rows, _ in batches] == [29] * 20
+    batches = [*read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=10))]
+    assert [batch.labels.tolist() for batch in batches] == [[i] for i in range(1, 21)]
+    assert [batch.x.width for batch in batches] == [29] * 20
 
 
 def test_the_first_error_of_the_file_is_raised_after_all_batches_before_it(threads, monkeypatch):
-    monkeypatch.setattr("scwlearn.data.libsvm.parse_libsvm", LateFirst(20, threads))
+    monkeypatch.setattr("scwlearn.data.formats.libsvm.parse_libsvm", LateFirst(20, threads))
     lines = [b"%02d 1:1 # c\n" % i for i in range(1, 21)]
     lines[11], lines[12], lines[14] = b"12 1:x # c\n", b"13 1:y # c\n", b"15 1:z # c\n"
-    batches = read_libsvm(io.BytesIO(b"".join(lines)), chunk_bytes=len(lines[0]))
+    batches = read_libsvm(io.BytesIO(b"".join(lines)), ReaderOptions(chunk_bytes=len(lines[0])))
     assert [next(batches).labels.tolist() for _ in range(11)] == [[i] for i in range(1, 12)]
-    with pytest.raises(ValueError, match=r"line 12, column 6: a value is .*; found 'x'"):
+    with pytest.raises(ValueError, match=r"line 12, column 6: a value must be .*; found 'x'"):
         next(batches)
     assert next(batches, None) is None
     assert reading_threads() == []
@@ -203,7 +205,7 @@ def test_the_first_error_of_the_file_is_raised_after_all_batches_before_it(threa
 
 def test_a_long_line_is_counted_after_all_lines_before_it(threads):
     text = TEXT + b"1 " + b" " * 5000 + b"1:1\n" + TEXT
-    batches = read_libsvm(io.BytesIO(text), chunk_bytes=64, max_line_bytes=4000)
+    batches = read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=64, max_line_bytes=4000))
     # Six lines fit into a chunk.
     assert sum(len(next(batches).labels) for _ in range(166)) == 996
     assert len(next(batches).labels) == 4
@@ -213,13 +215,13 @@ def test_a_long_line_is_counted_after_all_lines_before_it(threads):
 
 def test_without_reading_ahead_there_is_no_thread(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", None)
-    batches = read_libsvm(io.BytesIO(TEXT), chunk_bytes=100, read_ahead=False)
-    assert sum(len(rows) for rows, _ in batches) == 1000
+    batches = read_libsvm(io.BytesIO(TEXT), ReaderOptions(chunk_bytes=100, read_ahead=False))
+    assert sum(map(len, batches)) == 1000
 
 
 def test_an_error_of_a_thread_is_raised_at_the_consumer_with_its_own_traceback(threads):
-    batches = read_libsvm(Trickle(TEXT, step=50, fails_at=250), chunk_bytes=100)
-    assert [len(next(batches).rows) for _ in range(2)] == [10, 10]
+    batches = read_libsvm(Trickle(TEXT, step=50, fails_at=250), ReaderOptions(chunk_bytes=100))
+    assert [len(next(batches)) for _ in range(2)] == [10, 10]
     with pytest.raises(OSError, match="the disk is gone") as caught:
         next(batches)
     assert caught.traceback[-1].name == "readinto"
@@ -229,7 +231,7 @@ def test_an_error_of_a_thread_is_raised_at_the_consumer_with_its_own_traceback(t
 
 def test_no_more_batches_are_read_ahead_than_there_are_threads(threads):
     file = Trickle(TEXT, step=10)
-    batches = read_libsvm(file, chunk_bytes=100)
+    batches = read_libsvm(file, ReaderOptions(chunk_bytes=100))
     for taken in range(1, 20):
         next(batches)
         # Those taken and one for each thread.
@@ -241,9 +243,9 @@ def test_no_more_batches_are_read_ahead_than_there_are_threads(threads):
 def test_a_pipe_that_says_nothing_does_not_hold_up_the_end(buffering, threads):
     reader, writer = os.pipe()
     with open(reader, "rb", buffering=buffering) as file, open(writer, "wb", buffering=0) as into:
-        batches = read_libsvm(file, chunk_bytes=100)
+        batches = read_libsvm(file, ReaderOptions(chunk_bytes=100))
         into.write(TEXT[:150])
-        assert len(next(batches).rows) == 10
+        assert len(next(batches)) == 10
         batches.close()
         assert reading_threads() == []
 
@@ -251,9 +253,10 @@ def test_a_pipe_that_says_nothing_does_not_hold_up_the_end(buffering, threads):
 def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
     program = """if True:
         import sys
-        from scwlearn.data.libsvm import read_libsvm
-        for batch in read_libsvm(sys.stdin.buffer, chunk_bytes=100):
-            print(len(batch.rows), flush=True)
+        from scwlearn.data.formats.libsvm import read_libsvm
+        from scwlearn.data.options import ReaderOptions
+        for batch in read_libsvm(sys.stdin.buffer, ReaderOptions(chunk_bytes=100)):
+            print(len(batch.x), flush=True)
     """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen([sys.executable, "-c", program], **pipes) as process:
@@ -271,7 +274,8 @@ def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
 MEASURE = """if True:
     import sys
     from scwlearn import Learner
-    from scwlearn.data.libsvm import load_libsvm, read_libsvm
+    from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
+    from scwlearn.data.options import ReaderOptions
 
     def peak():
         with open("/proc/self/status") as file:
@@ -281,7 +285,7 @@ MEASURE = """if True:
     learner.learn_batches(read_libsvm(sys.argv[2]))
     before = peak()
     if sys.argv[1] == "learn":
-        learner.learn_batches(read_libsvm(sys.argv[3], chunk_bytes=2**20))
+        learner.learn_batches(read_libsvm(sys.argv[3], ReaderOptions(chunk_bytes=2**20)))
     else:
         load_libsvm(sys.argv[3])
     print(peak() - before)

@@ -10,24 +10,25 @@ import numpy as np
 import pytest
 
 from libsvm_text import PADDING, native
-from scwlearn.data.examples import Schema
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.data.io.errors import SkippedRecords
-from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.schema import Schema
+from table_text import Reading
 
 LIBSVM = Schema("libsvm")
-NUMBER = "a finite number of at most 1e+150 in size"
-VALUE = f"a value is {NUMBER}, right behind the colon"
-FEATURE = "a feature is index:value, with a whole number as index, as in 7:0.5"
-INDEX = "indices go from 1 to 9223372036854775807"
-LABEL = f"a line begins with its label, {NUMBER}"
+NUMBER = "a finite number of at most 1e+150 in magnitude"
+VALUE = f"a value must be {NUMBER}, right after the colon"
+FEATURE = "a feature must be index:value, with an integer index, such as 7:0.5"
+INDEX = "indices must be from 1 to 9223372036854775807"
+LABEL = f"a line must start with a label, {NUMBER}"
 
 # What stands on the third line, where the fault is, and what is said about it.
 FAULTS = {
     "index 0": (b"1 0:1", 3, "indices start at 1; found '0:1' (use zero_based=True for a file that counts from 0)"),
     "negative index": (b"1 -3:1", 3, f"{FEATURE}; found '-3:1'"),
     "index beyond 2^63": (b"1 9223372036854775808:1", 3, f"{INDEX}; found '9223372036854775808:1'"),
-    "duplicate index": (b"1 7:1 3:1 7:2", 11, "a line has each index once; found '7:2'"),
+    "duplicate index": (b"1 7:1 3:1 7:2", 11, "indices must not repeat within a line; found '7:2'"),
     "nan": (b"1 2:nan", 5, f"{VALUE}; found 'nan'"),
     "inf": (b"1 2:inf", 5, f"{VALUE}; found 'inf'"),
     "-inf": (b"1 2:-inf", 5, f"{VALUE}; found '-inf'"),
@@ -43,12 +44,12 @@ faults_at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.v
 
 
 def read(text, schema=LIBSVM, **options):
-    return [*read_libsvm_examples(io.BytesIO(text), schema, ReaderOptions(**options))]
+    return [*Reading(io.BytesIO(text), schema, ReaderOptions(**options))]
 
 
 def fault_of(source, **options):
     with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
-        [*read_libsvm_examples(source, LIBSVM, ReaderOptions(**options))]
+        [*Reading(source, LIBSVM, ReaderOptions(**options))]
     return str(caught.value)
 
 
@@ -83,31 +84,31 @@ def test_files_without_examples_are_refused(tmp_path):
         path.write_bytes(text)
         assert fault_of(path) == f"{path}: no examples; a line is label index:value index:value ..."
     path.write_bytes(b"spam\neggs\n1 x\n")
-    expected = f"{path}: no examples (3 of its lines could not be read); a line is label index:value index:value ..."
+    expected = f"{path}: no examples (3 lines could not be read); a line is label index:value index:value ..."
     assert fault_of(path, on_error="skip") == expected
 
 
 def test_sources_that_are_not_files_are_refused(tmp_path):
     with pytest.raises(IsADirectoryError, match=rf"^\[Errno 21\] Is a directory: '{re.escape(str(tmp_path))}'$"):
-        [*read_libsvm_examples(tmp_path, LIBSVM)]
+        [*Reading(tmp_path, LIBSVM)]
     with pytest.raises(FileNotFoundError, match=r"^\[Errno 2\] No such file or directory: '.*missing\.svm'$"):
-        [*read_libsvm_examples(tmp_path / "missing.svm", LIBSVM)]
+        [*Reading(tmp_path / "missing.svm", LIBSVM)]
 
 
 def test_compressed_data_that_are_cut_short_are_refused_after_what_was_whole(tmp_path):
     path = tmp_path / "cut.svm.gz"
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(100_000))
     path.write_bytes(gzip.compress(text)[:-2000])
-    batches = read_libsvm_examples(path, LIBSVM, ReaderOptions(chunk_bytes=10_000))
+    batches = Reading(path, LIBSVM, ReaderOptions(chunk_bytes=10_000))
     seen = 0
-    with pytest.raises(ValueError, match=r"end in the middle") as caught:  # noqa: PT012
+    with pytest.raises(ValueError, match="truncated gzip data") as caught:  # noqa: PT012
         for batch in batches:
             seen += len(batch)
     before = int(re.search(r"after (\d+)", str(caught.value))[1])
-    assert str(caught.value) == f"{path}: the gzip data end in the middle, after {before} bytes of what they hold"
+    assert str(caught.value) == f"{path}: truncated gzip data after {before} decompressed bytes"
     assert text[:before].count(b"\n") - 1500 < seen <= text[:before].count(b"\n")
     # Not a line that can be skipped.
-    assert "end in the middle" in fault_of(path, on_error="skip")
+    assert "truncated gzip data" in fault_of(path, on_error="skip")
 
 
 class LongLine(io.RawIOBase):
@@ -146,7 +147,7 @@ def test_a_line_of_a_gigabyte_is_refused_without_being_kept():
     assert source.given < 2_000_000
     faults = SkippedRecords()
     options = ReaderOptions(on_error="skip", skipped=faults, **options)
-    batches = [*read_libsvm_examples(LongLine(2**30), LIBSVM, options)]
+    batches = [*Reading(LongLine(2**30), LIBSVM, options)]
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20_000_000
@@ -227,7 +228,7 @@ def test_every_example_knows_its_line_and_its_source(tmp_path):
     path = tmp_path / "some.svm"
     path.write_bytes(b"# c\n1 1:1\n\n\r\n2 1:1\n3 1:1 # c\n" * 50)
     for chunk_bytes in (1, 30, 2**20):
-        batches = [*read_libsvm_examples(path, LIBSVM, ReaderOptions(chunk_bytes=chunk_bytes))]
+        batches = [*Reading(path, LIBSVM, ReaderOptions(chunk_bytes=chunk_bytes))]
         lines = [line for batch in batches for line in batch.lines.tolist()]
         assert lines == [6 * i + j for i in range(50) for j in (2, 5, 6)]
         assert {batch.source for batch in batches} == {str(path)}
@@ -237,7 +238,7 @@ def test_every_example_knows_its_line_and_its_source(tmp_path):
 def test_a_pipe_hands_on_whole_lines_as_they_come():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
-        batches = read_libsvm_examples(file, LIBSVM, ReaderOptions(eager=True))
+        batches = Reading(file, LIBSVM, ReaderOptions(eager=True))
         for text, labels in ((b"1 1:1\n", [1]), (b"2 1:1\n3 1:1\n4 1", [2, 3]), (b":1\n", [4])):
             into.write(text)
             assert next(batches).labels.tolist() == labels

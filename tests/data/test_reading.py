@@ -4,18 +4,17 @@ import contextlib
 import gzip
 import io
 import os
-import sys
-import types
 import warnings
 
 import numpy as np
 import pytest
 
-from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.io.detect import FORMATS, detect_format, enough_to_detect
+from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reading import read_examples
+from scwlearn.data.reading import read_batches
+from scwlearn.data.schema import Schema
 from table_text import exactly
 
 # How to read
@@ -33,7 +32,7 @@ GIB = 2**30
         ({"chunk_bytes": 2 * GIB}, ValueError, f"chunk_bytes must be an integer from 1 to {GIB}, got {2 * GIB}"),
         ({"max_line_bytes": -1}, ValueError, f"max_line_bytes must be an integer from 1 to {GIB}, got -1"),
         ({"max_record_bytes": 1.5}, TypeError, f"max_record_bytes must be an integer from 1 to {GIB}, got 1.5"),
-        ({"skipped": None}, TypeError, "skipped must be a SkippedRecords, which counts what is left out, got None"),
+        ({"skipped": None}, TypeError, "skipped must be a SkippedRecords, got None"),
         ({"batch_rows": 0}, ValueError, "batch_rows must be an integer >= 1, got 0"),
     ],
 )
@@ -48,19 +47,19 @@ def test_short_numbers_of_numpy_do_not_overflow():
     options = ReaderOptions(chunk_bytes=np.uint8(128))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, batches = read_examples([io.BytesIO(text)], format="csv", label="y", options=options)
+        _, batches = read_batches([io.BytesIO(text)], format="csv", label="y", options=options)
         assert sum(map(len, batches)) == 201
 
 
 def test_how_to_read_is_said_by_a_HowToRead():
-    with pytest.raises(TypeError, match="options must be a ReaderOptions, got None"):
-        read_examples([io.BytesIO(b"1 1:1\n")], options=None)
+    with pytest.raises(TypeError, match="options must be ReaderOptions, got None"):
+        read_batches([io.BytesIO(b"1 1:1\n")], options=None)
 
 
 def test_nothing_is_counted_where_errors_are_raised():
     options = ReaderOptions()
     with pytest.raises(ValueError, match="line 2, column 3"):
-        [*read_examples([io.BytesIO(b"1 1:1\n1 x\n1 y\n")], options=options)[1]]
+        [*read_batches([io.BytesIO(b"1 1:1\n1 x\n1 y\n")], options=options)[1]]
     assert options.skipped == SkippedRecords()
 
 
@@ -87,22 +86,22 @@ HEADS_LIST = [(format, head) for format, heads in HEADS.items() for head in head
 
 @pytest.mark.parametrize(("format", "head"), HEADS_LIST)
 def test_a_format_is_told_by_how_data_begin_whatever_they_are_called(format, head):
-    assert set(HEADS) == set(FORMATS)
+    assert set(HEADS) == set(format_names())
     for name in ("data", "data.csv", "data.svm.gz", "data.parquet"):
         assert detect_format(head, name) == format
 
 
 def test_what_leaves_a_doubt_is_decided_by_the_name():
-    for format, endings in FORMATS.items():
-        for ending in endings:
+    for format in format_names():
+        for ending in get_format(format).suffixes:
             for packed in ("", ".gz", ".zst"):
                 assert detect_format(b"label\n1\n", f"some/data{ending.upper()}{packed}") == format
     assert detect_format(b"spam 1:1\n", "data") == detect_format(b"1 -3:1\n", "data") == "libsvm"
     with pytest.raises(ValueError, match="unknown format") as caught:
         detect_format(b"some words\nand more\n", "the data")
     assert str(caught.value) == (
-        "the data: unknown format; looked for index:value (libsvm), a bar (vw), a comma (csv), a tab (tsv), { (jsonl); "
-        "found 'some words' (name one of libsvm, vw, csv, tsv, jsonl, parquet, arrow with format=...)"
+        "the data: unknown format; looked for a comma (csv), { (jsonl), index:value (libsvm), a tab (tsv), a bar (vw); "
+        "found 'some words' (set format=... to one of arrow, csv, jsonl, libsvm, parquet, tsv, vw)"
     )
 
 
@@ -118,11 +117,11 @@ def test_what_leaves_a_doubt_is_decided_by_the_name():
 def test_what_is_no_text_is_refused(head, place, shown):
     with pytest.raises(ValueError, match="neither") as caught:
         detect_format(head, "x.svm")
-    assert str(caught.value) == f"x.svm is neither text in UTF-8 nor Parquet or Arrow: {place}; it begins with {shown}"
+    assert str(caught.value) == f"x.svm: neither text in UTF-8 nor Parquet or Arrow: {place}; found {shown}"
 
 
 def test_an_empty_file_is_refused_and_a_character_that_is_cut_is_not():
-    with pytest.raises(ValueError, match=r"^x\.svm is empty$"):
+    with pytest.raises(ValueError, match=r"^x\.svm: empty file$"):
         detect_format(b"", "x.svm")
     assert detect_format("a,ä".encode()[:-1], "x") == "csv"
 
@@ -137,7 +136,7 @@ def test_no_more_is_looked_at_than_is_needed():
         (b"PAR1", True),
         (b"\x00", True),
     ):
-        assert enough_to_detect(head) is enough
+        assert is_enough(head) is enough
 
 
 # Sources
@@ -153,19 +152,19 @@ def files(tmp_path, **contents):
 
 def test_several_sources_are_read_one_after_the_other(tmp_path):
     files(tmp_path, a_svm=b"1 1:1 9:1\n\n2 1:1\n", b_svm=gzip.compress(b"3 2:1\n"), c_svm=b"4 12:1\n")
-    schema, batches = read_examples([str(tmp_path / "*.svm"), io.BytesIO(b"5 1:1\n")])
+    schema, batches = read_batches([str(tmp_path / "*.svm"), io.BytesIO(b"5 1:1\n")])
     assert schema == Schema("libsvm")
     told = [(batch.source.rsplit("/")[-1], batch.labels.tolist(), batch.lines.tolist()) for batch in batches]
     assert told == [("a.svm", [1, 2], [1, 3]), ("b.svm", [3], [1]), ("c.svm", [4], [1]), ("the file", [5], [1])]
 
 
 def test_numbered_features_never_become_fewer(tmp_path):
-    _, batches = read_examples([io.BytesIO(b"1 9:1\n"), io.BytesIO(b"1 2:1\n"), io.BytesIO(b"1 11:1\n")])
+    _, batches = read_batches([io.BytesIO(b"1 9:1\n"), io.BytesIO(b"1 2:1\n"), io.BytesIO(b"1 11:1\n")])
     assert [batch.x.width for batch in batches] == [9, 9, 11]
 
 
 def test_named_features_are_read_by_their_reader():
-    schema, batches = read_examples([io.BytesIO(b"1 |n a |m b\n")], ignore=["m"])
+    schema, batches = read_batches([io.BytesIO(b"1 |n a |m b\n")], ignore=["m"])
     (batch,) = batches
     assert isinstance(batch.x, NamedRows)
     assert (schema, batch.x.names) == (Schema("vw", ignore=("m",)), ["n^a"])
@@ -173,84 +172,78 @@ def test_named_features_are_read_by_their_reader():
 
 def test_all_sources_are_of_one_format(tmp_path):
     one, other = files(tmp_path, a_svm=b"1 1:1\n", b_vw=b"1 |n a\n")
-    _, batches = read_examples([one, other])
+    _, batches = read_batches([one, other])
     next(batches)
-    with pytest.raises(ValueError, match="one format") as caught:
+    with pytest.raises(ValueError, match="same format") as caught:
         next(batches)
-    assert str(caught.value) == f"{other} is vw data, but {one} is libsvm; all are of one format"
+    assert str(caught.value) == f"{other} is vw data, but {one} is libsvm data; all sources must have the same format"
 
 
 def test_a_format_that_is_given_is_believed():
-    schema, batches = read_examples([io.BytesIO(b"1\n2\n")], format="libsvm", zero_based=True)
+    schema, batches = read_batches([io.BytesIO(b"1\n2\n")], format="libsvm", zero_based=True)
     assert schema == Schema("libsvm", zero_based=True)
     assert next(batches).labels.tolist() == [1, 2]
-    with pytest.raises(ValueError, match=r"^format must be one of libsvm, vw, csv, tsv, .*, got 'xml'$"):
-        read_examples([io.BytesIO(b"1\n2\n")], format="xml")
+    with pytest.raises(ValueError, match=r"^format must be one of arrow, csv, .*, got 'xml'$"):
+        read_batches([io.BytesIO(b"1\n2\n")], format="xml")
 
 
 def test_what_a_format_has_no_place_for_is_refused():
     for text, options, message in (
-        (b"1 1:1", {"label": "y"}, "the file: this is libsvm data (drop label=...; this format takes zero_based=True)"),
-        (b"1 | a", {"weight": "w"}, "the file: this is vw data (drop weight=...; this format takes ignore=...)"),
+        (
+            b"1 1:1",
+            {"label": "y"},
+            "the file: an option that does not apply to libsvm data (remove label=...; this format takes "
+            "zero_based=True)",
+        ),
+        (
+            b"1 | a",
+            {"weight": "w"},
+            "the file: an option that does not apply to vw data (remove weight=...; this format takes ignore=...)",
+        ),
         (
             b"1 | a",
             {"zero_based": True},
-            "the file: this is vw data (drop zero_based=True; this format takes ignore=...)",
+            "the file: an option that does not apply to vw data (remove zero_based=True; this format takes ignore=...)",
         ),
     ):
         with pytest.raises(ValueError, match="this format takes") as caught:
-            read_examples([io.BytesIO(text)], **options)
+            read_batches([io.BytesIO(text)], **options)
         assert str(caught.value) == message
-    with pytest.raises(ValueError, match=r"^there is nothing to read: no source was given$"):
-        read_examples([])
+    with pytest.raises(ValueError, match=r"^sources is empty; pass at least one file$"):
+        read_batches([])
 
 
 def test_a_model_says_how_data_are_read():
     learned = Schema("libsvm", zero_based=True)
-    schema, batches = read_examples([io.BytesIO(b"1 0:1\n")], learned)
+    schema, batches = read_batches([io.BytesIO(b"1 0:1\n")], learned)
     assert schema == learned
     assert len(next(batches)) == 1
-    with pytest.raises(ValueError, match=r"^the model says how data are read \(drop zero_based=True\)$"):
-        read_examples([io.BytesIO(b"1 0:1\n")], learned, zero_based=True)
-    with pytest.raises(ValueError, match=r"^the file has named features, but the model learned from numbered "):
-        read_examples([io.BytesIO(b"1 | a\n")], learned)
-    with pytest.raises(ValueError, match=r"^the file has numbered features \(libsvm\), but the model learned "):
-        read_examples([io.BytesIO(b"1 1:1\n")], Schema("csv", label="y"))
+    with pytest.raises(ValueError, match=r"^the model determines how data is read \(remove zero_based=True\)$"):
+        read_batches([io.BytesIO(b"1 0:1\n")], learned, zero_based=True)
+    with pytest.raises(
+        ValueError, match=r"^the file: data with named features, but the model was trained on numbered "
+    ):
+        read_batches([io.BytesIO(b"1 | a\n")], learned)
+    with pytest.raises(
+        ValueError, match=r"^the file: data with numbered features \(libsvm\), but the model was trained "
+    ):
+        read_batches([io.BytesIO(b"1 1:1\n")], Schema("csv", label="y"))
     # Named features may come in any format that has names.
-    assert read_examples([io.BytesIO(b"1 | a\n")], Schema("csv", label="y"))[0] == Schema("vw", label="y")
+    assert read_batches([io.BytesIO(b"1 | a\n")], Schema("csv", label="y"))[0] == Schema("vw", label="y")
 
 
-def test_a_table_shows_its_columns_when_it_is_opened(monkeypatch):
-    given = []
-
-    class Table:
-        def __init__(self, source, schema, options):
-            given.append((source.readall(), schema, options))
-            self.schema = Schema("csv", label="y", columns={"a": "numeric"})
-
-        def __iter__(self):
-            return iter(())
-
-        def close(self):
-            given.append("closed")
-
-    monkeypatch.setitem(sys.modules, "scwlearn.data.tables", types.SimpleNamespace(read_csv_examples=Table))
-    options = ReaderOptions(chunk_bytes=100)
-    schema, batches = read_examples([io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n")], label="y", options=options)
-    assert schema.columns == {"a": "numeric"}
-    assert [*batches] == []
-    assert given == [
-        (b"a,y\n", Schema("csv", label="y"), options),
-        "closed",
-        (b"a,y\n", schema, options),
-        "closed",
-    ]
+def test_a_table_shows_its_columns_when_it_is_opened(tmp_path):
+    paths = files(tmp_path, a_csv=b"a,y\n1,2\n", b_csv=b"b,a,y\nx,3,4\n")
+    schema, batches = read_batches(paths, label="y")
+    assert schema == Schema("csv", label="y", columns={"a": "numeric", "y": "numeric"})
+    # The columns of the first file are those of all.
+    assert [[*batch.x.dicts()] for batch in batches] == [[{"a": 1}], [{"a": 3}]]
 
 
 def test_faults_are_counted_over_all_sources(tmp_path):
     paths = files(tmp_path, a_svm=b"1 1:1\n1 x\n", b_svm=b"1 y\n1 1:1\n")
     faults = SkippedRecords()
-    _, batches = read_examples(paths, options=ReaderOptions(on_error="skip", skipped=faults))
+    _, batches = read_batches(paths, options=ReaderOptions(on_error="skip", skipped=faults))
     assert sum(map(len, batches)) == 2
     assert [(os.path.basename(fault.source), fault.line) for fault in faults.first] == [("a.svm", 2), ("b.svm", 1)]
 
@@ -262,14 +255,14 @@ def test_nothing_is_left_open_however_it_ends(tmp_path):
     def left():
         return len(os.listdir("/dev/fd")) - descriptors
 
-    _, batches = read_examples(paths)
+    _, batches = read_batches(paths)
     batches.close()
     assert left() == 0
-    _, batches = read_examples(paths, options=ReaderOptions(chunk_bytes=100))
-    assert isinstance(next(batches), Examples)
+    _, batches = read_batches(paths, options=ReaderOptions(chunk_bytes=100))
+    assert isinstance(next(batches), Batch)
     batches.close()
     assert left() == 0
-    assert sum(map(len, read_examples(paths)[1])) == 1001
+    assert sum(map(len, read_batches(paths)[1])) == 1001
     assert left() == 0
 
 
@@ -278,7 +271,7 @@ def test_a_pipe_hands_on_whole_lines_as_they_come(text):
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         into.write(text)
-        _, batches = read_examples([file], options=ReaderOptions(eager=True, labels="optional"))
+        _, batches = read_batches([file], options=ReaderOptions(eager=True, labels="optional"))
         for _ in range(3):
             assert len(next(batches)) == 1
             into.write(text)
@@ -307,12 +300,12 @@ BROKEN = {
 @pytest.mark.parametrize("format", BROKEN)
 @pytest.mark.parametrize("read_ahead", [False, True])
 def test_what_stands_before_a_fault_comes_before_it(format, read_ahead):
-    _, batches = read_examples([io.BytesIO(BROKEN[format])], options=ReaderOptions(read_ahead=read_ahead))
+    _, batches = read_batches([io.BytesIO(BROKEN[format])], options=ReaderOptions(read_ahead=read_ahead))
     assert next(batches).labels.tolist() == [1, -1]
     with pytest.raises(ValueError, match=f"^the file, line {4 if format == 'csv' else 3}"):
         next(batches)
     faults = SkippedRecords()
     options = ReaderOptions(read_ahead=read_ahead, on_error="skip", skipped=faults)
-    _, batches = read_examples([io.BytesIO(BROKEN[format])], options=options)
+    _, batches = read_batches([io.BytesIO(BROKEN[format])], options=options)
     assert [label for batch in batches for label in batch.labels.tolist()] == [1, -1, 1]
     assert faults.count == 1

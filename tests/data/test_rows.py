@@ -218,7 +218,7 @@ def test_a_bad_value_is_refused_with_its_place(make, place, value, words):
     x[place] = value
     with pytest.raises(ValueError, match=rf"contains .*{words}.*X\[{place[0]}, {place[1]}\] = ") as error:
         Rows(make(x))
-    assert "every value must be finite and at most 1e+150 in size" in str(error.value)
+    assert "values must be finite and at most 1e+150 in magnitude" in str(error.value)
 
 
 def test_the_place_of_a_bad_value_is_right_far_down_a_large_matrix():
@@ -241,10 +241,10 @@ def test_a_long_double_that_no_double_holds_is_refused():
 @pytest.mark.parametrize(
     ("x", "error", "words"),
     [
-        (np.zeros(3), ValueError, "one example a row, got 1 dimension"),
-        (np.zeros((2, 2, 2)), ValueError, "one example a row, got 3 dimension"),
-        (3.0, ValueError, "one example a row, got 0 dimension"),
-        (sparse.coo_array(np.ones(3)), ValueError, "one example a row, got 1 dimension"),
+        (np.zeros(3), ValueError, "one example per row, got 1 dimension"),
+        (np.zeros((2, 2, 2)), ValueError, "one example per row, got 3 dimension"),
+        (3.0, ValueError, "one example per row, got 0 dimension"),
+        (sparse.coo_array(np.ones(3)), ValueError, "one example per row, got 1 dimension"),
         (np.zeros((2, 2), complex), TypeError, "real numbers, got complex128"),
         (sparse.csr_array(np.ones((2, 2), complex)), TypeError, "real numbers, got complex128"),
         (np.array([["a", "b"]]), TypeError, "real numbers, got <U1"),
@@ -260,17 +260,17 @@ def test_what_is_no_matrix_of_numbers_is_refused(x, error, words):
 
 #: One array of a sound matrix of 3 x 4 replaced, as a file or a slip might leave it.
 CORRUPT = {
-    "index too large": ({"indices": [0, 4, 3, 0, 1]}, r"X\[0, 4\] lies outside its 4 columns"),
-    "index enormous": ({"indices": [0, 2, 3, 0, 2**31 - 1]}, r"X\[2, 2147483647\] lies outside"),
-    "index negative": ({"indices": [0, 2, -1, 0, 1]}, r"X\[1, -1\] lies outside its 4 columns"),
+    "index too large": ({"indices": [0, 4, 3, 0, 1]}, r"X\[0, 4\] is outside its 4 columns"),
+    "index enormous": ({"indices": [0, 2, 3, 0, 2**31 - 1]}, r"X\[2, 2147483647\] is outside"),
+    "index negative": ({"indices": [0, 2, -1, 0, 1]}, r"X\[1, -1\] is outside its 4 columns"),
     "offset too large": ({"indptr": [0, 2, 3, 6]}, r"offsets \(indptr\) of row 2"),
     "offset far too large": ({"indptr": [0, 2, 2**31 - 1, 5]}, r"offsets \(indptr\) of row 1"),
     "offset negative": ({"indptr": [-1, 2, 3, 5]}, r"offsets \(indptr\) of row 0"),
     "offsets fall": ({"indptr": [0, 3, 2, 5]}, r"offsets \(indptr\) of row 1"),
-    "offsets missing": ({"indptr": [0, 2, 3]}, "lengths that do not fit"),
-    "too many offsets": ({"indptr": [0, 2, 3, 5, 5]}, "lengths that do not fit"),
-    "values missing": ({"data": [1, 2]}, "lengths that do not fit"),
-    "indices missing": ({"indices": [0, 2]}, "lengths that do not fit"),
+    "offsets missing": ({"indptr": [0, 2, 3]}, "lengths of its arrays do not match"),
+    "too many offsets": ({"indptr": [0, 2, 3, 5, 5]}, "lengths of its arrays do not match"),
+    "values missing": ({"data": [1, 2]}, "lengths of its arrays do not match"),
+    "indices missing": ({"indices": [0, 2]}, "lengths of its arrays do not match"),
 }
 
 
@@ -347,7 +347,7 @@ def test_arrays_that_change_after_the_check_do_no_harm():
     x.indptr[:] = [0, 2**30, -5, 2**31 - 1, 7]
     learner = Learner("arow", covariance="diagonal")
     learner.learn(rows, [1, -1, 1, -1])
-    assert np.array_equal(learner.model.weights(), np.zeros(4))
+    assert not learner.model.weights().any()
 
 
 def scoring(width, covariance="diagonal", intercept=False):
@@ -384,7 +384,7 @@ def test_a_corrupt_csr_matrix_is_not_scored(fault, values, indices):
 def test_a_value_that_is_not_finite_is_not_scored(make, value):
     x = numbers().astype(float)
     x[17, 1] = value
-    with pytest.raises(ValueError, match=r"X\[17, 1\] = .*; every value must be finite"):
+    with pytest.raises(ValueError, match=r"X\[17, 1\] = .*; values must be finite"):
         scoring(FEATURES).scores(make(x))
 
 
@@ -393,7 +393,7 @@ def test_an_index_in_a_matrix_without_columns_is_not_scored():
     learner.learn(sparse.csr_array((1, 0)), [1])
     broken = sparse.csr_array((1, 0))
     broken.data, broken.indices, broken.indptr = np.ones(1), np.zeros(1, np.int32), np.array([0, 1], np.int32)
-    with pytest.raises(ValueError, match=r"X\[0, 0\] lies outside its 0 columns"):
+    with pytest.raises(ValueError, match=r"X\[0, 0\] is outside its 0 columns"):
         learner.scores(broken)
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from scwlearn.data.examples import Examples, NamedRows, Schema
-from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
+from scwlearn.data.schema import Schema
 from scwlearn.data.shuffle import shuffled
-from scwlearn.data.vw import read_vw_examples
+from table_text import Reading
 
 
 def plainly_shuffled(items, buffer, seed):
@@ -31,12 +31,12 @@ def plainly_shuffled(items, buffer, seed):
 
 def libsvm(count, chunk_bytes):
     text = b"".join(b"%d %d:%d %d:0.5\n" % (i, i % 7 + 1, i, i + 10) for i in range(count))
-    return read_libsvm_examples(io.BytesIO(text), Schema("libsvm"), ReaderOptions(chunk_bytes=chunk_bytes))
+    return Reading(io.BytesIO(text), Schema("libsvm"), ReaderOptions(chunk_bytes=chunk_bytes))
 
 
 def vw(count, chunk_bytes):
     lines = (f"{i} {i / 2} tag{i}|s {' '.join(f'w{j}' for j in range(i, i + 1 + i % 4))} x:{i}" for i in range(count))
-    return read_vw_examples(io.BytesIO("\n".join(lines).encode()), Schema("vw"), ReaderOptions(chunk_bytes=chunk_bytes))
+    return Reading(io.BytesIO("\n".join(lines).encode()), Schema("vw"), ReaderOptions(chunk_bytes=chunk_bytes))
 
 
 def told(batches):
@@ -102,14 +102,14 @@ def test_memory_is_bounded(monkeypatch):
 
     most = 0
 
-    class Watched(shuffle._Waiting):
-        def take(self, part):
+    class Watched(shuffle._Buffer):
+        def exchange(self, batch):
             nonlocal most
-            gone = super().take(part)
-            most = max(most, sum(map(len, self._parts)))
-            return gone
+            replaced = super().exchange(batch)
+            most = max(most, sum(map(len, self._held)))
+            return replaced
 
-    monkeypatch.setattr(shuffle, "_Waiting", Watched)
+    monkeypatch.setattr(shuffle, "_Buffer", Watched)
     assert sum(len(batch) for batch in shuffled(libsvm(40_000, 5000), 1000, 0)) == 40_000
     assert most <= 2 * 1000 + 2 * 1500
 
@@ -117,7 +117,7 @@ def test_memory_is_bounded(monkeypatch):
 def examples(labels, *, names=None, labelled=None, weights=None, tags=None, source="a"):
     count = len(labels) if labels is not None else 2
     x = Rows(np.arange(1.0, count + 1)[:, None])
-    return Examples(
+    return Batch(
         x=x if names is None else NamedRows(x, names),
         labels=None if labels is None else np.array(labels),
         weights=weights,

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scwlearn._native import parse_vw
-from scwlearn.data.examples import NamedRows, Schema
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.vw import read_vw_examples
+from scwlearn.data.schema import Schema
+from table_text import Reading
 from vw_text import examples, native, read, read_plainly
 
 many = settings(max_examples=700, derandomize=True, deadline=None, database=None)
@@ -231,7 +232,7 @@ def test_many_names_keep_their_numbers_while_the_table_grows():
 def test_a_pipe_hands_on_whole_lines_as_they_come():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
-        batches = read_vw_examples(file, Schema("vw"), ReaderOptions(eager=True))
+        batches = Reading(file, Schema("vw"), ReaderOptions(eager=True))
         for line, names in ((b"1 | a\n", ["a"]), (b"1 | b\n1 | c\n1 |", ["b", "c"]), (b" d\n", ["d"])):
             into.write(line)
             assert next(batches).x.names == names
@@ -240,10 +241,9 @@ def test_a_pipe_hands_on_whole_lines_as_they_come():
 
 def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
     program = """if True:
-        from scwlearn.data.examples import Schema
         from scwlearn.data.options import ReaderOptions
-        from scwlearn.data.vw import read_vw_examples
-        for batch in read_vw_examples("-", Schema("vw"), ReaderOptions(eager=True)):
+        from scwlearn.data.reading import read_batches
+        for batch in read_batches(["-"], options=ReaderOptions(eager=True))[1]:
             print(len(batch), flush=True)
     """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -258,12 +258,12 @@ def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
 
 def test_a_source_that_is_no_file_is_refused():
     with pytest.raises(TypeError, match="text mode"):
-        read_vw_examples(io.StringIO("1 | a"), Schema("vw"))
+        Reading(io.StringIO("1 | a"), Schema("vw"))
 
 
 def test_labels_that_are_words_come_in_parts_that_are_not_too_large(monkeypatch):
     text = b"".join(b"%s | x:%d\n" % (b"spam" if i % 3 else b"ham", i) for i in range(7)) + b"| x:7\n"
     whole = examples(text, labels="optional")
-    monkeypatch.setattr("scwlearn.data.vw._ROWS_WITH_WORDS", 3)
+    monkeypatch.setattr("scwlearn.data.formats.vw._MAX_ROWS_WITH_STRINGS", 3)
     assert [len(batch) for batch in read(text, labels="optional")] == [3, 3, 2]
     assert examples(text, labels="optional") == whole

@@ -5,23 +5,23 @@ import io
 
 import pytest
 
-from scwlearn.data.examples import Schema
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.vw import read_vw_examples
+from scwlearn.data.schema import Schema
+from table_text import Reading
 from vw_text import native, read
 
-NUMBER = "a finite number of at most 1e+150 in size"
-BAR = "a line has a bar before its features, as in 1 |words some more"
-LABEL = f"a line begins with its label, a word or {NUMBER}"
-LABELS = "a label is one number or word; several, costs and actions are not supported"
-WEIGHT = "a weight is 0 or a number from 1e-100 to 1e+100; a tag begins with ' or touches the bar"
-BASE = "before the bar stand label, weight and tag; a base is not supported"
-SPACE = "a namespace is name or name:scale, right behind the bar, its name without ^"
-SCALE = f"a scale is {NUMBER}, right behind the colon"
-FEATURE = "a feature is name or name:value"
-VALUE = f"a value, times its namespace's scale, is {NUMBER}, right behind the colon"
-WORDS = "words are UTF-8 text without control characters"
+NUMBER = "a finite number of at most 1e+150 in magnitude"
+BAR = "a line must have a bar before its features, as in 1 |words some more"
+LABEL = f"a line must start with a label, a word or {NUMBER}"
+LABELS = "a label must be one number or word; several labels, costs and actions are not supported"
+WEIGHT = "a weight must be 0 or a number from 1e-100 to 1e+100; a tag starts with ' or touches the bar"
+BASE = "only a label, a weight and a tag may precede the bar; a base is not supported"
+SPACE = "a namespace must be name or name:scale, right after the bar, and its name must not contain ^"
+SCALE = f"a scale must be {NUMBER}, right after the colon"
+FEATURE = "a feature must be name or name:value"
+VALUE = f"a value, times the scale of its namespace, must be {NUMBER}, right after the colon"
+WORDS = "words must be UTF-8 text without control characters"
 
 # What stands on the third line, where the fault is, and what is said about it.
 FAULTS = {
@@ -33,12 +33,12 @@ FAULTS = {
     "a label that touches the bar": (
         b"1|n a",
         1,
-        "a line begins with its label and a space; what touches the bar is a tag; found '1'",
+        "a line must start with a label and a space; text that touches the bar is a tag; found '1'",
     ),
     "nan for a label": (b"NaN |n a", 1, f"{LABEL}; found 'NaN'"),
     "inf for a label": (b"-inf |n a", 1, f"{LABEL}; found '-inf'"),
     "a large label": (b"1e151 |n a", 1, f"{LABEL}; found '1e151'"),
-    "a word among numbers": (b"spam |n a", 1, "all labels are numbers, as the first is; found 'spam'"),
+    "a word among numbers": (b"spam |n a", 1, "all labels must be numbers, as the first one is; found 'spam'"),
     "a bandit's label": (b"1:2:0.5 |n a", 1, f"{LABELS}; found '1:2:0.5'"),
     "costs": (b"1:0 2:1 3:0.5 |n a", 1, f"{LABELS}; found '1:0'"),
     "several labels": (b"1,2 |n a", 1, f"{LABELS}; found '1,2'"),
@@ -61,7 +61,7 @@ FAULTS = {
     "nan": (b"1 |n a:nan|m", 8, f"{VALUE}; found 'nan'"),
     "inf": (b"1 |n a:-inf", 8, f"{VALUE}; found '-inf'"),
     "a large value": (b"1 |n:1e100 a:1e100", 14, f"{VALUE}; found '1e100'"),
-    "a large sum": (b"1 |n a:1e150 a:1e150", 3, f"the values of a repeated feature add up to {NUMBER}; found '|'"),
+    "a large sum": (b"1 |n a:1e150 a:1e150", 3, f"the values of a repeated feature must add up to {NUMBER}; found '|'"),
     "NUL in a name": (b"1 |n a\x00b", 6, f"{WORDS}; found 'a\\x00b'"),
     "NUL in a namespace": (b"1 |\x00 a", 4, f"{WORDS}; found '\\x00'"),
     "NUL in a tag": (b"1 '\x00 | a", 4, f"{WORDS}; found '\\x00'"),
@@ -78,7 +78,7 @@ at_hand = pytest.mark.parametrize(("line", "column", "message"), FAULTS.values()
 
 def fault_of(source, **options):
     with pytest.raises(ValueError, match=r"^(the file|/)") as caught:
-        [*read_vw_examples(source, Schema("vw"), ReaderOptions(**options))]
+        [*Reading(source, Schema("vw"), ReaderOptions(**options))]
     return str(caught.value)
 
 
@@ -112,7 +112,7 @@ def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
 def test_labels_that_are_words_stay_words_over_all_chunks():
     text = b"| a\nspam | a\n1 | a\nham | a\n"
     for chunk_bytes in (1, 2**20):
-        message = "the file, line 3, column 1: all labels are words, as the first is; found '1'"
+        message = "the file, line 3, column 1: all labels must be words, as the first one is; found '1'"
         assert fault_of(io.BytesIO(text), labels="optional", chunk_bytes=chunk_bytes) == message
         faults = SkippedRecords()
         batches = read(text, labels="optional", on_error="skip", skipped=faults, chunk_bytes=chunk_bytes)
@@ -124,7 +124,7 @@ def test_labels_that_are_words_stay_words_over_all_chunks():
 def test_a_label_has_a_largest_size():
     longest = "ß" * 256
     assert [batch.labels.tolist() for batch in read(f"spam | a\n{longest} | a\n".encode())] == [["spam", longest]]
-    message = f"a label has at most 256 characters; found '{'x' * 40}'..."
+    message = f"a label must have at most 256 characters; found '{'x' * 40}'..."
     text = b"spam | a\n" + b"x" * 10**6 + b" | a\nham | a\n"
     assert fault_of(io.BytesIO(text)) == f"the file, line 2, column 1: {message}"
     faults = SkippedRecords()
@@ -138,7 +138,7 @@ def test_a_label_has_a_largest_size():
 def test_a_namespace_has_a_largest_size():
     longest = "ß" * 256
     assert [batch.x.names for batch in read(f"1 |{longest} a b\n".encode())] == [[f"{longest}^a", f"{longest}^b"]]
-    message = "the file, line 1, column 4: the name of a namespace has at most 256 characters; found "
+    message = "the file, line 1, column 4: the name of a namespace must have at most 256 characters; found "
     assert fault_of(io.BytesIO(f"1 |{longest}x a\n".encode())).startswith(message)
 
 

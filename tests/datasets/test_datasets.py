@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from places import DATA
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.datasets import GROUPS, all_sets, data_directory, find_set, is_present, load_set, select_sets
 from scwlearn.datasets.content import content_sha256, read_labelled, write_labelled
 from scwlearn.datasets.declare import DataFile, NamedSet

@@ -14,7 +14,7 @@ import pytest
 from file_server import serving
 from places import DATA
 from recording_reporter import RecordingReporter
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.datasets import find_set
 from scwlearn.datasets.content import content_sha256, read_labelled
 from scwlearn.datasets.declare import DataFile, NamedSet

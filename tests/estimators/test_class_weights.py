@@ -8,8 +8,8 @@ import pytest
 import scwlearn
 from class_examples import LINEAR, blobs, same_model
 from scwlearn import AROW, SCW1, KernelSCW1, Perceptron
-from scwlearn.data.class_weights import ClassWeights
 from scwlearn.data.labels import Classes
+from scwlearn.data.weights import ClassWeights
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -63,10 +63,10 @@ def test_balancing_finds_a_rare_class_more_often():
 @pytest.mark.parametrize(
     ("class_weight", "error", "message"),
     [
-        ("even", ValueError, "class_weight must be a dict of labels, 'balanced' or None, got 'even'"),
-        ([1.0, 2.0], TypeError, "class_weight must be a dict of labels"),
-        ({0: -1.0}, ValueError, r"the values of class_weight\[0\] = -1.0"),
-        ({0: "much"}, TypeError, "the values of class_weight must hold numbers"),
+        ("even", ValueError, "class_weight must be a dict from labels to weights, 'balanced' or None, got 'even'"),
+        ([1.0, 2.0], TypeError, "class_weight must be a dict from labels"),
+        ({0: -1.0}, ValueError, r"class_weight values\[0\] = -1.0"),
+        ({0: "much"}, TypeError, "class_weight values must be numbers"),
     ],
 )
 def test_bad_class_weights_are_rejected(class_weight, error, message):

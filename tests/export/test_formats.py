@@ -143,7 +143,7 @@ INVALID = [
     ("w.json", "[1]", "expected an object with classes and coef, got list"),
     ("w.json", '{"coef": [[1]]}', "missing field 'classes'; weights need classes and coef"),
     ("w.json", '{"classes": ["a"], "coef": [[1]]}', "classes must be at least two distinct labels, got ['a']"),
-    ("w.json", '{"classes": [1, "a"], "coef": [[1]]}', "classes: the labels in y are of mixed types"),
+    ("w.json", '{"classes": [1, "a"], "coef": [[1]]}', "classes: y has labels of mixed types"),
     (
         "w.json",
         '{"classes": [1, 2, 3], "coef": [[1]]}',

@@ -27,7 +27,8 @@ from scipy import sparse
 import scwlearn
 from scwlearn import KernelLearner, Learner, StreamClassifier, _native
 from scwlearn._util.threads import one_blas_thread
-from scwlearn.data.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
+from scwlearn.data.options import ReaderOptions
 from scwlearn.datasets import load_set
 from scwlearn.learning import grid as many
 from scwlearn.model.calibration import Calibration
@@ -117,7 +118,7 @@ def look_at_dicts(learner, examples):
 
 def learn_libsvm(learner, text):
     """Learn from LIBSVM text in small batches."""
-    learner.learn_batches(read_libsvm(io.BytesIO(text.encode()), chunk_bytes=512))
+    learner.learn_batches(read_libsvm(io.BytesIO(text.encode()), ReaderOptions(chunk_bytes=512)))
     return learner
 
 

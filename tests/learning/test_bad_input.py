@@ -23,7 +23,7 @@ def with_value(value, *, at=(19, 1)):
 
 
 BAD_EXAMPLES = {
-    "nan": (with_value(np.nan), Y, ValueError, r"NaN: X\[19, 1\] = nan; every value must be finite"),
+    "nan": (with_value(np.nan), Y, ValueError, r"NaN: X\[19, 1\] = nan; values must be finite"),
     "infinity": (with_value(-np.inf), Y, ValueError, r"infinity: X\[19, 1\] = -inf"),
     "beyond 1e150": (with_value(2e150), Y, ValueError, r"too large: X\[19, 1\] = 2e\+150; .* at most 1e\+150"),
     "sparse nan": (sparse.csr_array(with_value(np.nan)), Y, ValueError, r"NaN: X\[19, 1\]"),
@@ -76,9 +76,9 @@ def test_fit_refuses_labels_that_are_not_classes_and_keeps_the_old_model(y, erro
 
 
 def test_classes_that_are_named_are_of_one_kind_and_that_of_the_labels():
-    with pytest.raises(TypeError, match="the labels in classes are of mixed types"):
+    with pytest.raises(TypeError, match="classes has labels of mixed types"):
         SCW1().partial_fit(X[:1], Y[:1], classes=[0, "a"])
-    with pytest.raises(TypeError, match=r"y holds labels of type number, but the classes are \['a', 'b'\]"):
+    with pytest.raises(TypeError, match=r"y has labels of type number, but the classes are \['a', 'b'\]"):
         SCW1().partial_fit(X[:1], Y[:1], classes=["a", "b"])
     model = SCW1().fit(X, Y)
     before = state(model)

@@ -251,7 +251,7 @@ def test_an_error_leaves_every_learner_as_it_was(taught, monkeypatch):
     bad[-1, 2] = np.nan
     with pytest.raises(ValueError, match=rf"X\[{ROWS - 1}, 2\] = nan"):
         learn_together(learners, bad, y)
-    with pytest.raises(ValueError, match="one a row of X"):
+    with pytest.raises(ValueError, match="one per row of X"):
         learn_together(learners, x, y[1:])
     with pytest.raises(ValueError, match="-1 and \\+1"):
         learn_together(learners, x, 2 * y)

@@ -9,7 +9,7 @@ import pytest
 
 from helpers import several
 from scwlearn import Learner, StreamClassifier
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import ProgressiveScores
 
@@ -99,13 +99,13 @@ def test_names_never_seen_say_nothing() -> None:
 @pytest.mark.native
 def test_what_cannot_be_learned_from_leaves_no_names() -> None:
     learner = Learner("arow")
-    with pytest.raises(ValueError, match="a learner's labels are -1 and"):
+    with pytest.raises(ValueError, match="labels must be -1 or"):
         learner.learn(named([{"a": 1.0}]), [7])
     assert learner.model is None
     assert learner.vocabulary is None
     learner.learn(named([{"a": 1.0}]), [1])
     before = learner.model
-    with pytest.raises(ValueError, match="a learner's labels are -1 and"):
+    with pytest.raises(ValueError, match="labels must be -1 or"):
         learner.learn(named([dict.fromkeys(WORDS, 1.0)]), [7])
     assert learner.model is before
     assert learner.names == {"a": 0}
@@ -135,7 +135,7 @@ def test_dropped_features_are_learned_from_dicts() -> None:
 def test_rows_with_names_as_dicts() -> None:
     dicts = examples(10)
     assert [*named(dicts).dicts()] == [dict(sorted(x.items(), reverse=True)) for x in dicts]
-    assert [*named(dicts).part(2, 5).dicts()] == [*named(dicts).dicts()][2:5]
+    assert [*named(dicts).slice(2, 5).dicts()] == [*named(dicts).dicts()][2:5]
 
 
 @pytest.mark.native
@@ -163,7 +163,7 @@ def test_what_says_nothing_or_weighs_nothing_brings_no_name(how: dict[str, Any])
     by_rows.learn(named(dicts), [1, -1, 1], weights=weights)
     assert set(by_rows.names or ()) == set(by_dicts.names or ()) == {"a", "b"}
     # Zeros may also be stored.
-    stored = Rows.from_checked(np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2]), 2)
+    stored = Rows.from_csr(np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2]), 2)
     by_rows.learn(NamedRows(stored, ["a", "zero"]), [1])
     assert set(by_rows.names or ()) == {"a", "b"}
 
@@ -173,7 +173,7 @@ def test_a_part_of_a_batch_brings_no_names_of_the_rest() -> None:
     batch, learner = named([{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]), Learner("arow")
     known = []
     for i in range(3):
-        learner.learn(batch.part(i, i + 1), [1])
+        learner.learn(batch.slice(i, i + 1), [1])
         known.append([*(learner.names or ())])
     assert known == [["a"], ["a", "b"], ["a", "b", "c"]]
 

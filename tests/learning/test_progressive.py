@@ -37,7 +37,7 @@ def test_invalid_rows_are_rejected_before_the_first_report():
         progressive_validation(learner, x[:49], np.append(y[:48], 7), checkpoints=10)
     with pytest.raises(ValueError, match="checkpoints must be at least 1, got 0"):
         progressive_validation(learner, x[:10], y[:10], checkpoints=0)
-    with pytest.raises(ValueError, match="one a row of X"):
+    with pytest.raises(ValueError, match="one per row of X"):
         progressive_validation(learner, x[:10], y[:9])
     assert learner.model is None
 

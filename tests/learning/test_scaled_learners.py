@@ -10,6 +10,7 @@ from scipy import sparse
 from helpers import several
 from scaled_examples import FEATURES, NUMBERS, SIGNS, WEIGHTS, X, every_format
 from scwlearn import Learner
+from scwlearn.data.batch import Batch
 from scwlearn.data.rows import as_rows
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.model.scale import RunningScale
@@ -278,7 +279,11 @@ def test_widening_is_as_if_the_features_had_always_been_there(kind, covariance):
 
 
 def test_batches_that_grow_are_scaled():
-    batches = [(as_rows(sparse.csr_array(X[:40, :3])), SIGNS[:40]), (as_rows(sparse.csr_array(X[40:])), SIGNS[40:])]
+    lines = np.arange(1, len(X) + 1)
+    batches = [
+        Batch(as_rows(sparse.csr_array(X[:40, :3])), SIGNS[:40], None, lines[:40], "X"),
+        Batch(as_rows(sparse.csr_array(X[40:])), SIGNS[40:], None, lines[40:], "X"),
+    ]
     grown, known = (Learner("arow", covariance="diagonal", scale=True) for _ in range(2))
     grown.learn_batches(batches)
     x = X.copy()

@@ -119,13 +119,13 @@ def test_nothing_begins_with_a_weight_of_zero():
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
-        ([1.0, -1.0], ValueError, r"weights\[1\] = -1.0; a weight must be 0 or a number from 1e-100 to 1e\+100"),
+        ([1.0, -1.0], ValueError, r"a weight must be 0 or a number from 1e-100 to 1e\+100, got weights\[1\] = -1.0"),
         ([1.0, np.nan], ValueError, r"weights\[1\] = nan"),
         ([np.inf, 1.0], ValueError, r"weights\[0\] = inf"),
         ([1e-101, 1.0], ValueError, r"weights\[0\] = 1e-101"),
-        ([1.0], ValueError, r"a vector of 2 weights, one a row of X, got the shape \(1,\)"),
+        ([1.0], ValueError, r"a vector of 2 weights, one per row of X, got shape \(1,\)"),
         (1.0, ValueError, "a vector of 2 weights"),
-        (["a", "b"], TypeError, "weights must hold numbers"),
+        (["a", "b"], TypeError, "weights must be numbers"),
         (np.ma.masked_equal([1.0, 2.0], 2.0), ValueError, "masked"),
     ],
 )

@@ -5,13 +5,13 @@ import io
 import numpy as np
 import pytest
 
-from scwlearn.data.examples import Schema
-from scwlearn.data.libsvm import read_libsvm_examples
+from scwlearn.data.schema import Schema
 from scwlearn.runs.labels import LabelOrder, training_labels
+from table_text import read as read_source
 
 
 def batches(text):
-    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"))
+    return read_source(io.BytesIO(text.encode()), Schema("libsvm"))
 
 
 def test_whole_numbers_are_integer_labels():

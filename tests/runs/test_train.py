@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from run_examples import libsvm_text
-from scwlearn.data.examples import NamedRows, Schema
-from scwlearn.data.libsvm import load_libsvm, read_libsvm_examples
+from scwlearn.data.batch import NamedRows
+from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
 from scwlearn.runs.align import numbers_as_names
 from scwlearn.runs.config import ModelConfig
@@ -23,7 +24,7 @@ def config(name="arow", **settings):
 
 def batches(text, chunk_bytes=2**20):
     options = ReaderOptions(chunk_bytes=chunk_bytes, read_ahead=False)
-    return read_libsvm_examples(io.BytesIO(text.encode()), Schema("libsvm"), options)
+    return read_libsvm(io.BytesIO(text.encode()), options)
 
 
 def run_over(text, chunk_bytes=2**20, settings=None, **options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
-from scwlearn.data.class_weights import ClassWeights
+from scwlearn.data.weights import ClassWeights
 from scwlearn.learning.config import LearnerConfig
 from stream_examples import EXAMPLES, TARGETS, taught
 
@@ -146,7 +146,7 @@ def test_a_collection_is_not_a_label(label):
 
 
 def test_a_string_is_not_a_list_of_labels():
-    with pytest.raises(TypeError, match="y must be a list of labels, one for each example, got str"):
+    with pytest.raises(TypeError, match="y must be a list with one label per example, got str"):
         StreamClassifier("arow").learn_many(EXAMPLES[:3], "aba")
 
 

@@ -15,14 +15,15 @@ from scwlearn.cli.console import Terminal
 from scwlearn.cli.messages import SCHEMA_FIXED, error_message
 from scwlearn.cli.options import DataOptions
 from scwlearn.data.io.errors import SkippedRecords
-from scwlearn.data.io.streams import STDIN, expand
+from scwlearn.data.io.streams import STDIN, expand_sources
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reading import read_examples
+from scwlearn.data.reading import read_batches
 from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn._util.progress import ProgressReporter
-    from scwlearn.data.examples import Examples, Schema
+    from scwlearn.data.batch import Batch
+    from scwlearn.data.schema import Schema
 
 # Errors of skipped examples that are shown.
 _SHOWN_ERRORS = 3
@@ -59,7 +60,7 @@ class Input:
     ) -> None:
         self._options, self._terminal = options, terminal
         self._labels, self._eager = labels, eager
-        self.names = [os.fspath(name) for name in expand(options.sources)]  # type: ignore[arg-type]
+        self.names = [os.fspath(name) for name in expand_sources(options.sources)]  # type: ignore[arg-type]
         self.schema = schema
         self.skipped = SkippedRecords() if skipped is None else skipped
         if schema is not None:
@@ -72,7 +73,7 @@ class Input:
         """Whether some of the data can be read only once."""
         return any(name == STDIN or not stat.S_ISREG(os.stat(name).st_mode) for name in self.names)
 
-    def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Examples, None, None]:
+    def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Batch, None, None]:
         """Read all examples, in batches."""
         with ExitStack() as opened:
             # With a bar, open the files here, to see how far they have been read.
@@ -81,7 +82,7 @@ class Input:
                 files = [opened.enter_context(open(name, "rb", buffering=0)) for name in self.names]
             # A second pass must read as the first did.
             given = {} if self._begun else self._options.schema_options()
-            self.schema, batches = read_examples(
+            self.schema, batches = read_batches(
                 files or self.names, self.schema, self._reader_options(), format=self._options.format, **given
             )
             opened.callback(batches.close)

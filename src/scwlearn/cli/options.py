@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from scwlearn.cli.app import CommandError
 from scwlearn.cli.messages import error_message
-from scwlearn.data.io.detect import FORMATS
+from scwlearn.data.formats import format_names
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -162,7 +162,7 @@ data_options = section(
         "-f",
         "--format",
         "data_format",
-        type=click.Choice(("auto", *FORMATS)),
+        type=click.Choice(("auto", *format_names())),
         default="auto",
         help="Data format; auto detects it from the content.",
     ),

@@ -1,1 +1,1 @@
-"""Where examples come from, and the form in which the loops read them."""
+"""Examples from any source, in the form that the native loops read."""

@@ -1,4 +1,4 @@
-"""What may be asked of whoever reads examples, whatever the format."""
+"""Options that all readers of examples share."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from scwlearn._util.checks import check_bool, check_choice, check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.io.errors import DataError, SkippedRecords
 
-# What parsers count in has 31 bits.
-_MOST_BYTES = 2**30
-#: So many work about as fast as one of them reads.
-MOST_THREADS = 8
+# The parsers count in 31 bits.
+_MAX_BYTES = 2**30
+#: More threads parse faster than one of them can read.
+MAX_THREADS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderOptions:
-    """What all readers of examples take. What means nothing to a format is not used there.
+    """Options of all readers; a format ignores those that do not apply to it.
 
     Parameters
     ----------
     labels : {"required", "optional"}
-        Whether an example without a label is an error, or one as it is to be predicted.
+        Whether an example without a label is an error.
     on_error : {"raise", "skip"}
-        What to do about an example that cannot be read: raise a ValueError, or leave it out.
+        What to do about an example that cannot be read: raise a DataError, or leave it out.
     skipped : SkippedRecords
-        Counts what is left out.
+        Counts the examples that are left out.
     read_ahead : bool
-        Whether the next batches are read while the caller works on one, one each by as many threads as linear algebra
-        may use (up to 8; one for JSON). False: without threads.
+        Whether the next batches are read while the caller works on one, by as many threads as linear algebra may use
+        (at most 8; one for JSON).
     chunk_bytes : int or None
-        How much text makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM or VW text, 1 MiB of other text.
+        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM or VW text, 1 MiB of other text.
     max_line_bytes : int
-        A longer line is an error, unless it was read along with others. At most 1 GiB.
+        Longest line that is read, up to 1 GiB.
     max_record_bytes : int
-        The same for records of CSV and TSV, which may have several lines. One that is longer is an error also where
-        faults are left out.
+        Longest CSV or TSV record that is read, which may span lines. A longer one is an error even if errors are
+        skipped.
     batch_rows : int
-        How many rows of a Parquet or Arrow file make a batch, at most.
+        Largest number of rows of a Parquet or Arrow file in a batch.
     eager : bool
-        Whether a pipe is not waited for until a chunk is full: whatever lines a read has ended are a batch.
+        Whether the lines that a pipe has delivered become a batch at once, without waiting for a whole chunk.
 
     Examples
     --------
     >>> import io
     >>> from scwlearn.data.options import ReaderOptions
-    >>> from scwlearn.data.reading import read_examples
+    >>> from scwlearn.data.reading import read_batches
     >>> options = ReaderOptions(on_error="skip", chunk_bytes=8)
     >>> options
     ReaderOptions(on_error='skip', chunk_bytes=8)
-    >>> _, batches = read_examples([io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")], options=options)
+    >>> _, batches = read_batches([io.BytesIO(b"1 1:1\\n1 spam\\n-1 2:1\\n")], options=options)
     >>> [len(batch) for batch in batches], options.skipped.count
     ([1, 1], 1)
     """
@@ -69,39 +69,44 @@ class ReaderOptions:
         check_choice("labels", self.labels, ("required", "optional"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
-            raise TypeError(f"skipped must be a SkippedRecords, which counts what is left out, got {self.skipped!r}")
+            raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
         for name in ("read_ahead", "eager"):
-            self._keep(name, check_bool(name, getattr(self, name)))
+            self._set(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
-            self._keep(name, check_int(name, getattr(self, name), maximum=_MOST_BYTES))
-        self._keep("batch_rows", check_int("batch_rows", self.batch_rows))
+            self._set(name, check_int(name, getattr(self, name), maximum=_MAX_BYTES))
+        self._set("batch_rows", check_int("batch_rows", self.batch_rows))
 
-    def _keep(self, name: str, value: int) -> None:
-        # Python's own: short numbers of NumPy would overflow where they are doubled.
+    def _set(self, name: str, value: int) -> None:
+        # Python integers: small NumPy ones would overflow when doubled.
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        """What is not as usual: it is what readers show as their default, too."""
-        usual = {"skipped": SkippedRecords()} | vars(ReaderOptions)
-        said = [f"{name}={value!r}" for name, value in vars(self).items() if value != usual[name]]
-        return f"ReaderOptions({', '.join(said)})"
+        """Return the options that differ from the defaults."""
+        defaults = {"skipped": SkippedRecords()} | vars(ReaderOptions)
+        changed = [f"{name}={value!r}" for name, value in vars(self).items() if value != defaults[name]]
+        return f"ReaderOptions({', '.join(changed)})"
 
     @property
     def skips(self) -> bool:
-        """Whether what cannot be read is left out."""
+        """Whether examples that cannot be read are left out."""
         return self.on_error == "skip"
 
     @property
-    def most_found(self) -> int:
-        """How many faults of a chunk are worth describing."""
+    def optional_labels(self) -> bool:
+        """Whether an example needs no label."""
+        return self.labels == "optional"
+
+    @property
+    def max_errors(self) -> int:
+        """Number of errors in a chunk that are worth describing."""
         return max(self.skipped.keep, 1) if self.skips else 1
 
-    def threads(self, most: int = MOST_THREADS) -> int:
-        """How many threads read ahead."""
+    def threads(self, most: int = MAX_THREADS) -> int:
+        """Return the number of threads that read ahead."""
         return min(allowed_threads(), most) if self.read_ahead else 0
 
-    def drop(self, errors: Iterable[DataError]) -> None:
-        """Raise the first error, or count all of them."""
+    def handle(self, errors: Iterable[DataError]) -> None:
+        """Raise the first error, or count all of them as skipped."""
         for error in errors:
             if not self.skips:
                 raise error

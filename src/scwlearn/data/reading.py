@@ -1,34 +1,23 @@
-"""Examples from anywhere: several files, patterns, standard input; their format told by what is in them, or given."""
+"""Reading examples from any sources: several files, patterns, pipes; in any format."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 from scwlearn._util.checks import check_choice
-from scwlearn.data.examples import Examples, Schema
-from scwlearn.data.io.detect import FORMATS, detect_format, enough_to_detect
+from scwlearn.data.batch import Batch
+from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import DataError
-from scwlearn.data.io.streams import Source, Stream, expand, name_of, open_source
+from scwlearn.data.io.streams import Source, Stream, expand_sources, open_source, source_name
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
-
-# Imported when they are used: tables and JSON need packages that other data do not.
-_READERS = {
-    "libsvm": ("scwlearn.data.libsvm", "read_libsvm_examples"),
-    "vw": ("scwlearn.data.vw", "read_vw_examples"),
-    "csv": ("scwlearn.data.tables", "read_csv_examples"),
-    "tsv": ("scwlearn.data.tables", "read_csv_examples"),
-    "jsonl": ("scwlearn.data.jsonl", "read_jsonl_examples"),
-    "parquet": ("scwlearn.data.tables", "read_parquet_examples"),
-    "arrow": ("scwlearn.data.tables", "read_arrow_examples"),
-}
+from scwlearn.data.schema import Schema
 
 
-def read_examples(
+def read_batches(
     sources: Iterable[Source],
     schema: Schema | None = None,
     options: ReaderOptions = ReaderOptions(),
@@ -39,117 +28,133 @@ def read_examples(
     ignore: Iterable[str] = (),
     columns: Mapping[str, str] | None = None,
     zero_based: bool = False,
-) -> tuple[Schema, Generator[Examples, None, None]]:
-    """How data are read, and their examples in batches, one source after the other. The first is opened at once.
+) -> tuple[Schema, Generator[Batch, None, None]]:
+    """Read examples in batches, in memory that does not grow with the data.
+
+    The first source is opened at once, to find out the schema.
 
     Parameters
     ----------
-    sources : paths, patterns, "-" or binary files
-        All of one format.
+    sources : iterable of paths, patterns, "-" or binary files
+        All of one format, compressed or not. "-" is standard input; a file that is passed open stays open.
     schema : Schema or None
-        How a model learned to read; then nothing of `label`, `weight`, `ignore`, `columns`, `zero_based` may be said.
-        Named features may come in another format than those that it learned from.
+        Schema of a trained model. It excludes `label`, `weight`, `ignore`, `columns` and `zero_based`. Named features
+        may come in another format than the training data.
     options : ReaderOptions
-        What is asked of the reader of each format.
+        Options of all readers.
     format : str or None
-        None: as the first source begins.
+        Name of the format. None: detected from the content.
     label, weight : str or None
-        Columns or keys, in formats that have these.
-    ignore : names
-        Columns, keys or namespaces that are left out.
+        Column or key of the label and of the sample weight, in formats that have columns or keys.
+    ignore : iterable of str
+        Columns, keys or VW namespaces to leave out.
     columns : mapping or None
-        What some columns of tables are: "numeric", "categorical" or "text". What is not said, their first rows decide.
+        Kinds of table columns or JSON keys: "numeric", "categorical" or "text". The first rows decide about others.
     zero_based : bool
-        Whether indices of LIBSVM data count from 0.
+        Whether LIBSVM indices start at 0.
+
+    Returns
+    -------
+    schema : Schema
+        How the data is read.
+    batches : generator of Batch
+        The examples. Closing it closes the sources.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be read, or an option does not apply to its format.
 
     Examples
     --------
     >>> import io
-    >>> from scwlearn.data.reading import read_examples
-    >>> schema, batches = read_examples([io.BytesIO(b"+1 1:0.5 3:2\\n"), io.BytesIO(b"-1 2:1\\n")])
+    >>> from scwlearn.data.reading import read_batches
+    >>> schema, batches = read_batches([io.BytesIO(b"+1 1:0.5 3:2\\n"), io.BytesIO(b"-1 2:1\\n")])
     >>> schema.format, [batch.labels.tolist() for batch in batches]
     ('libsvm', [[1.0], [-1.0]])
     """
-    said = {
+    given = {
         "label": label,
         "weight": weight,
         "ignore": tuple(ignore),
         "columns": dict(columns or {}),
         "zero_based": zero_based,
     }
-    chosen = {name: value for name, value in said.items() if value}
     if not isinstance(options, ReaderOptions):
-        raise TypeError(f"options must be a ReaderOptions, got {options!r}")
+        raise TypeError(f"options must be ReaderOptions, got {options!r}")
     if format is not None:
-        check_choice("format", format, tuple(FORMATS))
-    batches = _read(expand(sources), schema, options, format, chosen)
-    # It begins by saying how it reads; so it has begun, and closing it closes what it has opened.
+        check_choice("format", format, format_names())
+    batches = _read(
+        expand_sources(sources), schema, options, format, {name: value for name, value in given.items() if value}
+    )
+    # The generator has started, so closing it closes the first source.
     return next(batches), batches
 
 
 def _read(
-    sources: list[Source], schema: Schema | None, options: ReaderOptions, format: str | None, said: dict[str, Any]
+    sources: list[Source],
+    model_schema: Schema | None,
+    options: ReaderOptions,
+    format: str | None,
+    given: dict[str, Any],
 ) -> Generator[Any, None, None]:
-    """The schema, and then all batches."""
+    """Yield the schema, then all batches."""
     if not sources:
-        raise ValueError("there is nothing to read: no source was given")
-    first = name_of(sources[0])
-    settled: Schema | None = None
+        raise ValueError("sources is empty; pass at least one file")
+    schema: Schema | None = None
     width = 0
     for source in sources:
         with ExitStack() as opened:
             stream = opened.enter_context(open_source(source))
             if len(sources) > 1 and not stream.peek(bool):
-                # One of several parts may have nothing in it.
-                continue
-            found = format or _detected(stream, schema)
-            if settled is not None and found != settled.format:
-                raise ValueError(
-                    f"{stream.name} is {found} data, but {first} is {settled.format}; all are of one format"
-                )
-            batches = _reader(stream, settled or _schema(found, schema, said, first), options)
-            opened.callback(batches.close)
-            if settled is None:
-                # A table shows what its columns are when its first rows have been read.
-                settled = getattr(batches, "schema", None) or _schema(found, schema, said, first)
-                yield settled
+                continue  # one of several files may be empty
+            found = format or _detect(stream, model_schema)
+            if schema is None:
+                first_schema = _initial_schema(found, model_schema, given, stream.name)
+                schema, batches = get_format(found).read(stream, first_schema, options)
+                opened.callback(batches.close)
+                yield schema
+            else:
+                if found != schema.format:
+                    names = f"{stream.name} is {found} data, but {source_name(sources[0])} is {schema.format} data"
+                    raise DataError(f"{names}; all sources must have the same format")
+                _, batches = get_format(found).read(stream, schema, options)
+                opened.callback(batches.close)
             for batch in batches:
                 if isinstance(batch.x, Rows):
                     width = max(width, batch.x.width)
-                    batch = replace(batch, x=batch.x.widened(width)) if batch.x.width < width else batch
+                    batch = batch.widened(width) if batch.x.width < width else batch
                 yield batch
-    if settled is None:
-        raise ValueError(f"{', '.join(map(name_of, sources))} are all empty")
-
-
-def _detected(stream: Stream, schema: Schema | None) -> str:
-    """The format that a source shows, or that of what a model learned from where it shows none."""
-    try:
-        return detect_format(stream.peek(enough_to_detect), stream.name)
-    except ValueError:
-        if schema is None:
-            raise
-        return schema.format
-
-
-def _reader(stream: Stream, schema: Schema, options: ReaderOptions) -> Any:
-    module, function = _READERS[schema.format]
-    return getattr(import_module(module), function)(stream, schema, options)
-
-
-def _schema(found: str, schema: Schema | None, said: dict[str, Any], name: str) -> Schema:
     if schema is None:
-        own = {"libsvm": ("zero_based",), "vw": ("ignore",)}.get(found, ("label", "weight", "ignore", "columns"))
-        for option in said:
-            if option not in own:
-                allowed = ", ".join(f"{{{each}}}" for each in own)
-                hint = f"drop {{{option}}}; this format takes {allowed}"
-                raise DataError(f"this is {found} data", source=name, hint=hint)
-        return Schema(found, **said)
-    if said:
-        raise DataError("the model says how data are read", hint=f"drop {', '.join(f'{{{name}}}' for name in said)}")
-    if found != schema.format and "libsvm" in (found, schema.format):
+        raise DataError(f"all sources are empty: {', '.join(map(source_name, sources))}")
+
+
+def _detect(stream: Stream, model_schema: Schema | None) -> str:
+    """Return the format of a stream; that of the model if it cannot be detected."""
+    try:
+        return detect_format(stream.peek(is_enough), stream.name)
+    except DataError:
+        if model_schema is None:
+            raise
+        return model_schema.format
+
+
+def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, Any], name: str) -> Schema:
+    """Return the schema before the data has been seen."""
+    if model_schema is None:
+        allowed = get_format(format).options
+        for option in given:
+            if option not in allowed:
+                takes = ", ".join(f"{{{each}}}" for each in allowed)
+                hint = f"remove {{{option}}}; this format takes {takes}"
+                raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
+        return Schema(format, **given)
+    if given:
+        hint = f"remove {', '.join(f'{{{option}}}' for option in given)}"
+        raise DataError("the model determines how data is read", hint=hint)
+    numbered = {each: get_format(each).numbered for each in (format, model_schema.format)}
+    if numbered[format] != numbered[model_schema.format]:
         kinds = {True: "numbered features (libsvm)", False: "named features"}
-        learned, has = kinds[schema.format == "libsvm"], kinds[found == "libsvm"]
-        raise ValueError(f"{name} has {has}, but the model learned from {learned}")
-    return replace(schema, format=found)
+        expected = kinds[numbered[model_schema.format]]
+        raise DataError(f"data with {kinds[numbered[format]]}, but the model was trained on {expected}", source=name)
+    return replace(model_schema, format=format)

@@ -1,13 +1,13 @@
-"""Rows: what a user passes as X, checked once and handed to the native loops block by block.
+"""Rows: a feature matrix that is checked once and passed to the native loops in blocks.
 
-Dense matrices in any order and numeric type, memory maps, and every SciPy sparse format. C-ordered
-float32 and float64 and CSR are read where they lie; other dense matrices are converted a block at a time,
-other sparse formats as a whole.
+Dense matrices of any order and numeric type, memory maps and all SciPy sparse formats are accepted. C-ordered float32
+and float64 matrices and CSR matrices are read in place; other dense matrices are converted block by block, other sparse
+formats as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -17,42 +17,43 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
 from scwlearn._util.checks import is_masked
-from scwlearn.data.compressed import Compressed, is_sparse
+from scwlearn.data.csr import CsrArrays, is_sparse
 
-_KEPT = (np.float32, np.float64)
-# What is checked and then read again at once.
+# Value types that the native loops read.
+_NATIVE_TYPES = (np.float32, np.float64)
+# Size of a block that is checked and then read again while it is in the cache.
 _CACHED_BYTES = 2**20
 
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive rows as the native loops read them: a C-ordered matrix, or the arrays of a CSR one."""
+    """Consecutive rows for a native loop: a C-ordered matrix, or the arrays of a CSR matrix."""
 
     values: NDArray[Any]
     indices: NDArray[Any] | None
     offsets: NDArray[Any] | None
     width: int
-    #: The place of the first row among all rows.
+    #: Number of the first row.
     start: int
     count: int
 
     def matrix(self) -> Any:
-        """The block for NumPy's or SciPy's matrix products."""
+        """Return the block as a NumPy or SciPy matrix."""
         if self.indices is None or self.offsets is None:
             return self.values
-        return Compressed(self.values, self.indices, self.offsets, self.width).matrix()
+        return CsrArrays(self.values, self.indices, self.offsets, self.width).matrix()
 
 
 class UnsortedError(ValueError):
-    """Rows that name features out of order, or twice: to be put in order before anything is learned from them."""
+    """Rows with unsorted or repeated indices; `Rows.check` sorts them."""
 
 
 class Rows:
-    """A matrix of examples, one a row: checked as a whole, or each block when it is asked for."""
+    """Feature matrix with one example per row, checked as a whole or block by block."""
 
     def __init__(self, x: Any, *, check: bool = True) -> None:
         self._sparse: bool = is_sparse(x)
-        self._x: Any = _as_compressed(x) if self._sparse else _as_dense(x)
+        self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
         self.count: int = self._x.shape[0]
         self.width: int = self._x.shape[1]
         self._checked = False
@@ -60,39 +61,44 @@ class Rows:
             self.check()
 
     @classmethod
-    def from_checked(cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int) -> Rows:
-        """CSR arrays that need no scan: made by a parser that has checked them and sorted each row."""
+    def from_csr(
+        cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int, *, checked: bool = True
+    ) -> Rows:
+        """Return rows from float32 or float64 CSR arrays; `checked` if they are known to be valid and sorted."""
         rows = object.__new__(cls)
         rows._sparse = True
-        rows._x = Compressed.of(values, indices, offsets, width)
-        rows.count, rows.width = rows._x.shape
-        rows._checked = True
+        rows._x = (CsrArrays if indices.dtype == offsets.dtype else CsrArrays.of)(values, indices, offsets, width)
+        rows.count, rows.width = len(offsets) - 1, width
+        rows._checked = checked
         return rows
 
-    @classmethod
-    def from_arrays(cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int) -> Rows:
-        """CSR arrays of float32 or float64 that are still to be checked."""
-        rows = cls.from_checked(values, indices, offsets, width)
-        rows._checked = False
-        return rows
+    @staticmethod
+    def concatenate(parts: Sequence[Rows]) -> Rows:
+        """Return the rows of all parts, stored sparsely and as wide as the widest part."""
+        arrays = [part._csr() for part in parts]
+        counts = np.concatenate([np.diff(part.offsets) for part in arrays])
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        values = np.concatenate([part.values for part in arrays])
+        indices = np.concatenate([part.indices for part in arrays])
+        return Rows.from_csr(values, *same_type(indices, offsets), max(part.width for part in arrays))
 
     def __len__(self) -> int:
         return self.count
 
     @property
     def stored(self) -> int:
-        """How many values are kept: all of a dense matrix, the non-zeros of a sparse one."""
+        """Number of stored values: all of a dense matrix, the explicit ones of a sparse matrix."""
         return len(self._x.values) if self._sparse else self.count * self.width
 
     def occurrences(self) -> NDArray[np.intp]:
-        """In how many rows each feature is not zero."""
+        """Return the number of rows in which each feature occurs."""
         x = self._x[:]
         counts: NDArray[np.intp]
         counts = np.bincount(x.indices, minlength=self.width) if self._sparse else np.count_nonzero(x, axis=0)
         return counts
 
     def variance(self) -> float:
-        """The variance of all values, zeros included."""
+        """Return the variance of all values, including zeros."""
         x, count = self._x, self.count * self.width
         if not self._sparse:
             return float(np.var(x, dtype=np.float64)) if count else 0.0
@@ -100,42 +106,41 @@ class Rows:
         return float(np.square(values).sum() / count - (values.sum() / count) ** 2) if count else 0.0
 
     def check(self) -> None:
-        """Raise for the first bad value or index; put rows in order that are not."""
+        """Raise a ValueError for the first invalid value or index; sort rows that are not sorted."""
         if self._checked:
             return
-        # What has to be converted is converted in blocks that stay in the cache.
+        # Rows that have to be converted are converted in blocks that fit the cache.
         blocks = self._blocks(self.count if self._in_place() else 8192 // max(1, self.width))
-        # All of them, whatever the first says: a bad index has to be found before SciPy sorts.
-        in_order = [self._scan(block) for block in blocks]
-        if not all(in_order):
-            # A feature that is there twice counts as the sum of its values.
-            self._x = self._x.in_order()
+        # Every block is scanned before SciPy sorts, because SciPy trusts the indices.
+        are_sorted = [self._scan(block) for block in blocks]
+        if not all(are_sorted):
+            self._x = self._x.sorted()
             for block in self._blocks(self.count):
                 self._scan(block)
         self._checked = True
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Some consecutive rows, as checked as all of them are."""
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return consecutive rows."""
         part = copy(self)
         part._x = self._x[start:stop]
         part.count = part._x.shape[0]
         return part
 
-    def chosen(self, numbers: NDArray[np.intp]) -> Rows:
-        """The rows of these numbers, once all are checked."""
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Return rows by number, after checking all rows."""
         self.check()
-        chosen = copy(self)
-        chosen._x = self._x[numbers]
-        chosen.count = len(numbers)
-        return chosen
+        taken = copy(self)
+        taken._x = self._x[rows]
+        taken.count = len(rows)
+        return taken
 
     def dense(self) -> NDArray[np.float64]:
-        """All rows as a plain matrix, once they are checked."""
+        """Return a dense matrix."""
         self.check()
         return np.asarray(self._x.toarray() if self._sparse else self._x, dtype=np.float64)
 
     def compressed(self, columns: DTypeLike = np.int32) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int32]]:
-        """The values, columns (of that type) and offsets of all rows as sparse ones, once they are checked."""
+        """Return values, column indices (of the given type) and offsets of the rows as a CSR matrix."""
         self.check()
         if self._sparse:
             x = self._x[:]
@@ -144,8 +149,18 @@ class Rows:
         offsets = np.searchsorted(rows, np.arange(self.count + 1)).astype(np.int32)
         return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets
 
+    def _csr(self) -> CsrArrays:
+        """Return the rows as CSR arrays that start at 0, including the zeros of a dense matrix."""
+        self.check()
+        if self._sparse:
+            csr: CsrArrays = self._x[:]
+            return csr
+        values = np.require(self._x, self._x.dtype if self._x.dtype in _NATIVE_TYPES else np.float64, ["C"]).ravel()
+        indices = np.tile(np.arange(self.width, dtype=np.int32), self.count)
+        return CsrArrays(values, indices, np.arange(self.count + 1) * self.width, self.width)
+
     def narrowed(self, width: int) -> Rows:
-        """Rows with so many features at most: those behind say nothing."""
+        """Return the rows without the features from `width` on."""
         if width >= self.width:
             return self
         if not self._sparse:
@@ -154,38 +169,30 @@ class Rows:
         kept = columns < width
         before = np.concatenate([[0], np.cumsum(kept)])
         index_type = self._x.indices.dtype
-        return Rows.from_checked(
-            values[kept], columns[kept].astype(index_type), before[offsets].astype(index_type), width
-        )
-
-    def columns(self, numbers: NDArray[np.intp]) -> Any:
-        """Some columns of all rows."""
-        return (self._x.matrix() if self._sparse else self._x)[:, numbers]
+        return Rows.from_csr(values[kept], columns[kept].astype(index_type), before[offsets].astype(index_type), width)
 
     def widened(self, width: int) -> Rows:
-        """Sparse rows with more features, all of them zero."""
+        """Return sparse rows with more features, all of them zero."""
         wider = copy(self)
-        wider._x = Compressed(self._x.values, self._x.indices, self._x.offsets, width)
+        wider._x = CsrArrays(self._x.values, self._x.indices, self._x.offsets, width)
         wider.width = width
         return wider
 
-    def in_order(self, places: NDArray[np.intp]) -> Rows:
-        """The rows in another order, as checked as they are."""
-        other = copy(self)
-        other._x = self._x[places]
-        return other
+    def columns(self, numbers: NDArray[np.intp]) -> Any:
+        """Return some columns as a NumPy or SciPy matrix."""
+        return (self._x.matrix() if self._sparse else self._x)[:, numbers]
 
     def with_values(self, values: NDArray[Any]) -> Rows:
-        """These rows, which have been checked, with other values in the same places, which need no check."""
+        """Return checked rows with other valid values in the same places."""
         other, x = copy(self), self._x
-        other._x = Compressed(values, x.indices, x.offsets, x.width) if self._sparse else values.reshape(x.shape)
+        other._x = CsrArrays(values, x.indices, x.offsets, x.width) if self._sparse else values.reshape(x.shape)
         return other
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
-        """The rows in blocks of at most `rows`, in the given order or their own.
+        """Yield blocks of at most `rows` rows, in the given order.
 
-        Each block is checked before it comes, if the rows have not been and are not asked for in some order: the loop
-        that reads it next finds it in the cache. Raises UnsortedError for rows that `check` would put in order.
+        If the rows have not been checked and no order is given, each block is checked just before it is yielded, so
+        that the loop that reads it finds it in the cache. Raises UnsortedError for rows that `check` would sort.
         """
         if order is not None:
             self.check()
@@ -195,7 +202,7 @@ class Rows:
         in_cache = _CACHED_BYTES * max(1, self.count) // max(1, self._bytes())
         for block in self._blocks(min(rows, in_cache)):
             if not self._scan(block):
-                raise UnsortedError("X has rows whose features are out of order; Rows.check puts them in order")
+                raise UnsortedError("X has rows with unsorted or repeated indices; Rows.check sorts them")
             yield block
         self._checked = True
 
@@ -204,7 +211,7 @@ class Rows:
         for start in range(0, count, rows):
             stop = min(start + rows, count)
             if self._sparse and order is None:
-                # Offsets point into the whole matrix, so that no value is copied.
+                # Offsets into the whole matrix: no value is copied.
                 x, offsets = self._x, self._x.offsets[start : stop + 1]
                 yield Block(x.values, x.indices, offsets, self.width, start, stop - start)
                 continue
@@ -212,44 +219,39 @@ class Rows:
             if self._sparse:
                 yield Block(x.values, x.indices, x.offsets, self.width, start, stop - start)
             else:
-                dtype = x.dtype if x.dtype in _KEPT else np.dtype(np.float64)
+                dtype = x.dtype if x.dtype in _NATIVE_TYPES else np.dtype(np.float64)
                 yield Block(np.require(x, dtype, ["C", "A"]), None, None, self.width, start, stop - start)
 
     def _scan(self, block: Block) -> bool:
-        """Raise for the first bad value or index; whether each row names each feature once and in order."""
-        problem, row, place, in_order = scan_rows(block.values, block.indices, block.offsets, self.width)
+        """Raise a ValueError for the first invalid value or index; return whether the rows are sorted."""
+        problem, row, place, is_sorted = scan_rows(block.values, block.indices, block.offsets, self.width)
         if problem:
             raise ValueError(self._describe(problem, block, row, place))
-        return in_order
+        return is_sorted
 
     def _bytes(self) -> int:
-        if self._sparse:
-            return int(self._x.values.nbytes + self._x.indices.nbytes)
-        return int(self._x.nbytes)
+        return int(self._x.values.nbytes + self._x.indices.nbytes if self._sparse else self._x.nbytes)
 
     def _in_place(self) -> bool:
-        """Whether the native loops can read the values where they lie."""
-        return self._sparse or (self._x.dtype in _KEPT and self._x.flags.c_contiguous and self._x.flags.aligned)
+        """Return whether the native loops can read the values without conversion."""
+        return self._sparse or (self._x.dtype in _NATIVE_TYPES and self._x.flags.c_contiguous and self._x.flags.aligned)
 
     def _describe(self, problem: str, block: Block, row: int, place: int) -> str:
+        row_number = block.start + row
         if problem == "offset":
-            return (
-                f"X is not a valid CSR matrix: the offsets (indptr) of row {block.start + row} point outside its values"
-            )
+            return f"X is not a valid CSR matrix: offsets (indptr) of row {row_number} point outside its values"
         column = place if block.indices is None else int(block.indices[place])
-        where = f"X[{block.start + row}, {column}]"
+        where = f"X[{row_number}, {column}]"
         if problem == "index":
-            return f"X is not a valid CSR matrix: {where} lies outside its {self.width} columns"
+            return f"X is not a valid CSR matrix: {where} is outside its {self.width} columns"
         value = block.values[row, column] if block.indices is None else block.values[place]
         what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else "a value that is too large"
-        return (
-            f"Input X contains {what}: {where} = {value}; every value must be finite "
-            f"and at most {LARGEST_VALUE:g} in size"
-        )
+        limit = f"values must be finite and at most {LARGEST_VALUE:g} in magnitude"
+        return f"Input X contains {what}: {where} = {value}; {limit}"
 
 
 def as_rows(x: Any, *, check: bool = True) -> Rows:
-    """X as rows, checked unless that is left to whoever reads them."""
+    """Return `x` as Rows, checked unless the reader of the rows checks them."""
     if not isinstance(x, Rows):
         return Rows(x, check=check)
     if check:
@@ -261,33 +263,32 @@ def _as_dense(x: Any) -> NDArray[Any]:
     if is_masked(x):
         raise ValueError("X is a masked array with masked values; fill them in first")
     dense = np.asarray(x)
-    if dense.ndim != 2:
-        raise ValueError(f"X must be a matrix with one example a row, got {dense.ndim} dimension(s)")
-    if dense.dtype.kind not in "biufO":
-        raise TypeError(f"X must hold real numbers, got {dense.dtype}")
-    if dense.dtype.kind == "O":
-        dense = dense.astype(np.float64)
-    return dense
+    _check_matrix(dense, "biufO")
+    return dense.astype(np.float64) if dense.dtype.kind == "O" else dense
 
 
-def _as_compressed(x: Any) -> Compressed:
-    """A sparse matrix as CSR arrays of float32 or float64, not yet scanned.
+def _as_csr(x: Any) -> CsrArrays:
+    """Return a sparse matrix as float32 or float64 CSR arrays that still have to be checked.
 
-    SciPy's conversions trust the arrays of a matrix and may crash on broken ones, so none is used before a check.
+    SciPy's conversions trust the arrays of a matrix and may crash on invalid ones: other formats are validated first.
     """
-    if x.ndim != 2:
-        raise ValueError(f"X must be a matrix with one example a row, got {x.ndim} dimension(s)")
-    if x.dtype.kind not in "biuf":
-        raise TypeError(f"X must hold real numbers, got {x.dtype}")
-    csr = x if x.format == "csr" else _sound(x).tocsr()
+    _check_matrix(x, "biuf")
+    csr = x if x.format == "csr" else _validated(x).tocsr()
     if len(csr.indptr) != csr.shape[0] + 1 or len(csr.data) != len(csr.indices):
-        raise ValueError("X is not a valid CSR matrix: its arrays have lengths that do not fit each other")
-    values = np.require(csr.data, csr.data.dtype if csr.data.dtype in _KEPT else np.float64, ["C", "A"])
-    return Compressed.of(values, csr.indices, csr.indptr, csr.shape[1])
+        raise ValueError("X is not a valid CSR matrix: the lengths of its arrays do not match")
+    values = np.require(csr.data, csr.data.dtype if csr.data.dtype in _NATIVE_TYPES else np.float64, ["C", "A"])
+    return CsrArrays.of(values, csr.indices, csr.indptr, csr.shape[1])
 
 
-def _sound(x: Any) -> Any:
-    """A sparse matrix in another format, if its indices lie where they should."""
+def _check_matrix(x: Any, kinds: str) -> None:
+    if x.ndim != 2:
+        raise ValueError(f"X must be a matrix with one example per row, got {x.ndim} dimension(s)")
+    if x.dtype.kind not in kinds:
+        raise TypeError(f"X must hold real numbers, got {x.dtype}")
+
+
+def _validated(x: Any) -> Any:
+    """Return a sparse matrix of another format than CSR; raise a ValueError if its indices are out of bounds."""
     from scipy.sparse import coo_array
 
     try:
@@ -296,14 +297,20 @@ def _sound(x: Any) -> Any:
         elif x.format == "coo":
             coo_array((x.data, x.coords), shape=x.shape)
         elif x.format == "lil" and [*map(len, x.rows)] != [*map(len, x.data)]:
-            raise ValueError("its rows and data have lengths that do not fit each other")
+            raise ValueError("the lengths of its rows and data do not match")
     except ValueError as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
     return x
 
 
+def same_type(indices: NDArray[Any], offsets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both arrays in the type of the indices, or in int64 if the offsets do not fit."""
+    common = indices.dtype if offsets[-1] <= np.iinfo(indices.dtype).max else np.dtype(np.int64)
+    return indices.astype(common, copy=False), offsets.astype(common, copy=False)
+
+
 def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
-    """An order of so many rows, checked."""
+    """Return an order of `count` rows, checked."""
     places = np.asarray(order)
     if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
         raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")

@@ -1,4 +1,4 @@
-"""Row order shuffled on the way, within a bounded number of examples: for data that lie sorted, at any length."""
+"""Shuffling of a stream of batches within a bounded buffer."""
 
 from __future__ import annotations
 
@@ -9,113 +9,119 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.checks import check_int
-from scwlearn.data.examples import Examples
-from scwlearn.data.parts import Part, join
+from scwlearn.data.batch import Batch
 
-# Fewer rows at a time would cost more than they are worth.
-_ROWS = 1024
+# Smaller batches are joined, because each has a fixed cost.
+_MIN_ROWS = 1024
 _LAST_ROWS = 8192
 
 
-def shuffled(batches: Iterable[Examples], buffer: int, seed: int) -> Generator[Examples, None, None]:
-    """The same examples in another order: each that comes in takes the place of one that waits, which goes out.
+def shuffled(batches: Iterable[Batch], buffer: int, seed: int) -> Generator[Batch, None, None]:
+    """Shuffle examples: each incoming example replaces a random one in a buffer, which is yielded.
 
-    The first `buffer` examples wait; the places are drawn, and so is the order of those that are left at the end. It is
-    the same for a seed, whatever the batches are cut into. About twice as many examples are held as wait.
+    Parameters
+    ----------
+    batches : iterable of Batch
+        The examples. It is closed at the end.
+    buffer : int
+        Number of examples in the buffer. Memory holds about twice as many.
+    seed : int
+        Random seed. The order does not depend on how the examples are divided into batches.
+
+    Yields
+    ------
+    Batch
+        The same examples in another order.
 
     Examples
     --------
     >>> import io
-    >>> from scwlearn.data.examples import Schema
-    >>> from scwlearn.data.libsvm import read_libsvm_examples
+    >>> from scwlearn.data.formats.libsvm import read_libsvm
     >>> from scwlearn.data.shuffle import shuffled
-    >>> text = b"".join(b"%d 1:1\\n" % i for i in range(8))
-    >>> batches = read_libsvm_examples(io.BytesIO(text), Schema("libsvm"))
+    >>> batches = read_libsvm(io.BytesIO(b"".join(b"%d 1:1\\n" % i for i in range(8))))
     >>> [label for batch in shuffled(batches, 4, seed=1) for label in batch.labels.astype(int).tolist()]
     [2, 3, 0, 5, 7, 4, 6, 1]
     """
-    return _shuffled(batches, _Waiting(check_int("buffer", buffer), check_int("seed", seed, minimum=0)))
+    return _shuffled(batches, _Buffer(check_int("buffer", buffer), check_int("seed", seed, minimum=0)))
 
 
-def _shuffled(batches: Iterable[Examples], waiting: _Waiting) -> Generator[Examples, None, None]:
-    with closing(_larger(batches)) as parts:
+def _shuffled(batches: Iterable[Batch], buffer: _Buffer) -> Generator[Batch, None, None]:
+    with closing(_joined(batches)) as parts:
         for part in parts:
-            gone = waiting.take(part)
-            if len(gone):
-                yield gone.examples()
-    for part in waiting.rest():
-        yield part.examples()
+            replaced = buffer.exchange(part)
+            if len(replaced):
+                yield replaced
+    yield from buffer.rest()
 
 
-def _larger(batches: Iterable[Examples]) -> Generator[Part, None, None]:
-    """Batches put together where they are small."""
-    small: list[Part] = []
-    iterator: Iterator[Examples] = iter(batches)
+def _joined(batches: Iterable[Batch]) -> Generator[Batch, None, None]:
+    """Yield the batches, with small ones joined."""
+    small: list[Batch] = []
+    iterator: Iterator[Batch] = iter(batches)
     try:
         for batch in iterator:
-            small.append(Part.of(batch))
-            if sum(map(len, small)) >= _ROWS:
-                yield join(small)
+            small.append(batch)
+            if sum(map(len, small)) >= _MIN_ROWS:
+                yield Batch.concatenate(small)
                 small = []
         if small:
-            yield join(small)
+            yield Batch.concatenate(small)
     finally:
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
 
 
-class _Waiting:
-    """The examples that wait: places, each with the number of a row of the parts that are held."""
+class _Buffer:
+    """Slots, each with the number of a row of the batches that are held."""
 
     def __init__(self, size: int, seed: int) -> None:
         self._size = size
         self._random = np.random.default_rng(seed)
-        self._places = np.zeros(0, dtype=np.int64)
-        self._parts: list[Part] = []
+        self._slots = np.zeros(0, dtype=np.int64)
+        self._held: list[Batch] = []
 
-    def take(self, part: Part) -> Part:
-        """Let examples in, and give back those whose places they take, in that order."""
-        first = sum(map(len, self._parts))
-        self._parts.append(part)
-        came = np.arange(first, first + len(part))
-        room = self._size - len(self._places)
-        self._places = np.concatenate([self._places, came[:room]])
-        gone = self._gather(self._exchange(came[room:]) if room < len(came) else came[:0])
-        held = first + len(part)
-        if held >= 2 * self._size + len(part):
-            self._parts = [self._gather(self._places)]
-            self._places = np.arange(self._size)
-        return gone
+    def exchange(self, batch: Batch) -> Batch:
+        """Put examples into the buffer, and return those that they replace, in order."""
+        first = sum(map(len, self._held))
+        self._held.append(batch)
+        incoming = np.arange(first, first + len(batch))
+        room = self._size - len(self._slots)
+        self._slots = np.concatenate([self._slots, incoming[:room]])
+        replaced = self._gather(self._replace(incoming[room:]) if room < len(incoming) else incoming[:0])
+        if first >= 2 * self._size:
+            self._held = [self._gather(self._slots)]
+            self._slots = np.arange(self._size)
+        return replaced
 
-    def _exchange(self, came: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Put rows into places that are drawn, one after the other; the rows that were there when each came."""
-        # One number for each, however many come at a time.
-        drawn = (self._random.random(len(came)) * self._size).astype(np.int64)
-        by_place = np.argsort(drawn, kind="stable")
-        places, rows = drawn[by_place], came[by_place]
-        again = np.concatenate([[False], places[1:] == places[:-1]])
-        gone = np.empty_like(came)
-        gone[by_place] = np.where(again, np.concatenate([rows[:1], rows[:-1]]), self._places[places])
+    def _replace(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Put rows into random slots, one after the other, and return the row that each replaces."""
+        # One random number per row, so that the division into batches does not matter.
+        drawn = (self._random.random(len(rows)) * self._size).astype(np.int64)
+        by_slot = np.argsort(drawn, kind="stable")
+        slots, ordered = drawn[by_slot], rows[by_slot]
+        again = np.concatenate([[False], slots[1:] == slots[:-1]])
+        replaced = np.empty_like(rows)
+        replaced[by_slot] = np.where(again, np.concatenate([ordered[:1], ordered[:-1]]), self._slots[slots])
         last = np.concatenate([~again[1:], [True]])
-        self._places[places[last]] = rows[last]
-        return gone
+        self._slots[slots[last]] = ordered[last]
+        return replaced
 
-    def rest(self) -> Iterator[Part]:
-        """Those that still wait, in an order that is drawn."""
-        order = self._places[self._random.permutation(len(self._places))]
+    def rest(self) -> Iterator[Batch]:
+        """Yield the examples that are still in the buffer, in random order."""
+        order = self._slots[self._random.permutation(len(self._slots))]
         for start in range(0, len(order), _LAST_ROWS):
             yield self._gather(order[start : start + _LAST_ROWS])
 
-    def _gather(self, rows: NDArray[np.int64]) -> Part:
-        """Some of the rows that are held, in the given order."""
-        ends = np.cumsum([len(part) for part in self._parts])
+    def _gather(self, rows: NDArray[np.int64]) -> Batch:
+        """Return held rows in the given order."""
+        ends = np.cumsum([len(batch) for batch in self._held])
         owners = np.searchsorted(ends, rows, side="right")
         by_owner = np.argsort(owners, kind="stable")
-        taken = []
-        for owner in np.unique(owners):
-            own = rows[owners == owner] - (ends[owner] - len(self._parts[owner]))
-            taken.append(self._parts[owner].chosen(own))
+        taken = [
+            self._held[owner].take(rows[owners == owner] - (ends[owner] - len(self._held[owner])))
+            for owner in np.unique(owners)
+        ]
         back = np.empty(len(rows), dtype=np.int64)
         back[by_owner] = np.arange(len(rows))
-        return join(taken).chosen(back) if taken else self._parts[0].chosen(rows)
+        return Batch.concatenate(taken).take(back) if taken else self._held[0].take(rows)

@@ -1,37 +1,121 @@
-"""Weights of examples: what a user passes, checked."""
+"""Weights of examples and of classes."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from scwlearn._util.checks import is_masked
+from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]
 
+#: What a weight may be, for messages.
+ALLOWED_WEIGHT = f"0 or a number from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+
 
 def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights") -> Array | None:
-    """One weight for each of so many rows, or None where all weigh the same."""
+    """Return the weights of `count` rows, or None if all weigh the same."""
     if weights is None:
         return None
     if is_masked(weights):
         raise ValueError(f"{name} is a masked array with masked values; every example needs a weight")
     given = np.asarray(weights)
     if given.dtype.kind not in "biufO":
-        raise TypeError(f"{name} must hold numbers, got {given.dtype}")
+        raise TypeError(f"{name} must be numbers, got {given.dtype}")
     if given.shape != (count,):
-        raise ValueError(f"{name} must be a vector of {count} weights, one a row of X, got the shape {given.shape}")
+        raise ValueError(f"{name} must be a vector of {count} weights, one per row of X, got shape {given.shape}")
     checked = np.ascontiguousarray(given, dtype=np.float64)
-    bad = np.flatnonzero(~((checked == 0) | ((checked >= SMALLEST_WEIGHT) & (checked <= LARGEST_WEIGHT))))
+    bad = np.flatnonzero(~is_weight(checked))
     if len(bad):
-        raise ValueError(
-            f"{name}[{bad[0]}] = {checked[bad[0]]}; a weight must be 0 or a number from {SMALLEST_WEIGHT:g} to "
-            f"{LARGEST_WEIGHT:g}"
-        )
+        raise ValueError(f"a weight must be {ALLOWED_WEIGHT}, got {name}[{bad[0]}] = {checked[bad[0]]}")
     return checked
 
 
-def rows_that_weigh(order: NDArray[np.intp], weights: Array | None) -> NDArray[np.intp]:
-    """The order without the rows of weight 0."""
+def is_weight(values: Array) -> NDArray[np.bool_]:
+    """Return which values are valid weights."""
+    valid: NDArray[np.bool_] = (values == 0) | ((values >= SMALLEST_WEIGHT) & (values <= LARGEST_WEIGHT))
+    return valid
+
+
+def nonzero_rows(order: NDArray[np.intp], weights: Array | None) -> NDArray[np.intp]:
+    """Return the order without the rows of weight 0."""
     return order if weights is None or weights.all() else order[weights[order] != 0]
+
+
+class ClassWeights:
+    """Weights of examples by their class.
+
+    A dict gives the weight of each label; other labels weigh 1. With "balanced", an example weighs n/(k n_y), where n
+    examples of k classes, n_y of them of its own class, have been seen so far, itself included. So all classes have had
+    about the same total weight at any time.
+    """
+
+    def __init__(self, given: Mapping[Any, float] | str | None) -> None:
+        allowed = "class_weight must be a dict from labels to weights, 'balanced' or None"
+        if isinstance(given, str) and given != "balanced":
+            raise ValueError(f"{allowed}, got {given!r}")
+        if given is not None and not isinstance(given, str | Mapping):
+            raise TypeError(f"{allowed}, got {given!r}")
+        # A copy, because the caller may change theirs.
+        self.given = dict(given) if isinstance(given, Mapping) else given
+        if isinstance(given, Mapping):
+            check_weights(list(given.values()), len(given), name="class_weight values")
+        #: Number of examples of each class so far; counted only for "balanced".
+        self.seen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def is_nonzero(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which labels belong to classes of a non-zero weight."""
+        zero = {label for label, weight in self.given.items() if weight == 0} if isinstance(self.given, dict) else set()
+        return np.array([label not in zero for label in labels.tolist()] if zero else np.ones(len(labels)), dtype=bool)
+
+    def of(self, numbers: NDArray[np.int32], classes: Classes) -> tuple[Array | None, NDArray[np.int64]]:
+        """Return the weights of examples given their class numbers (None if all are 1), and the counts after them."""
+        if self.given is None:
+            return None, self.seen
+        if isinstance(self.given, dict):
+            by_number = np.array([self.given.get(label, 1.0) for label in classes.labels.tolist()], dtype=np.float64)
+            return by_number[numbers], self.seen
+        before = self._counts(len(classes))
+        of_class = before[numbers] + _rank_within_class(numbers) + 1
+        known = np.count_nonzero(before) + np.cumsum(of_class == 1)
+        total = before.sum() + np.arange(1, len(numbers) + 1)
+        return total / (known * of_class), before + np.bincount(numbers, minlength=len(classes))
+
+    def of_next(self, number: int, classes: Classes) -> float:
+        """Return the weight of the next example, which is of a known class."""
+        if self.given is None:
+            return 1.0
+        if isinstance(self.given, dict):
+            return float(self.given.get(classes.values[number], 1.0))
+        seen = self._counts(len(classes))
+        of_class = int(seen[number]) + 1
+        known = int(np.count_nonzero(seen)) + (of_class == 1)
+        return (int(seen.sum()) + 1) / (known * of_class)
+
+    def count(self, number: int, classes: Classes) -> None:
+        """Count one learned example of a class."""
+        if isinstance(self.given, str):
+            self.seen = self._counts(len(classes))
+            self.seen[number] += 1
+
+    def _counts(self, classes: int) -> NDArray[np.int64]:
+        """Return the counts of the first `classes` classes."""
+        seen = np.zeros(classes, dtype=np.int64)
+        seen[: len(self.seen)] = self.seen
+        return seen
+
+
+def _rank_within_class(numbers: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return for each example how many examples of its class precede it."""
+    by_class = np.argsort(numbers, kind="stable")
+    in_order = numbers[by_class]
+    starts = np.flatnonzero(np.r_[True, in_order[1:] != in_order[:-1]]) if len(numbers) else np.empty(0, dtype=np.intp)
+    lengths = np.diff(np.r_[starts, len(numbers)])
+    ranks = np.empty(len(numbers), dtype=np.intp)
+    ranks[by_class] = np.arange(len(numbers)) - np.repeat(starts, lengths)
+    return ranks

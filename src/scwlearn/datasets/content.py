@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn._util.atomic import atomic_file
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.display.formatting import number_text
 
 #: Rows as a csr_array, and the labels of the file.
@@ -33,7 +33,7 @@ def content_sha256(x: Any, labels: NDArray[Any]) -> str:
     Examples
     --------
     >>> import io
-    >>> from scwlearn.data.libsvm import load_libsvm
+    >>> from scwlearn.data.formats.libsvm import load_libsvm
     >>> from scwlearn.datasets.content import content_sha256
     >>> one, other = b"+1 1:0.5 2:0 3:2\\n", b"1.000   3:2.000000 1:5e-1 # the same\\n"
     >>> content_sha256(*load_libsvm(io.BytesIO(one))) == content_sha256(*load_libsvm(io.BytesIO(other)))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import Examples
+from scwlearn.data.batch import Batch
 from scwlearn.data.rows import Rows
 from scwlearn.datasets.prepare import as_distributed
 from scwlearn.datasets.sources import Source
@@ -91,7 +91,7 @@ class DataSet:
     y: NDArray[np.int8]
     shuffle: bool = True
 
-    def examples(self) -> Examples:
+    def examples(self) -> Batch:
         """Return the data set as one batch of examples."""
         lines = np.arange(1, len(self.y) + 1)
-        return Examples(x=Rows(self.x), labels=self.y.astype(np.int64), weights=None, lines=lines, source=self.name)
+        return Batch(x=Rows(self.x), labels=self.y.astype(np.int64), weights=None, lines=lines, source=self.name)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import Schema
 from scwlearn.data.labels import as_labels
+from scwlearn.data.schema import Schema
 from scwlearn.runs.trained_model import TrainedModel, checked_schema
 
 Array = NDArray[np.float64]

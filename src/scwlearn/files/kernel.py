@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from scwlearn.data.compressed import Compressed
+from scwlearn.data.csr import CsrArrays
 from scwlearn.files.codec import (
     BYTE,
     FLOAT64,
@@ -146,7 +146,7 @@ def _decode_support(
     check_range("indices", indices, 0, n_features - 1, f"index must be an integer from 0 to {n_features - 1}")
     if offsets[0] != 0 or offsets[-1] != len(values) or (offsets[1:] < offsets[:-1]).any():
         raise InvalidModelFile(f"array 'offsets' must rise from 0 to {len(values)}, the number of values")
-    return Compressed(values, indices, offsets, n_features).matrix(), count
+    return CsrArrays(values, indices, offsets, n_features).matrix(), count
 
 
 def _decode_factor(arrays: ArrayReader, name: str, count: int) -> Array:

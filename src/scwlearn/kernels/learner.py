@@ -14,9 +14,9 @@ from scipy import sparse
 from scwlearn._native import Coordinates, learn_coordinates
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads, one_blas_thread
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows, as_rows
-from scwlearn.data.weights import rows_that_weigh as nonzero_rows
+from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernels.model import KernelModel
 from scwlearn.kernels.support import Examples

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._util.checks import check_int
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.batch import Batch

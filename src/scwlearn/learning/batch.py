@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows
-from scwlearn.data.weights import rows_that_weigh as nonzero_rows
+from scwlearn.data.weights import nonzero_rows as nonzero_rows
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Batch:
         kept = np.flatnonzero(weights)
         if places is not None:
             places = np.searchsorted(kept, nonzero_rows(places, weights))
-        return cls(rows.chosen(kept), labels[kept], weights[kept], places, kept)
+        return cls(rows.take(kept), labels[kept], weights[kept], places, kept)
 
     @property
     def rounds(self) -> int:
@@ -109,4 +109,4 @@ def occurrences(rows: Rows, intercept: bool) -> NDArray[np.intp]:
     """Count the rows in which each feature is not zero, the constant one included; a sample of many rows."""
     rows.check()
     counted = len(rows) * _VALUES_COUNTED // max(1, rows.stored)
-    return np.append(rows.part(0, max(1, counted)).occurrences(), [len(rows)] * intercept)
+    return np.append(rows.slice(0, max(1, counted)).occurrences(), [len(rows)] * intercept)

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.data.class_weights import ClassWeights
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
-from scwlearn.data.weights import check_weights
-from scwlearn.data.weights import rows_that_weigh as nonzero_rows
+from scwlearn.data.weights import ClassWeights, check_weights
+from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.learner import Learner
@@ -172,7 +171,7 @@ class Classifier:
         if isinstance(rows, NamedRows) and self.config.max_features is not None and self.config.overflow == "drop":
             # Which features stay is decided example by example, in the order in which they are learned from.
             if places is not None:
-                rows, y = rows.chosen(places), y[places]
+                rows, y = rows.take(places), y[places]
                 checked, places = None if checked is None else checked[places], None
             rows = tuple(rows.dicts())
         return self._learn(rows, y, places, checked, observer)
@@ -198,7 +197,7 @@ class Classifier:
         observer: Observer | None,
     ) -> Counts:
         places = nonzero_rows(np.arange(len(rows)) if order is None else order, sample_weights)
-        places = places[self.class_weights.leave(y[places])]
+        places = places[self.class_weights.is_nonzero(y[places])]
         found = self.classes.find(y[places])
         classes = self.classes.add(found.new)
         by_class, seen = self.class_weights.of(found.numbers, classes)

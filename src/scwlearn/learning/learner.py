@@ -8,12 +8,13 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.examples import NamedRows
+from scwlearn.data.batch import Batch as ReadBatch
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, UnsortedError, as_rows
 from scwlearn.learning.batch import WORK_OF_A_BLOCK, Batch, map_blocks, occurrences, with_constant
 from scwlearn.learning.class_axis import Recorded
@@ -96,7 +97,7 @@ class Learner(OneAtATime):
                 other.model = self.model.split(form, joint=self.config.multi_class == "joint")
         return other
 
-    def learn_batches(self, batches: Iterable[tuple[Rows, ArrayLike]]) -> Counts:
+    def learn_batches(self, batches: Iterable[ReadBatch]) -> Counts:
         """Learn from batches of sparse rows with labels -1 (or 0) and +1, as `read_libsvm` yields them.
 
         The model grows with the widest batch. An error keeps what the batches before it taught.
@@ -105,14 +106,16 @@ class Learner(OneAtATime):
         --------
         >>> import io
         >>> from scwlearn import Learner
-        >>> from scwlearn.data.libsvm import read_libsvm
+        >>> from scwlearn.data.formats.libsvm import read_libsvm
         >>> file = io.BytesIO(b"1 1:0.5 3:2\\n0 2:1\\n")
         >>> Learner("scw1").learn_batches(read_libsvm(file))
         Counts(seen=2, mistakes=1, updates=2)
         """
         before = self.counts
-        for rows, labels in batches:
-            signs = np.asarray(labels)
+        for batch in batches:
+            if not isinstance(batch.x, Rows):
+                raise TypeError("learn_batches needs numbered features; learn_many takes dicts")
+            rows, signs = batch.x, np.asarray(batch.labels)
             signs = self._axis.check_labels(np.where(signs == 0, -1, signs), len(rows))
             known = self.n_features
             if known is not None and rows.width > known:

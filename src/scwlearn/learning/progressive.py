@@ -140,7 +140,7 @@ def progressive_validation(
 
     def learn(start: int, stop: int) -> Counts:
         nonlocal seconds
-        part = rows.part(start, stop)
+        part = rows.slice(start, stop)
         began = clock()
         counts = learner.learn(part, labels[start:stop])
         seconds += clock() - began

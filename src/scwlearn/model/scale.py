@@ -67,7 +67,7 @@ class RunningScale:
         weighed = check_weights(weights, len(rows))
         if order is not None:
             places = row_numbers(order, len(rows))
-            rows, weighed = rows.in_order(places), None if weighed is None else weighed[places]
+            rows, weighed = rows.take(places), None if weighed is None else weighed[places]
         state = np.zeros((rows.width, 2)) if self.state is None else self.state
         if len(rows) > _rows_at_once(rows) or not state.flags.writeable:
             # Ctrl-C may come between two blocks; a single one is taken in as a whole.

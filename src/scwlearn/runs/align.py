@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scwlearn.data.examples import Examples, NamedRows
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.learner import Learner
 
 
-def align_rows(classifier: Classifier, examples: Examples, names: Sequence[str] | None = None) -> Rows | NamedRows:
+def align_rows(classifier: Classifier, examples: Batch, names: Sequence[str] | None = None) -> Rows | NamedRows:
     """Return the rows of examples in the features of a classifier; unknown features are dropped.
 
     `names` are the names of its columns, if it was trained on a table with named columns.
@@ -40,16 +40,16 @@ def align_rows(classifier: Classifier, examples: Examples, names: Sequence[str] 
     return rows.widened(width) if rows.width < width else rows.narrowed(width)
 
 
-def numbers_as_names(examples: Examples) -> Examples:
+def numbers_as_names(examples: Batch) -> Batch:
     """Return examples whose numbered features are named by their numbers, from 0."""
     if isinstance(examples.x, NamedRows):
         return examples
     values, columns, offsets = examples.x.compressed(np.int64)
     numbers, places = np.unique(columns, return_inverse=True)
-    rows = Rows.from_checked(values, places.astype(np.int32).ravel(), offsets.astype(np.int32), len(numbers))
+    rows = Rows.from_csr(values, places.astype(np.int32).ravel(), offsets.astype(np.int32), len(numbers))
     return examples.with_rows(NamedRows(rows, numbers.tolist()))
 
 
-def _other_features(examples: Examples, learned: str) -> ValueError:
+def _other_features(examples: Batch, learned: str) -> ValueError:
     found = {"named": "numbered", "numbered": "named"}[learned]
     return ValueError(f"{examples.source} has {found} features, but the model was trained on {learned} features")

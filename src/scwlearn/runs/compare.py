@@ -21,8 +21,7 @@ from scwlearn._util.memory import available_memory
 from scwlearn._util.progress import ProgressReporter
 from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.examples import Examples, NamedRows
-from scwlearn.data.parts import Part, join
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.rules import Rule
 from scwlearn.runs.align import numbers_as_names
 from scwlearn.runs.config import ModelConfig
@@ -38,7 +37,7 @@ TUNING_ORDER = 0
 #: Folds of a cross-validation.
 FOLDS = 5
 
-# Examples learned in one call by `compare`: the scores of all their classes are in memory.
+# Batch learned in one call by `compare`: the scores of all their classes are in memory.
 _ROWS_PER_CALL = 2**14
 # Bytes of a stored value with its column, and of an example with its label.
 _VALUE_BYTES, _EXAMPLE_BYTES = 16, 32
@@ -52,7 +51,7 @@ class Runs:
 
     rule: Rule
     parameters: Mapping[str, float]
-    #: Examples seen at each checkpoint.
+    #: Batch seen at each checkpoint.
     seen: NDArray[np.intp]
     #: Progressive error up to each checkpoint.
     errors: Array
@@ -134,14 +133,14 @@ class StoppedError(Exception):
 
 
 class _Ordered:
-    """Examples in one order, cut at the checkpoints and into calls of `learn`."""
+    """Batch in one order, cut at the checkpoints and into calls of `learn`."""
 
-    def __init__(self, examples: Examples, checkpoints: int, rows_per_call: int | None) -> None:
+    def __init__(self, examples: Batch, checkpoints: int, rows_per_call: int | None) -> None:
         count = len(examples)
         self.examples, self.labels = examples, training_labels(examples)
         self.checkpoints = {*np.linspace(0, count, checkpoints + 1).astype(int).tolist()[1:]}
         cuts = {0, *self.checkpoints, *range(0, count, rows_per_call or max(1, count))}
-        self.parts = [(stop, examples.part(start, stop)) for start, stop in pairwise(sorted(cuts))]
+        self.parts = [(stop, examples.slice(start, stop)) for start, stop in pairwise(sorted(cuts))]
 
 
 class Trials:
@@ -149,7 +148,7 @@ class Trials:
 
     def __init__(
         self,
-        examples: Examples,
+        examples: Batch,
         make_learner: MakeLearner,
         *,
         seed: int,
@@ -171,7 +170,7 @@ class Trials:
                 count = len(self._examples)
                 order = row_order(count, self._seed, number) if self._shuffle else np.arange(count)
                 self._latest = None  # its memory may be needed
-                examples = self._examples.chosen(order[: self._rows])
+                examples = self._examples.take(order[: self._rows])
                 found = self._in_use[number, checkpoints] = _Ordered(examples, checkpoints, self._rows_per_call)
             # The next job is likely to need the same order.
             self._latest = found
@@ -199,13 +198,13 @@ def _run_fold(learner: Any, ordered: _Ordered, held_out: int) -> Outcome:
     """Learn from the other folds in order and count the mistakes on the fold that is held out."""
     folds = np.array_split(np.arange(len(ordered.examples)), FOLDS)
     rest = np.concatenate([fold for number, fold in enumerate(folds) if number != held_out])
-    seconds = _learn(learner, ordered.examples.chosen(rest), ordered.labels[rest])
+    seconds = _learn(learner, ordered.examples.take(rest), ordered.labels[rest])
     test = folds[held_out]
-    wrong = int(np.sum((learner.scores(ordered.examples.x.chosen(test)) >= 0) != (ordered.labels[test] > 0)))
+    wrong = int(np.sum((learner.scores(ordered.examples.x.take(test)) >= 0) != (ordered.labels[test] > 0)))
     return Outcome((len(test),), (wrong,), (learner.counts.updates,), (round(seconds, 6),))
 
 
-def _learn(learner: Any, part: Examples, labels: NDArray[Any]) -> float:
+def _learn(learner: Any, part: Batch, labels: NDArray[Any]) -> float:
     """Learn from examples and return the time. Jobs share the processor: only thread time excludes waiting."""
     start = time.thread_time()
     learner.learn(part.x, labels, weights=part.weights)
@@ -258,12 +257,12 @@ def run_jobs(
             raise
 
 
-def read_all(batches: Iterable[Examples], limit: int | None = None) -> Examples:
+def read_all(batches: Iterable[Batch], limit: int | None = None) -> Batch:
     """Return all examples, or the first `limit`, in memory; raise ValueError if they do not fit."""
-    parts: list[Examples] = []
+    parts: list[Batch] = []
     count = needed = 0
     for examples in batches:
-        part = examples if limit is None else examples.part(0, min(len(examples), limit - count))
+        part = examples if limit is None else examples.slice(0, min(len(examples), limit - count))
         rows = part.x.rows if isinstance(part.x, NamedRows) else part.x
         needed += _COPIES * (_VALUE_BYTES * rows.stored + _EXAMPLE_BYTES * len(part))
         available = available_memory()
@@ -279,13 +278,13 @@ def read_all(batches: Iterable[Examples], limit: int | None = None) -> Examples:
             break
     if not count:
         raise ValueError("the data holds no examples")
-    return join([Part.of(part) for part in parts]).examples()
+    return Batch.concatenate(parts)
 
 
 class Comparison:
     """Algorithms with the same settings and their own parameters on the same examples."""
 
-    def __init__(self, examples: Examples, rules: Sequence[Rule], settings: Mapping[str, Any], seed: int = 0) -> None:
+    def __init__(self, examples: Batch, rules: Sequence[Rule], settings: Mapping[str, Any], seed: int = 0) -> None:
         examples = numbers_as_names(examples) if settings.get("max_features") is not None else examples
         labels = training_labels(examples)
         self._configs = {rule.name: ModelConfig(rule, rule.check({}), settings).for_labels(labels) for rule in rules}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import Examples
+from scwlearn.data.batch import Batch
 from scwlearn.runs.labels import check_label_type, training_labels
 from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES
 from scwlearn.runs.predict import Predictor
@@ -54,7 +54,7 @@ class Evaluation:
         return asdict(self)
 
 
-def evaluate(model: TrainedModel, batches: Iterable[Examples]) -> Evaluation:
+def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
     """Evaluate a model on labelled examples, without learning from them.
 
     Labels and probabilities of all examples are kept in memory.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import Examples
+from scwlearn.data.batch import Batch
 from scwlearn.data.labels import Classes
 
 # Larger integers are not exact as floats: two labels could become one.
@@ -19,7 +19,7 @@ _MIN_EXAMPLES = 100
 _FEW_CHANGES = 0.05
 
 
-def training_labels(examples: Examples) -> NDArray[Any]:
+def training_labels(examples: Batch) -> NDArray[Any]:
     """Return the labels of examples, integers where possible; raise a ValueError if one is missing or too large."""
     labels = examples.labels
     if labels is None:
@@ -39,7 +39,7 @@ def training_labels(examples: Examples) -> NDArray[Any]:
     return integers if (integers == labels).all() else labels
 
 
-def check_label_type(labels: NDArray[Any], classes: Classes, examples: Examples) -> None:
+def check_label_type(labels: NDArray[Any], classes: Classes, examples: Batch) -> None:
     """Raise a ValueError if the labels of a batch are of another type than those of a model."""
     try:
         classes.check_kind(labels)

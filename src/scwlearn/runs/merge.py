@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from scwlearn.data.examples import Schema
+from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.merging import merge

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.examples import Examples
+from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.display.formatting import one_line
 from scwlearn.runs.align import align_rows
@@ -50,7 +50,7 @@ class Predictor:
         ranks = np.append(label_ranks(classes), -1)
         return ranks[np.minimum(classes.find(labels).numbers, len(classes))]
 
-    def predict(self, examples: Examples) -> Predictions:
+    def predict(self, examples: Batch) -> Predictions:
         """Predict a batch; raise a ValueError if its features are not those of the model."""
         classifier = self._model.classifier
         now = classifier.snapshot
@@ -99,7 +99,7 @@ class PredictionLines:
         }
         return "\t".join(["label", *(name for column in names if column in self._columns for name in names[column])])
 
-    def lines(self, examples: Examples) -> Iterator[str]:
+    def lines(self, examples: Batch) -> Iterator[str]:
         """Return a line for each example."""
         predictions = self._predictor.predict(examples)
         if self._as_json:
@@ -119,7 +119,7 @@ class PredictionLines:
             columns.append(repeat("", len(ranks)) if examples.tags is None else map(one_line, examples.tags))
         return iter(columns[0]) if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
 
-    def _objects(self, examples: Examples, predictions: Predictions) -> Iterator[str]:
+    def _objects(self, examples: Batch, predictions: Predictions) -> Iterator[str]:
         assert predictions.variances is not None
         assert predictions.probabilities is not None
         names = [str(label) for label in self._labels]
@@ -153,7 +153,7 @@ class LineGaps(SkippedRecords):
         super().add(error)
         self._skipped.append((error.source, error.line))
 
-    def before(self, examples: Examples, format: str) -> list[int]:
+    def before(self, examples: Batch, format: str) -> list[int]:
         """Return the number of lines without an example before each example of the next batch."""
         if examples.source != self._source:
             self._source, self._last = examples.source, 0

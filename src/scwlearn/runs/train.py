@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn import __version__
-from scwlearn.data.examples import Examples, NamedRows, Schema
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
@@ -67,7 +68,7 @@ class TrainingRun:
     on_save: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
     points: list[Point] = field(default_factory=list, init=False)
-    held_out: list[Examples] = field(default_factory=list, init=False)
+    held_out: list[Batch] = field(default_factory=list, init=False)
     metrics: ProgressiveMetrics = field(init=False)
     _validation: ProgressiveValidation | None = field(default=None, init=False)
     _read: int = field(default=0, init=False)
@@ -95,7 +96,7 @@ class TrainingRun:
             raise ValueError("the model has not been trained yet")
         return self.model
 
-    def run(self, read: Callable[[int], Iterable[Examples]]) -> None:
+    def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
         for epoch in range(self.epochs):
             self.on_epoch(epoch)
@@ -105,7 +106,7 @@ class TrainingRun:
                     self.learn(part)
         self.finish()
 
-    def learn(self, examples: Examples) -> None:
+    def learn(self, examples: Batch) -> None:
         """Learn from a batch; after an error, everything up to the last checkpoint is kept."""
         labels = training_labels(examples)
         if self._validation is None:
@@ -116,7 +117,7 @@ class TrainingRun:
             examples = numbers_as_names(examples)
 
         def learn(start: int, stop: int) -> Counts:
-            part = examples if stop - start == len(examples) else examples.part(start, stop)
+            part = examples if stop - start == len(examples) else examples.slice(start, stop)
             return self._learn(part, labels[start:stop])
 
         for counts in self._validation.learn(len(examples), learn):
@@ -206,7 +207,7 @@ class TrainingRun:
         self._validation = ProgressiveValidation(merge(curve_steps(), saves), before)
         self._started = self.clock()
 
-    def _learn(self, part: Examples, labels: NDArray[Any]) -> Counts:
+    def _learn(self, part: Batch, labels: NDArray[Any]) -> Counts:
         classifier = self.classifier
         if not isinstance(part.x, NamedRows):
             part = part.widened(classifier.widen(part.x.width))
@@ -216,7 +217,7 @@ class TrainingRun:
             self._check_feature_counts(part)
             raise
 
-    def _check_feature_counts(self, part: Examples) -> None:
+    def _check_feature_counts(self, part: Batch) -> None:
         """Raise a DataError for the first example with more features than the model may have."""
         limit = self.classifier.config.max_features
         if limit is None or not isinstance(part.x, NamedRows):
@@ -245,7 +246,7 @@ class TrainingRun:
     def _with_nonzero(self, point: Point) -> Point:
         return replace(point, nonzero=self.classifier.count_nonzero())
 
-    def _hold_out(self, examples: Examples, *, keep: bool) -> Iterator[Examples]:
+    def _hold_out(self, examples: Batch, *, keep: bool) -> Iterator[Batch]:
         """Yield the examples to learn from, if any; keep the others apart."""
         if not self.holdout:
             yield examples
@@ -255,6 +256,6 @@ class TrainingRun:
         # An example is held out where the target count reaches the next integer.
         held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
         if keep and held_out.any():
-            self.held_out.append(examples.chosen(np.flatnonzero(held_out)))
+            self.held_out.append(examples.take(np.flatnonzero(held_out)))
         if not held_out.all():
-            yield examples.chosen(np.flatnonzero(~held_out))
+            yield examples.take(np.flatnonzero(~held_out))

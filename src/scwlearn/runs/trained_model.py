@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn.data.examples import Schema
-from scwlearn.data.io.detect import FORMATS
+from scwlearn.data.formats import format_names
+from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read, write
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.explain import INTERCEPT, Weight, largest_weights
@@ -166,8 +166,8 @@ def checked_schema(value: Any) -> Schema:
         schema = Schema.from_json(value)
     except (AttributeError, TypeError) as error:
         raise ValueError(f"data: invalid schema: {error}") from None
-    if schema.format not in FORMATS:
-        raise ValueError(f"data: unknown format {schema.format!r:.60}; allowed: {', '.join(FORMATS)}")
+    if schema.format not in format_names():
+        raise ValueError(f"data: unknown format {schema.format!r:.60}; allowed: {', '.join(format_names())}")
     return schema
 
 

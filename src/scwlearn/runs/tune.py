@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.examples import Examples
+from scwlearn.data.batch import Batch
 from scwlearn.data.labels import Classes
-from scwlearn.data.parts import Part, join
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
@@ -135,7 +134,7 @@ class ModelBatch:
         self._trainings = [] if self._joint else [TrainingRun(each, probabilities=probabilities) for each in configs]
         self._complete = self._joint is None
 
-    def learn(self, examples: Examples) -> None:
+    def learn(self, examples: Batch) -> None:
         """Let every model learn from some examples."""
         labels = training_labels(examples)
         if self._joint is not None:
@@ -205,18 +204,18 @@ class _JointModels:
         self.learners = learners
         self._classes = Classes()
         # Labelled -1 and +1.
-        self._collected: list[Examples] = []
+        self._collected: list[Batch] = []
         self._stored = 0
         # The last bits of a full covariance depend on where the rows are cut: there, cut as a single run does.
         self._cuts: bool | None = None
         self._validation = ProgressiveValidation(curve_steps())
 
-    def accepts(self, examples: Examples, labels: NDArray[Any]) -> bool:
+    def accepts(self, examples: Batch, labels: NDArray[Any]) -> bool:
         """Whether the models can learn from these examples together."""
         known = len(self._classes.add(self._classes.find(labels).new))
         return known <= 2 and examples.weights is None and isinstance(examples.x, Rows)
 
-    def learn(self, examples: Examples, labels: NDArray[Any]) -> None:
+    def learn(self, examples: Batch, labels: NDArray[Any]) -> None:
         """Learn from the examples, now or once enough are collected."""
         rows = examples.x
         assert isinstance(rows, Rows)
@@ -242,7 +241,7 @@ class _JointModels:
 
     def _learn_collected(self) -> None:
         if self._collected:
-            joined = join([Part.of(examples) for examples in self._collected]).examples()
+            joined = Batch.concatenate(self._collected)
             assert isinstance(joined.x, Rows)
             assert joined.labels is not None
             self._learn(joined.x, joined.labels)
@@ -250,7 +249,7 @@ class _JointModels:
 
     def _learn_cut(self, rows: Rows, signs: NDArray[np.int8]) -> None:
         def learn(start: int, stop: int) -> Counts:
-            self._learn(rows.part(start, stop), signs[start:stop])
+            self._learn(rows.slice(start, stop), signs[start:stop])
             return Counts(seen=stop - start)
 
         for _ in self._validation.learn(len(rows), learn):

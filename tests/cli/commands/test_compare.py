@@ -11,7 +11,7 @@ from scipy import stats
 from run_examples import libsvm_text, vw_text
 from scwlearn import Learner
 from scwlearn.cli.app import run
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.learning.tuning import tune
 from scwlearn.rules import all_rules
 from scwlearn.runs import compare

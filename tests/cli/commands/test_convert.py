@@ -9,7 +9,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from scwlearn.data.reading import read_examples
+from scwlearn.data.reading import read_batches
 from use_examples import CSV, failed, written
 
 TABLE = ["--label", "kind", "--text", "words"]
@@ -20,7 +20,7 @@ def converted(*arguments, code=0):
 
 
 def dicts(path, **options):
-    _, batches = read_examples([str(path)], **options)
+    _, batches = read_batches([str(path)], **options)
     found = []
     for batch in batches:
         rows = batch.x.dicts() if hasattr(batch.x, "dicts") else map(dict, map(enumerate, batch.x.dense().tolist()))
@@ -49,7 +49,7 @@ def test_numbered_features_come_back(tmp_path, ending):
 def test_names_are_numbered_on_request(tmp_path, capsys):
     data, out = written(tmp_path / "it.csv", CSV.replace("yes", "1").replace("no\n", "2\n")), tmp_path / "out.svm"
     converted(data, "-o", out, *TABLE, code=1)
-    assert "found 'size' (number them, and write their names to a file, with --names)" in capsys.readouterr().err
+    assert "found 'size' (use --names to number the features" in capsys.readouterr().err
     assert not out.exists()
     converted(data, "-o", out, *TABLE, "--names", tmp_path / "names.txt")
     assert (tmp_path / "names.txt").read_text().splitlines()[:2] == ["size", "color=red"]
@@ -97,11 +97,11 @@ def test_usage_is_checked_first(tmp_path, capsys):
     for arguments, said in [
         ([data], "give either -o, the file to write, or -m, the model to make of weights"),
         ([data, "-o", "x.csv", "-m", "y"], "give either -o, "),
-        ([data, "-o", tmp_path / "x.dat"], "x.dat: unknown file name ending; use --to, or one of .libsvm, "),
+        ([data, "-o", tmp_path / "x.dat"], "x.dat: unknown file name ending; use --to, or one of .arrow, "),
         ([data, data, "-m", "y"], "expected one weights file, got 2"),
         (
             [data, "-o", tmp_path / "x.dat", "--to", "onnx"],
-            "data cannot be written as onnx; allowed: libsvm, ",
+            "data cannot be written as onnx; allowed: arrow, ",
         ),
     ]:
         converted(*arguments, code=2)
@@ -111,4 +111,4 @@ def test_usage_is_checked_first(tmp_path, capsys):
 def test_a_table_with_too_many_columns_is_rejected(tmp_path, capsys):
     path = written(tmp_path / "wide", "1 1:1\n-1 9223372036854775807:1\n")
     said = failed(capsys, "convert", path, "-o", tmp_path / "wide.csv")
-    assert "the table would have 9223372036854775807 columns, at most 10000 are written" in said
+    assert "a table would have 9223372036854775807 columns; at most 10000 are written" in said

@@ -9,7 +9,7 @@ from sklearn import metrics
 import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from scwlearn.data.libsvm import load_libsvm
+from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.runs.evaluate import calibration_error
 from use_examples import arrays, libsvm_model, libsvm_rows, saved, trained, written
 

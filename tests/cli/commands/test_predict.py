@@ -180,9 +180,17 @@ def test_the_output_file_is_replaced_atomically(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("make", "data", "said"),
     [
-        (libsvm_model, '{"a": 1}\n', "new has named features, but the model learned from numbered features (libsvm)"),
-        (csv_model, "1 1:2\n", "new has numbered features (libsvm), but the model learned from named features"),
-        (libsvm_model, "1 x\n", "new, line 1, column 3: a feature is index:value"),
+        (
+            libsvm_model,
+            '{"a": 1}\n',
+            "new: data with named features, but the model was trained on numbered features (libsvm)",
+        ),
+        (
+            csv_model,
+            "1 1:2\n",
+            "new: data with numbered features (libsvm), but the model was trained on named features",
+        ),
+        (libsvm_model, "1 x\n", "new, line 1, column 3: a feature must be index:value"),
     ],
 )
 def test_features_of_another_kind_are_rejected(tmp_path, capsys, make, data, said):

@@ -201,7 +201,7 @@ def test_invalid_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
     path = tmp_path / "broken.libsvm"
     path.write_text("1 1:1\n-1 2:x\n1 3:1\n")
     err = printed(capsys, str(path), "-m", model, code=1).err
-    assert "broken.libsvm, line 2, column 6: a value is a finite number" in err
+    assert "broken.libsvm, line 2, column 6: a value must be a finite number" in err
     assert not (tmp_path / "a.model").exists()
     err = printed(capsys, str(path), "-m", model, "--on-error", "skip").err
     assert "skipped 1 invalid example:" in err

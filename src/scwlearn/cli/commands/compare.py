@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scwlearn.cli.input import Input
-    from scwlearn.data.examples import Examples
+    from scwlearn.data.batch import Batch
     from scwlearn.runs.compare import Standing
 
 _run_options = section(
@@ -108,7 +108,7 @@ def command(**given: Any) -> None:
         terminal.note(f"plot: {given['plot']}")
 
 
-def _read(data: Input, limit: int | None) -> Examples:
+def _read(data: Input, limit: int | None) -> Batch:
     from scwlearn.runs.compare import read_all
 
     try:

@@ -31,13 +31,13 @@ from scwlearn.cli.model_options import (
 )
 from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, section
 from scwlearn.cli.output import OutputFile, invocation
-from scwlearn.data.io.detect import FORMATS, format_of_name
+from scwlearn.data.formats import format_names, format_of_path, get_format
 from scwlearn.display.formatting import plural
 from scwlearn.learning.settings import BY_NAME
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
-    from scwlearn.data.examples import Examples
+    from scwlearn.data.batch import Batch
 
 _STDIO = "-"
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
@@ -48,7 +48,7 @@ _output_options = section(
     option("-o", "--output", type=OutputFile(or_stdout=True), help="File to write; - for standard output."),
     option(
         "--to",
-        type=click.Choice(tuple(dict.fromkeys((*FORMATS, *_MODEL_FORMATS)))),
+        type=click.Choice(tuple(dict.fromkeys((*format_names(), *_MODEL_FORMATS)))),
         help="Format to write, if it is not that of the file name.",
     ),
     option(
@@ -135,14 +135,14 @@ def _convert_model(options: DataOptions, terminal: Terminal, output: Path, to: s
 
 def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given: dict[str, Any]) -> None:
     from scwlearn.cli.input import Input
-    from scwlearn.data.writing import write_examples
+    from scwlearn.data.writing import write_batches
 
-    to = given["to"] or format_of_name(output.name)
+    to = given["to"] or format_of_path(output.name)
     if to is None:
-        endings = ", ".join(ending for several in FORMATS.values() for ending in several)
+        endings = ", ".join(suffix for name in format_names() for suffix in get_format(name).suffixes)
         raise click.UsageError(f"{output}: unknown file name ending; use --to, or one of {endings}")
-    if to not in FORMATS:
-        raise click.UsageError(f"data cannot be written as {to}; allowed: {', '.join(FORMATS)}")
+    if to not in format_names():
+        raise click.UsageError(f"data cannot be written as {to}; allowed: {', '.join(format_names())}")
     data = Input(options, terminal, labels="optional")
     with data.progress("converting"):
         batches = _Replayable(data)
@@ -151,7 +151,7 @@ def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given:
         columns = {name: kind for name, kind in schema.columns.items() if name not in schema.ignore} or None
         if to in _TABLES and columns is None:
             batches.keep()
-        count = write_examples(
+        count = write_batches(
             batches,
             sys.stdout.buffer if str(output) == _STDIO else output,
             to,
@@ -172,14 +172,14 @@ def _only_source(options: DataOptions, what: str) -> str:
 
 
 class _Replayable:
-    """Examples that can be iterated over again: files are read again, a pipe is kept in memory if asked for."""
+    """Batch that can be iterated over again: files are read again, a pipe is kept in memory if asked for."""
 
     def __init__(self, data: Input) -> None:
         self._data = data
         self._rest = data.examples()
         # The first batch decides the schema.
         self._first = next(self._rest)
-        self._kept: list[Examples] | None = None
+        self._kept: list[Batch] | None = None
         self._begun = False
 
     def keep(self) -> None:
@@ -187,7 +187,7 @@ class _Replayable:
         if self._data.is_pipe:
             self._kept = [self._first, *self._rest]
 
-    def __iter__(self) -> Iterator[Examples]:
+    def __iter__(self) -> Iterator[Batch]:
         if self._kept is not None:
             return iter(self._kept)
         if self._begun:

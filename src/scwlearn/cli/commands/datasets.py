@@ -194,19 +194,19 @@ def export_command(given: Path | None, name: str, file: Path, directory: Path | 
 
     It has the labels -1 and +1, and its features are prepared as declared.
     """
-    from scwlearn.data.io.detect import format_of_name
+    from scwlearn.data.formats import format_of_path
     from scwlearn.data.io.streams import STDIN
-    from scwlearn.data.writing import write_examples
+    from scwlearn.data.writing import write_batches
     from scwlearn.datasets import find_set, load_set
 
     with usage_error():
         named = find_set(name)
-    chosen = data_format or format_of_name(file.name)
+    chosen = data_format or format_of_path(file.name)
     if chosen is None:
         raise click.UsageError(f"the suffix of {file.name} implies no format; use --format")
     examples = [load_set(named, directory or given).examples()]
     if str(file) == STDIN:
-        write_examples(examples, sys.stdout.buffer, chosen)
+        write_batches(examples, sys.stdout.buffer, chosen)
         return
-    count = write_examples(examples, file, chosen)
+    count = write_batches(examples, file, chosen)
     output().print(f"{file}: {count} examples of {named.name}", soft_wrap=True)

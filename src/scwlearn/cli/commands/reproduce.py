@@ -220,7 +220,7 @@ def _user_set(path: Path, taken: Container[str], max_features: int | None) -> Da
     """Load a LIBSVM file with two labels, of which the larger becomes +1."""
     import numpy as np
 
-    from scwlearn.data.libsvm import load_libsvm
+    from scwlearn.data.formats.libsvm import load_libsvm
     from scwlearn.datasets import DataSet
 
     rows, labels = load_libsvm(path)

@@ -26,7 +26,7 @@ from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
 from scwlearn.display.formatting import number_text, plural
 
 if TYPE_CHECKING:
-    from scwlearn.data.examples import Examples
+    from scwlearn.data.batch import Batch
     from scwlearn.runs.tune import CellResult
 
 _grid_options = section(
@@ -126,7 +126,7 @@ class _TuneRun:
             draw_grid(results, self._metric, self._given["plot"])
             self._terminal.note(f"plot: {self._given['plot']}")
 
-    def _examples(self) -> Iterator[Examples]:
+    def _examples(self) -> Iterator[Batch]:
         return self._data.examples(self._given["shuffle_buffer"], self._given["seed"])
 
     def _print(self, best: Sequence[CellResult], command: str, seconds: float) -> None:

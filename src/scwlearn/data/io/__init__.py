@@ -1,1 +1,1 @@
-"""Where data comes from: files, pipes and standard input, their bytes, their lines, and what is wrong with them."""
+"""Bytes in and out: opening, compression, chunks, lines, errors."""

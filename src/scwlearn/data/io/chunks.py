@@ -1,4 +1,4 @@
-"""Text in chunks of whole lines, and what is made of them ahead of time: for files of any size, pipes, terminals."""
+"""Text in chunks of whole records, parsed ahead of the consumer by threads."""
 
 from __future__ import annotations
 
@@ -10,132 +10,154 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import NamedTuple, TypeVar
 
-from scwlearn.data.io.streams import Source, Stream, open_source
+from scwlearn.data.io.streams import Stream
+from scwlearn.data.options import ReaderOptions
 
-# How long to wait, when nobody wants more, for threads that are held up by a read (seconds): they end by themselves
-# when the read does.
-_PATIENCE = 1.0
+# How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
+_JOIN_TIMEOUT = 1.0
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class LongLine(NamedTuple):
-    """What stands in place of a line that is too long to be kept: how it begins."""
+class TooLong(NamedTuple):
+    """Beginning of a record that is too long to be kept, in place of a chunk."""
 
     beginning: bytes
 
 
-def whole_lines(
-    source: Source,
-    chunk_bytes: int,
-    max_line_bytes: int,
-    stopped: Event,
+def last_newline(text: bytearray, end: int) -> int:
+    """Return the offset after the last newline before `end`; 0 if there is none."""
+    return text.rfind(b"\n", 0, end) + 1
+
+
+def whole_records(
+    stream: Stream,
+    options: ReaderOptions,
     *,
+    chunk_bytes: int,
+    max_bytes: int,
     buffers: int = 1,
-    eager: bool = False,
-    behind_long: bool = False,
-) -> Generator[memoryview | LongLine, None, None]:
-    """Chunks of whole lines, each ending with a newline, until the file ends or `stopped` is set.
+    last_end: Callable[[bytearray, int], int] = last_newline,
+) -> Generator[memoryview | TooLong, None, None]:
+    """Yield chunks of whole records, each ending with a newline, until the stream ends or is stopped.
 
-    They lie in a ring of buffers: a chunk is good until, after it, as many are asked for as there are buffers. A chunk
-    is as much as fits, or, if eager, as many lines as a read has ended. A line that is too long is the last thing that
-    comes, unless it is to go on behind it.
+    The chunks lie in a ring of buffers: a chunk is valid until as many more chunks as there are buffers are requested.
+    A record of more than `max_bytes` that does not fit a chunk is reported as `TooLong`; reading continues after
+    the next newline if errors are skipped.
+
+    Parameters
+    ----------
+    stream : Stream
+        The text.
+    options : ReaderOptions
+        `chunk_bytes` overrides the default size; `eager` yields the records that a read has completed at once.
+    chunk_bytes : int
+        Default size of a chunk.
+    max_bytes : int
+        Largest size to which a buffer grows for a single record.
+    buffers : int
+        Number of chunks in use at the same time.
+    last_end : callable
+        Returns the end of the last whole record in the first bytes of a buffer, or 0.
     """
-    with open_source(source, stopped) as stream:
-        buffer = bytearray(chunk_bytes)
-        in_use: deque[bytearray] = deque()
-        used = 0
-        while True:
-            count = stream.readinto(memoryview(buffer)[used:])
-            if stopped.is_set():
+    chunk_bytes = options.chunk_bytes or chunk_bytes
+    buffer = bytearray(chunk_bytes)
+    in_use: deque[bytearray] = deque()
+    used = 0
+    while True:
+        count = stream.readinto(memoryview(buffer)[used:])
+        if stream.stopped.is_set():
+            return
+        if not count:
+            if used:
+                yield memoryview(buffer[:used].removesuffix(b"\n") + b"\n")
+            return
+        used += count
+        is_full = used == len(buffer)
+        if not is_full and not (options.eager and buffer.find(b"\n", used - count, used) >= 0):
+            continue
+        end = last_end(buffer, used)
+        if not end and not is_full:
+            continue
+        rest = buffer[end:used]
+        if end:
+            yield memoryview(buffer)[:end]
+        elif len(buffer) >= max_bytes:
+            yield TooLong(bytes(buffer[:100]))
+            if not options.skips:
                 return
-            if not count:
-                if used:
-                    yield memoryview(buffer[:used].removesuffix(b"\n") + b"\n")
-                return
-            used += count
-            if used < len(buffer) and not (eager and buffer.find(b"\n", used - count, used) >= 0):
-                continue
-            end = buffer.rfind(b"\n", 0, used) + 1
-            rest = buffer[end:used]
-            if end:
-                yield memoryview(buffer)[:end]
-            elif len(buffer) >= max_line_bytes:
-                yield LongLine(bytes(buffer[:100]))
-                if not behind_long:
-                    return
-                rest = _behind_line(stream, buffer, stopped)
-            # A line that fills the buffer gets a larger one, until it has been read. There is always room for a byte:
-            # to read none would look like the end.
-            size = max(chunk_bytes if end else min(2 * len(buffer), max_line_bytes), len(rest) + 1)
-            if end:
-                in_use.append(buffer)
-                buffer = in_use.popleft() if len(in_use) == buffers else bytearray(size)
-            if size != len(buffer):
-                buffer = bytearray(size)
-            used = len(rest)
-            buffer[:used] = rest
+            rest = _after_line(stream, buffer)
+        # A record that fills the buffer gets a larger one until it has been read. There is always room for one byte:
+        # reading none would look like the end.
+        size = max(chunk_bytes if end else min(2 * len(buffer), max_bytes), len(rest) + 1)
+        if end:
+            in_use.append(buffer)
+            buffer = in_use.popleft() if len(in_use) == buffers else bytearray(size)
+        if size != len(buffer):
+            buffer = bytearray(size)
+        used = len(rest)
+        buffer[:used] = rest
 
 
-def _behind_line(stream: Stream, buffer: bytearray, stopped: Event) -> bytearray:
-    """Reads to the end of a line, and returns what was read behind it."""
+def _after_line(stream: Stream, buffer: bytearray) -> bytearray:
+    """Read to the end of the line, and return what was read after it."""
     while True:
         count = stream.readinto(buffer)
         end = buffer.find(b"\n", 0, count) + 1
-        if end or not count or stopped.is_set():
+        if end or not count or stream.stopped.is_set():
             return buffer[end:count]
 
 
-def work_ahead(
+def read_ahead(
     items: Generator[T, None, None], work: Callable[[T], R], threads: int, stopped: Event
 ) -> Generator[R, None, None]:
-    """What `work` makes of the items, in their order, as many ahead of the consumer as there are threads.
+    """Yield ``work(item)`` for each item in order, computed ahead of the consumer by threads.
 
-    The threads take turns in asking for an item, and work on theirs at the same time; when one is asked for, the
-    consumer has all but the last `threads` before it. No threads: the consumer does it all. Errors are raised at the
-    consumer, after what was made of the items before. However it ends, `stopped` is set and the items are closed.
+    The threads take turns in requesting an item, and work on their items in parallel. When an item is requested, the
+    consumer has received all but the last `threads` results. Without threads, the consumer does the work. Errors are
+    raised in the consumer, after the results of earlier items. At the end, `stopped` is set and the items are closed.
     """
     if not threads:
         with closing(items):
             yield from map(work, items)
         return
-    wanted: SimpleQueue[bool] = SimpleQueue()
+    requests: SimpleQueue[bool] = SimpleQueue()
     promised: SimpleQueue[SimpleQueue[tuple[R | None, BaseException | None]]] = SimpleQueue()
-    asking = Lock()
+    turn = Lock()
 
-    def make() -> None:
-        while wanted.get():
-            made: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+    def run() -> None:
+        while requests.get():
+            result: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
             try:
-                with asking:
-                    promised.put(made)
+                with turn:
+                    promised.put(result)
                     item = next(items, None)
-                made.put((None if item is None else work(item), None))
+                result.put((None if item is None else work(item), None))
             except BaseException as error:
-                made.put((None, error))
-        with asking:
+                result.put((None, error))
+        with turn:
             items.close()
 
-    # Not waited for when Python ends: nothing may be able to end a read.
-    workers = [Thread(target=make, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
+    # Daemons, because nothing can end a blocking read when Python exits.
+    workers = [Thread(target=run, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
     try:
         for worker in workers:
             worker.start()
-            wanted.put(True)
+            requests.put(True)
         while True:
-            result, error = promised.get().get()
+            value, error = promised.get().get()
             if error is not None:
                 raise error
-            if result is None:
+            if value is None:
                 return
-            wanted.put(True)
-            yield result
+            requests.put(True)
+            yield value
     finally:
         stopped.set()
         for _ in workers:
-            wanted.put(False)
-        until = time.monotonic() + _PATIENCE
+            requests.put(False)
+        deadline = time.monotonic() + _JOIN_TIMEOUT
         for worker in workers:
             if worker.ident is not None:
-                worker.join(max(0.0, until - time.monotonic()))
+                worker.join(max(0.0, deadline - time.monotonic()))

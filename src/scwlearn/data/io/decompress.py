@@ -1,4 +1,4 @@
-"""Compressed data, told by how they begin, and unpacked as they are read, in memory that does not grow with them."""
+"""Decompression of gzip, bzip2, xz and zstd data in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,128 +9,129 @@ from collections.abc import Callable
 from threading import Event
 from typing import Any
 
-# What compressed data begin with.
+from scwlearn.data.io.errors import DataError
+
+# First bytes of compressed data.
 _MAGIC = {
     "gzip": (b"\x1f\x8b\x08",),
     "bzip2": tuple(b"BZh%d" % level + block for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")),
     "xz": (b"\xfd7zXZ\x00",),
-    # A frame, or one that is to be skipped, such as parallel writers put before each.
+    # A frame, or a skippable frame such as parallel compressors write first.
     "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
 }
-# How much is read at a time. What it becomes is bounded where the decoder is told how much we want; the one of zstd
-# that is not can make 128 KiB of four bytes, so it gets little: that is 32 MiB at most.
+# Bytes read at a time. Most decoders bound their output; the `zstandard` package does not and can expand 4 bytes to
+# 128 KiB, so it gets little input: at most 32 MiB come out.
 _READ = 2**17
 _READ_UNBOUNDED = 2**10
-# How far back xz and zstd may refer: a decoder keeps as much in memory, and a header of a few bytes may ask for 4 GiB.
-# `xz -9` takes 64 MiB; 128 are what `zstd --ultra -22` and `--long` take, and the most that `zstd -d` accepts unasked.
-_FAR_BACK = 2**27
-# What the decoder of xz takes besides, in plenty.
-_BESIDES = 2**21
-# How lzma and zstd say that more would be needed.
-_LIMITS = ("Memory usage limit", "too much memory")
+# Largest window of xz and zstd. A decoder allocates it, and a header of a few bytes may ask for 4 GiB. `xz -9` needs
+# 64 MiB; `zstd --ultra -22` and `--long` need 128 MiB, which is also the most that `zstd -d` accepts by default.
+_MAX_WINDOW = 2**27
+# Other memory of the xz decoder, generously.
+_XZ_OVERHEAD = 2**21
+# How lzma and zstd report that they would need more memory.
+_MEMORY_MESSAGES = ("Memory usage limit", "too much memory")
 
 
-def packed_as(head: bytes) -> str | None:
-    """How data that begin so are compressed; None: they are not."""
+def compression_of(head: bytes) -> str | None:
+    """Return the compression of data that starts with `head`; None if it is not compressed."""
     return next((kind for kind, magic in _MAGIC.items() if head.startswith(magic)), None)
 
 
-def may_be_packed(head: bytes) -> bool:
-    """Whether more has to be seen to know."""
-    return packed_as(head) is None and any(m.startswith(head) for magic in _MAGIC.values() for m in magic)
+def may_be_compressed(head: bytes) -> bool:
+    """Return whether `head` is too short to tell."""
+    return compression_of(head) is None and any(m.startswith(head) for magic in _MAGIC.values() for m in magic)
 
 
-class Unpacked(io.RawIOBase):
-    """What compressed data hold: all parts (gzip: members) of them, one after the other."""
+class Decompressed(io.RawIOBase):
+    """Content of compressed data, which may consist of several members or frames."""
 
-    def __init__(self, packed: Any, kind: str, name: str, stopped: Event) -> None:
+    def __init__(self, file: Any, kind: str, name: str, stopped: Event) -> None:
         super().__init__()
-        self._packed, self._kind, self._name, self._stopped = packed, kind, name, stopped
-        self._new_decoder, self._faults, self._size = _decoder(kind, name)
+        self._file, self._kind, self._name, self._stopped = file, kind, name, stopped
+        self._new_decoder, self._errors, self._size = _decoder(kind, name)
         self._decoder = self._new_decoder()
         self._given = 0
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, memory: Any) -> int:
-        """Read into memory and say how much: 0 at the end, or when stopped."""
+        """Read into memory and return the number of bytes: 0 at the end, or when stopped."""
         while len(memory):
             data = b""
             if self._decoder.eof:
-                data = self._next_part()
+                data = self._next_member()
                 if not data:
                     return 0
             elif self._decoder.needs_input:
-                data = self._packed.read(self._size)
+                data = self._file.read(self._size)
                 if self._stopped.is_set():
                     return 0
                 if not data:
-                    raise ValueError(f"{self._name}: the {self._kind} data end in the middle, after {self._so_far()}")
+                    raise self._error("truncated")
             try:
                 text = self._decoder.decompress(data, len(memory))
-            except self._faults as error:
-                if any(limit in str(error) for limit in _LIMITS):
-                    raise ValueError(self._too_far_back()) from None
-                raise ValueError(
-                    f"{self._name}: the {self._kind} data are broken after {self._so_far()}: {error}"
-                ) from None
+            except self._errors as error:
+                if any(message in str(error) for message in _MEMORY_MESSAGES):
+                    raise self._needs_too_much_memory() from None
+                raise self._error("corrupt", f": {error}") from None
             if text:
                 memory[: len(text)] = text
                 self._given += len(text)
                 return len(text)
         return 0
 
-    def _next_part(self) -> bytes:
-        """How the next part begins; nothing at the end. Zeros may stand between parts and behind the last."""
+    def _next_member(self) -> bytes:
+        """Return the first bytes of the next member; nothing at the end. Zeros may pad members."""
         data: bytes = self._decoder.unused_data.lstrip(b"\0")
         while not data:
-            more = self._packed.read(self._size)
+            more = self._file.read(self._size)
             if not more:
                 return b""
             data = more.lstrip(b"\0")
         self._decoder = self._new_decoder()
         return data
 
-    def _too_far_back(self) -> str:
-        allowed = f"at most {_FAR_BACK // 2**20} MiB are allowed (xz -9 takes 64, zstd --long 128)"
-        how = "unpack them first, or pack them anew"
-        return f"{self._name}: the {self._kind} data need too much memory to be unpacked: {allowed}; {how}"
+    def _error(self, what: str, detail: str = "") -> DataError:
+        return DataError(f"{what} {self._kind} data after {self._given} decompressed bytes{detail}", source=self._name)
 
-    def _so_far(self) -> str:
-        return f"{self._given} bytes of what they hold"
+    def _needs_too_much_memory(self) -> DataError:
+        limit = f"{self._kind} data with a window of more than {_MAX_WINDOW // 2**20} MiB"
+        known = "xz -9 needs 64 MiB, zstd --long 128 MiB"
+        return DataError(f"{limit}; {known}", source=self._name, hint="decompress it first, or recompress it")
 
 
 def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...], int]:
-    """A function that makes decoders like those of bz2, what they raise, and how much they take at a time."""
+    """Return a factory of decoders with the interface of bz2's, the errors they raise, and their input size."""
     if kind == "gzip":
         return _Gzip, (zlib.error,), _READ
-    # The others are imported when they are met: most data are plain, and a command had better start at once.
+    # The others are imported when needed: most data is not compressed, and commands should start fast.
     if kind == "bzip2":
         bz2 = importlib.import_module("bz2")
         return bz2.BZ2Decompressor, (OSError,), _READ
     if kind == "xz":
         lzma = importlib.import_module("lzma")
-        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _FAR_BACK + _BESIDES), (lzma.LZMAError,), _READ
+        limit = _MAX_WINDOW + _XZ_OVERHEAD
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit), (lzma.LZMAError,), _READ
     try:
-        zstd = importlib.import_module("compression.zstd")  # from Python 3.14 on
-        options = {zstd.DecompressionParameter.window_log_max: _FAR_BACK.bit_length() - 1}
+        zstd = importlib.import_module("compression.zstd")  # Python 3.14
+        options = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW.bit_length() - 1}
         return lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError,), _READ
     except ImportError:
         pass
     try:
         package = importlib.import_module("zstandard")
     except ImportError:
-        message = "is compressed with zstd, which needs the package zstandard: pip install 'scwlearn[zstd]'"
-        raise ValueError(f"{name} {message}") from None
-    # One for all frames: to make one for each takes longer than to unpack a short one.
-    decompressor = package.ZstdDecompressor(max_window_size=_FAR_BACK)
+        hint = "pip install 'scwlearn[zstd]'"
+        raise DataError("zstd data needs the package zstandard", source=name, hint=hint) from None
+    # One for all frames: creating one takes longer than decompressing a short frame.
+    decompressor = package.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     return lambda: _Zstandard(decompressor.decompressobj()), (package.ZstdError,), _READ_UNBOUNDED
 
 
 class _Gzip:
-    """A member, as bz2's decoder does it."""
+    """Decoder of a gzip member with the interface of bz2's."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -151,7 +152,7 @@ class _Gzip:
 
 
 class _Zstandard:
-    """A frame by the package zstandard, as bz2's decoder does it."""
+    """Decoder of a zstd frame by the package zstandard, with the interface of bz2's."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -97,6 +97,11 @@ class DataError(ValueError):
             message += f" ({self.hint.format(**spelled)})"
         return message
 
+    def at(self, source: str, line: int, unit: str = "line") -> DataError:
+        """Set the place of the error, and return it."""
+        self.source, self.line, self.unit = source, line, unit
+        return self
+
     def __str__(self) -> str:
         return self.render()
 

@@ -1,43 +1,56 @@
-"""Columns as Arrow holds them: what kind each is, and the numbers, labels and features in its cells."""
+"""Arrow columns: the kind of each, and the features, labels and weights in its cells."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
+from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
-from scwlearn.data.tables.assembling import Part, counted
-
-#: Labels are kept side by side, each as long as the longest.
-LONGEST_LABEL = 256
-
-#: What is spelled out before each of several names: a namespace, a key, a column. Longer, a small file would take all
-#: memory.
-LONGEST_PREFIX = 256
+from scwlearn._native import LARGEST_VALUE
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.tables.assemble import Features, word_counts
+from scwlearn.data.values import ALLOWED_NUMBER, MAX_LABEL_LENGTH, shown, split_words
+from scwlearn.data.weights import ALLOWED_WEIGHT, is_weight
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-# What others write where they have no number, and numbers that are too large.
-_IN_PLACE_OF_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}"
-# From here on whole numbers have gaps as floats.
-_WHOLE = 2.0**53
-_SHOWN = 40
+# What stands for a missing number, and numbers that are too large.
+_LIKE_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}"
+# From here on, floats cannot represent all integers.
+_FIRST_INEXACT = 2.0**53
 
 
-class Bad(NamedTuple):
-    """The rows whose cells in one column cannot be used, and why."""
+def require_arrow(what: str) -> None:
+    """Raise a DataError if pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise DataError(f"{what} needs pyarrow", hint='pip install "scwlearn[cli]"') from None
+    # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C meanwhile. Here it is kept.
+    with suppress(ImportError):
+        import_module("pandas")
 
-    column: str
-    rows: NDArray[np.intp]
+
+class BadCells(NamedTuple):
+    """Cells of a column that cannot be used, and why."""
+
+    name: str
+    column: Any
+    mask: NDArray[np.bool_]
     problem: str
-    #: From a row to the excerpt of its cell.
-    found: Callable[[int], str]
     hint: str | None = None
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Rows of the cells."""
+        return np.flatnonzero(self.mask)
+
+    def error(self, row: int) -> DataError:
+        """Return the error of a row."""
+        return DataError(self.problem, found=shown(self.column[row].as_py()), column=self.name, hint=self.hint)
 
 
 class Numbers(NamedTuple):
@@ -48,50 +61,36 @@ class Numbers(NamedTuple):
     bad: NDArray[np.bool_]
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text: what is between characters that are neither letters, digits nor ``_``, in lower case.
-
-    Examples
-    --------
-    >>> from scwlearn.data.tables.columns import words_of
-    >>> words_of("Don't panic: it's 42 o'clock!")
-    ['don', 't', 'panic', 'it', 's', '42', 'o', 'clock']
-    """
-    return _words(text.lower())
-
-
-_words = re.compile(r"\w+").findall
-
-
-def kind_of_type(kind: Any) -> str | None:
-    """What a column of an Arrow type is; "string" where its cells decide, None where it is nothing that can be used."""
+def kind_of_type(given: Any) -> str | None:
+    """Return the kind of columns of an Arrow type; "string" if the cells decide, None if it cannot be used."""
     import pyarrow.types as types
 
-    if types.is_dictionary(kind):
-        return "categorical" if kind_of_type(kind.value_type) == "string" else kind_of_type(kind.value_type)
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_dictionary(given):
+        kind = kind_of_type(given.value_type)
+        return "categorical" if kind == "string" else kind
+    if types.is_boolean(given) or types.is_integer(given) or types.is_floating(given) or types.is_decimal(given):
         return "numeric"
-    if types.is_null(kind):
+    if types.is_null(given):
         return "numeric"
-    if _is_text(kind):
+    if _is_text(given):
         return "string"
-    if (types.is_list(kind) or types.is_large_list(kind)) and _is_text(kind.value_type):
+    if (types.is_list(given) or types.is_large_list(given)) and _is_text(given.value_type):
         return "text"
     return None
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(given: Any) -> bool:
     import pyarrow.types as types
 
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(types.is_string(given) or types.is_large_string(given) or types.is_string_view(given))
 
 
 def kind_of_cells(column: Any, *, numbers: bool) -> str:
-    """What a column of strings is, by its first cells; `numbers` says whether numbers may be written as strings.
+    """Return the kind of a column of strings, given its first cells.
 
-    Numeric if all cells that are not empty are numbers, or stand in place of one (nan, NA, inf), which is an error when
-    they are read; text if they have three words or more on average and more than half of them differ; categorical
-    otherwise.
+    Numeric if numbers may come as strings and all non-empty cells are numbers, or stand for one (nan, NA, inf), which
+    is an error when they are read. Text if the cells have at least three words on average and more than half of
+    them are different. Else categorical.
     """
     import pyarrow.compute as compute
 
@@ -109,12 +108,12 @@ def _are_numbers(column: Any) -> bool:
     _, missing, bad = as_numbers(column)
     if not bad.any():
         return True
-    odd = compute.match_substring_regex(column.filter(pa.array(bad)), pattern=_IN_PLACE_OF_A_NUMBER, ignore_case=True)
+    odd = compute.match_substring_regex(column.filter(pa.array(bad)), pattern=_LIKE_A_NUMBER, ignore_case=True)
     return bool(compute.all(odd).as_py()) and not (bad | missing).all()
 
 
 def as_numbers(column: Any) -> Numbers:
-    """The numbers in a column of numbers, bools or strings. White space around one does not matter."""
+    """Return the numbers in a column of numbers, bools or strings, which may have white space around them."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -135,8 +134,7 @@ def as_numbers(column: Any) -> Numbers:
     else:
         numbers = compute.cast(column, pa.float64(), safe=False)
     values = _array(numbers.fill_null(0.0) if numbers.null_count else numbers)
-    bad = bad | ~(np.abs(values) <= LARGEST_VALUE)
-    return Numbers(values, _missing(column), bad)
+    return Numbers(values, _missing(column), bad | ~(np.abs(values) <= LARGEST_VALUE))
 
 
 def _array(column: Any) -> NDArray[Any]:
@@ -148,49 +146,44 @@ def _missing(column: Any) -> NDArray[np.bool_]:
     return _array(column.is_null()) if column.null_count else np.zeros(len(column), dtype=bool)
 
 
-def found(column: Any, row: int) -> str:
-    """What is in a cell, for a message."""
-    value = column[row].as_py()
-    if value is None or value == "":
-        return "nothing"
-    shown = repr(value[:_SHOWN] if isinstance(value, str | bytes) else value)
-    return shown + "..." * (isinstance(value, str | bytes) and len(value) > _SHOWN)
-
-
-def features_of(name: str, column: Any, kind: str, bad: list[Bad]) -> Part | None:
-    """What a column gives to the rows; None for nothing. What is wrong goes to `bad`."""
-    if kind == "numeric":
-        return _numeric(name, column, bad)
+def read_features(name: str, column: Any, kind: str, bad: list[BadCells]) -> Features | None:
+    """Return the features of a column, or None if it has none; append bad cells to `bad`."""
+    if kind == "text":
+        return _text_features(name, column)
     if kind == "categorical":
-        return _categorical(name, column)
-    return _bags(name, column)
-
-
-def _numeric(name: str, column: Any, bad: list[Bad]) -> Part | None:
+        codes, strings = _encoded(column)
+        there = codes >= 0
+        codes = codes if there.all() else codes[there]
+        return Features([f"{name}={s}" for s in strings], there, codes, np.ones(len(codes))) if len(codes) else None
     values, _, wrong = as_numbers(column)
     if wrong.any():
-        allowed = f"the column is numeric: a cell is empty or a finite number of at most {LARGEST_VALUE:g} in size"
         hint = "use {categorical} for a column of strings"
-        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column), hint))
+        bad.append(BadCells(name, column, wrong, f"a cell of a numeric column must be empty or {ALLOWED_NUMBER}", hint))
         return None
     there = values != 0
     values = values if there.all() else values[there]
-    return Part([name], there, np.zeros(len(values), dtype=np.int32), values) if len(values) else None
+    return Features([name], there, np.zeros(len(values), dtype=np.int32), values) if len(values) else None
 
 
-def _categorical(name: str, column: Any) -> Part | None:
-    codes, values = coded(column)
-    there = codes >= 0
-    codes = codes if there.all() else codes[there]
-    return Part([f"{name}={value}" for value in values], there, codes, np.ones(len(codes))) if len(codes) else None
+def _text_features(name: str, column: Any) -> Features | None:
+    import pyarrow as pa
+
+    bags: list[Any]
+    if _is_text(column.type):
+        bags = [split_words(text) if text is not None else () for text in column.to_pylist()]
+    else:
+        bags = [[word for word in bag if word is not None] if bag is not None else () for bag in column.to_pylist()]
+    codes, words = _encoded(pa.array(chain.from_iterable(bags), type=pa.string()))
+    rows = np.repeat(np.arange(len(bags)), [*map(len, bags)])
+    return word_counts(rows, codes, [f"{name}={word}" for word in words], len(bags)) if words else None
 
 
-def coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
-    """The number of each cell's value, -1 where it is missing, and the values in the order in which they come."""
+def _encoded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
+    """Return the number of each cell's value, -1 if missing, and the values by first appearance."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        # What it lists need not occur.
+        # Its dictionary may list values that do not occur.
         column = column.cast(column.type.value_type)
     encoded = column.dictionary_encode()
     indices = encoded.indices
@@ -198,48 +191,34 @@ def coded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
     return codes.astype(np.int32, copy=False), encoded.dictionary.to_pylist()
 
 
-def _bags(name: str, column: Any) -> Part | None:
-    import pyarrow as pa
-
-    if _is_text(column.type):
-        bags = [words_of(text) if text is not None else () for text in column.to_pylist()]
-    else:
-        bags = [[word for word in bag if word is not None] if bag is not None else () for bag in column.to_pylist()]
-    codes, words = coded(pa.array(chain.from_iterable(bags), type=pa.string()))
-    rows = np.repeat(np.arange(len(bags)), [*map(len, bags)])
-    return counted(rows, codes, [f"{name}={word}" for word in words], len(bags)) if words else None
-
-
-def labels_of(name: str, column: Any, kind: str, bad: list[Bad]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The labels in a column, numbers, bools or strings, and where there is none."""
+def read_labels(name: str, column: Any, kind: str, bad: list[BadCells]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels in a column, numbers, bools or strings, and which are missing."""
     import pyarrow as pa
 
     if kind == "categorical":
-        codes, distinct = coded(column)
-        texts = [str(value) for value in distinct]
-        long = [code for code, text in enumerate(texts) if len(text) > LONGEST_LABEL]
+        codes, values = _encoded(column)
+        texts = [str(value) for value in values]
+        long = [code for code, text in enumerate(texts) if len(text) > MAX_LABEL_LENGTH]
         if long:
-            rows = np.flatnonzero(np.isin(codes, long))
-            allowed = f"a label has at most {LONGEST_LABEL} characters"
-            bad.append(Bad(name, rows, allowed, partial(found, column)))
-        return np.array([*(text[:LONGEST_LABEL] for text in texts), ""])[codes], codes < 0
+            limit = f"a label must have at most {MAX_LABEL_LENGTH} characters"
+            bad.append(BadCells(name, column, np.isin(codes, long), limit))
+        return np.array([*(text[:MAX_LABEL_LENGTH] for text in texts), ""])[codes], codes < 0
     if pa.types.is_boolean(column.type):
         return _array(column.fill_null(False)).astype(bool), _missing(column)
-    values, missing, wrong = as_numbers(column)
+    numbers, missing, wrong = as_numbers(column)
     if wrong.any():
-        allowed = f"the labels are numbers: finite ones of at most {LARGEST_VALUE:g} in size"
-        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column)))
-    return _whole(column, values), missing
+        bad.append(BadCells(name, column, wrong, f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}"))
+    return _as_integers(column, numbers), missing
 
 
-def _whole(column: Any, values: NDArray[np.float64]) -> NDArray[Any]:
-    """Whole numbers as such, large ones too."""
+def _as_integers(column: Any, values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return integers as int64, including those that floats cannot represent."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
     if len(values) and not (values == np.floor(values)).all():
         return values
-    if not len(values) or np.abs(values).max() < _WHOLE:
+    if not len(values) or np.abs(values).max() < _FIRST_INEXACT:
         return values.astype(np.int64)
     try:
         return _array(compute.cast(column, pa.int64()).fill_null(0))
@@ -247,11 +226,10 @@ def _whole(column: Any, values: NDArray[np.float64]) -> NDArray[Any]:
         return values
 
 
-def weights_of(name: str, column: Any, bad: list[Bad]) -> NDArray[np.float64]:
-    """The weights in a column."""
+def read_weights(name: str, column: Any, bad: list[BadCells]) -> NDArray[np.float64]:
+    """Return the weights in a column."""
     values, missing, wrong = as_numbers(column)
-    wrong = wrong | missing | ~((values == 0) | ((values >= SMALLEST_WEIGHT) & (values <= LARGEST_WEIGHT)))
+    wrong = wrong | missing | ~is_weight(values)
     if wrong.any():
-        allowed = f"a weight is 0 or a number from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
-        bad.append(Bad(name, np.flatnonzero(wrong), allowed, partial(found, column)))
+        bad.append(BadCells(name, column, wrong, f"a weight must be {ALLOWED_WEIGHT}"))
     return values

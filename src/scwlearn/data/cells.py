@@ -1,0 +1,132 @@
+"""Batches taken apart for writing: single features, labels, and the table columns that features came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.rows import Rows
+from scwlearn.data.values import split_words
+
+
+class Cells(NamedTuple):
+    """The non-zero features of some rows as a CSR matrix."""
+
+    values: NDArray[np.float64]
+    columns: NDArray[np.int64]
+    offsets: NDArray[Any]
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row of each feature."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+def cells_of(rows: Rows) -> Cells:
+    """Return the non-zero features of the rows."""
+    values, columns, offsets = rows.compressed(np.int64)
+    kept = values != 0
+    return Cells(values[kept], columns[kept], np.append(0, np.cumsum(kept))[offsets])
+
+
+def named_cells(batch: Batch, *, zero_based: bool = False) -> tuple[list[str], Cells]:
+    """Return the names of the features and the features; the name of a numbered one is its index."""
+    if isinstance(batch.x, NamedRows):
+        return [*map(str, batch.x.names)], cells_of(batch.x.rows)
+    cells = cells_of(batch.x)
+    used, columns = np.unique(cells.columns, return_inverse=True)
+    names = [str(number) for number in (used + (not zero_based)).tolist()]
+    return names, cells._replace(columns=columns.astype(np.int64))
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that is read as the same number."""
+    return repr(value).removesuffix(".0")
+
+
+def error_at(batch: Batch, row: int, problem: str, found: Any = None, hint: str | None = None) -> DataError:
+    """Return the error of an example that cannot be written."""
+    shown = None if found is None else str(found)
+    return DataError(problem, found=shown, source=batch.source, line=int(batch.lines[row]), hint=hint)
+
+
+class Origin(NamedTuple):
+    """Column that a feature came from, and the string in it; None for the number of a numeric column."""
+
+    column: str
+    string: str | None
+
+
+def origin_of(name: str, columns: Mapping[str, str]) -> Origin | None:
+    """Return the origin of a feature in columns of these kinds, or None."""
+    if columns.get(name) == "numeric":
+        return Origin(name, None)
+    at = name.find("=")
+    while at >= 0:
+        if columns.get(name[:at], "numeric") != "numeric":
+            return Origin(name[:at], name[at + 1 :])
+        at = name.find("=", at + 1)
+    return None
+
+
+def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False) -> dict[str, list[Any]]:
+    """Return the cells of a table with these columns: a number, a string, a list of strings, or None."""
+    names, cells = named_cells(batch, zero_based=zero_based)
+    table: dict[str, list[Any]] = {column: [None] * len(batch) for column in columns}
+    order = np.argsort(cells.columns, kind="stable")
+    rows, values = cells.rows[order].tolist(), cells.values[order].tolist()
+    ends = np.cumsum(np.bincount(cells.columns, minlength=len(names))).tolist()
+    begin = 0
+    for name, end in zip(names, ends, strict=True):
+        begin, own = end, slice(begin, end)
+        origin = origin_of(name, columns)
+        if origin is not None:
+            for row, value in zip(rows[own], values[own], strict=True):
+                _fill(table[origin.column], row, value, origin, columns, batch)
+        elif rows[own]:
+            shown = ", ".join(map(repr, columns)) or "none"
+            raise error_at(batch, rows[own][0], f"the feature {name!r} belongs to no column; the columns are {shown}")
+    return table
+
+
+def _fill(column: list[Any], row: int, value: float, origin: Origin, columns: Mapping[str, str], batch: Batch) -> None:
+    name, string = origin
+    if string is None:
+        column[row] = value
+    elif columns[name] == "categorical":
+        if column[row] is not None or value != 1:
+            found = f"{column[row]!r} and {string!r}" if value == 1 else f"{string!r} with value {value}"
+            raise error_at(batch, row, f"the categorical column {name!r} holds one string of value 1", found)
+        column[row] = string
+    else:
+        if value < 0 or not value.is_integer():
+            raise error_at(batch, row, f"the text column {name!r} counts words", f"{string!r} with value {value}")
+        column[row] = (column[row] or []) + [string] * int(value)
+
+
+def joined_words(words: list[str]) -> str | None:
+    """Return a text that is split into exactly these words; None if there is none."""
+    text = " ".join(words)
+    return text if split_words(text) == words else None
+
+
+def label_values(batch: Batch) -> list[Any]:
+    """Return the labels as Python values, bools as numbers and missing ones as None."""
+    if batch.labels is None:
+        return [None] * len(batch)
+    labels = batch.labels.astype(np.int64) if batch.labels.dtype.kind == "b" else batch.labels
+    labelled = [True] * len(batch) if batch.labelled is None else batch.labelled.tolist()
+    return [label if has_label else None for label, has_label in zip(labels.tolist(), labelled, strict=True)]
+
+
+def label_texts(batch: Batch) -> list[str | None]:
+    """Return the labels as text that is read as the same label; None if missing."""
+    return [
+        None if label is None else number_text(label) if isinstance(label, float) else str(label)
+        for label in label_values(batch)
+    ]

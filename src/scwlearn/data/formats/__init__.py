@@ -1,0 +1,193 @@
+"""Data formats, one module each: its detector, its reader and its writer.
+
+A format has the name of its module, which defines `FORMAT`. Adding a format means adding a module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from scwlearn.data.io.errors import DataError, excerpt
+
+if TYPE_CHECKING:
+    from scwlearn.data.batch import Batch
+    from scwlearn.data.io.streams import Stream
+    from scwlearn.data.options import ReaderOptions
+    from scwlearn.data.schema import Schema
+
+_COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+# Control characters that text does not have: all but tab, newline, vertical tab, form feed, return and escape.
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+#: A number. Nothing backtracks: matching a line of thousands of numbers would take forever.
+NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
+
+
+class Writer(Protocol):
+    """Writer of batches to an open file."""
+
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+
+    def finish(self) -> None:
+        """Write what follows the last batch; the file stays open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterOptions:
+    """Options of all writers; see `write_batches`."""
+
+    label: str = "label"
+    weight: str = "weight"
+    columns: Mapping[str, str] | None = None
+    zero_based: bool = False
+    #: Whether names that are not numbers are numbered.
+    number_names: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A data format.
+
+    Parameters
+    ----------
+    suffixes : tuple of str
+        Suffixes of file names.
+    read : callable
+        Returns the complete schema and the batches of an open stream.
+    writer : callable
+        Returns the writer to an open file.
+    magic : tuple of bytes
+        First bytes of a binary format.
+    confidence : callable
+        Returns how surely a line is of this text format; the highest value wins, and 0 means that it is not.
+    sign : str
+        What `confidence` looks for, for messages.
+    options : tuple of str
+        Fields of the schema that a user may set.
+    numbered : bool
+        Whether features have numbers, not names.
+    fixed_columns : bool
+        Whether a file has one set of columns, which must be known before it is written.
+    """
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Stream, Schema, ReaderOptions], tuple[Schema, Generator[Batch, None, None]]]
+    writer: Callable[[BinaryIO, WriterOptions], Writer]
+    magic: tuple[bytes, ...] = ()
+    confidence: Callable[[bytes], int] = lambda line: 0
+    sign: str = ""
+    options: tuple[str, ...] = ("label", "weight", "ignore", "columns")
+    numbered: bool = False
+    fixed_columns: bool = False
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats, without importing them."""
+    return tuple(module.name for module in iter_modules(__path__))
+
+
+@cache
+def get_format(name: str) -> Format:
+    """Return a format by name."""
+    found: Format = import_module(f"{__name__}.{name}").FORMAT
+    return found
+
+
+def _all_formats() -> dict[str, Format]:
+    return {name: get_format(name) for name in format_names()}
+
+
+def format_of_path(path: str) -> str | None:
+    """Return the format that the suffix of a file name stands for, or None."""
+    stem = os.path.basename(path).lower()
+    for suffix in _COMPRESSED_SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    return next((name for name, found in _all_formats().items() if stem.endswith(found.suffixes)), None)
+
+
+def is_enough(head: bytes) -> bool:
+    """Return whether more bytes would not help `detect_format`: there is a telling line, or the data is binary."""
+    whole_lines, _, _ = head.rpartition(b"\n")
+    return (
+        _is_telling(_first_line(whole_lines) or b"#") or _binary_format(head) is not None or bool(_BINARY.search(head))
+    )
+
+
+def detect_format(head: bytes, name: str) -> str:
+    """Return the format of data by its content, or by its name if the content is ambiguous.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes, decompressed.
+    name : str
+        Name of the source.
+
+    Returns
+    -------
+    str
+        Name of the format.
+
+    Raises
+    ------
+    DataError
+        If the format is unknown, or the data is not text in UTF-8.
+
+    Examples
+    --------
+    >>> from scwlearn.data.formats import detect_format
+    >>> detect_format(b"+1 3:0.5 7:1\\n", "data"), detect_format(b"1 |words a b\\n", "data")
+    ('libsvm', 'vw')
+    """
+    binary = _binary_format(head)
+    if binary is not None:
+        return binary
+    if not head:
+        raise DataError("empty file", source=name)
+    _check_text(head, name)
+    line = _first_line(head)
+    formats = _all_formats()
+    confidence = {each: found.confidence(line) for each, found in formats.items()}
+    best = max(confidence, key=confidence.__getitem__)
+    found = best if confidence[best] else format_of_path(name)
+    if found is None:
+        signs = ", ".join(f"{found.sign} ({each})" for each, found in formats.items() if found.sign)
+        hint = f"set {{format}} to one of {', '.join(formats)}"
+        raise DataError(f"unknown format; looked for {signs}", found=excerpt(line), source=name, hint=hint)
+    return found
+
+
+def _binary_format(head: bytes) -> str | None:
+    return next((name for name, found in _all_formats().items() if found.magic and head.startswith(found.magic)), None)
+
+
+def _first_line(head: bytes) -> bytes:
+    """Return the first line that is more than a comment or a number; else the first that is not blank."""
+    lines = [line for line in map(bytes.strip, head.split(b"\n")) if line]
+    return next(filter(_is_telling, lines), lines[0] if lines else b"")
+
+
+def _is_telling(line: bytes) -> bool:
+    return not line.startswith(b"#") and not re.fullmatch(NUMBER, line)
+
+
+def _check_text(head: bytes, name: str) -> None:
+    """Raise a DataError if the data is not text in UTF-8."""
+    found = _BINARY.search(head)
+    place = None if found is None else found.start()
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        # The head may end inside a character.
+        if error.end < len(head) or "unexpected end" not in error.reason:
+            place = error.start if place is None else min(place, error.start)
+    if place is not None:
+        problem = f"neither text in UTF-8 nor Parquet or Arrow: byte {place + 1} is 0x{head[place]:02x}"
+        raise DataError(problem, found=excerpt(head), source=name)

@@ -1,0 +1,263 @@
+"""LIBSVM and SVMlight text: one example per line, with numbered features."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from scwlearn._native import LARGEST_VALUE, parse_libsvm
+from scwlearn._util.checks import check_bool, check_int
+from scwlearn.data.batch import Batch
+from scwlearn.data.cells import Cells, cells_of, error_at, label_texts, named_cells, number_text
+from scwlearn.data.formats import NUMBER, Format, WriterOptions
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.lines import Parsed, Text, parse_lines
+from scwlearn.data.io.streams import Source, Stream, check_source, open_source
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.rows import Rows
+from scwlearn.data.schema import Schema
+from scwlearn.data.values import ALLOWED_NUMBER
+
+_MAX_WIDTH = int(np.iinfo(np.int64).max)
+_EXACT = re.compile(
+    rb"(?>%(n)s(?>,%(n)s)*+[ \t]++)?+(?>qid:\d++[ \t]++)?+\d++:%(n)s(?>[ \t]++\d++:%(n)s)*+[ \t]*+(?:#.*)?"
+    % {b"n": NUMBER}
+)
+_SIMILAR = re.compile(rb"\S+[ \t]+(?:qid|[+-]?\d+):\S")
+_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
+
+
+def read_libsvm(
+    source: Source,
+    options: ReaderOptions = ReaderOptions(),
+    *,
+    zero_based: bool = False,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+) -> Generator[Batch, None, None]:
+    """Read LIBSVM text in batches, in memory that does not grow with the file.
+
+    A line is ``label [qid:n] index:value index:value ... [# comment]``. The qid is ignored. Indices may have any order
+    but must not repeat within a line. If labels are optional, a line may start with its first feature.
+
+    Parameters
+    ----------
+    source : path, "-" or binary file
+        Compressed (gzip, bzip2, xz, zstd) or not. "-" is standard input; a file that is passed open stays open.
+    options : ReaderOptions
+        Options of all readers.
+    zero_based : bool
+        Whether indices start at 0 instead of 1.
+    n_features : int or None
+        Number of features; a larger index is an error. None: a batch is as wide as the largest index so far.
+    dtype : {float64, float32}
+        Type of the values. Single precision is rounded from double precision.
+
+    Yields
+    ------
+    Batch
+        Examples with numbered features. The first batch opens the file; closing the iterator closes it.
+
+    Raises
+    ------
+    DataError
+        If a line cannot be read, or there are no examples.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.formats.libsvm import read_libsvm
+    >>> for batch in read_libsvm(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1 # a comment\\n")):
+    ...     print(len(batch), batch.x.width, batch.labels)
+    2 3 [ 1. -1.]
+    """
+    check_source(source)
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise TypeError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
+    syntax = _Syntax(
+        check_bool("zero_based", zero_based),
+        None if n_features is None else check_int("n_features", n_features, maximum=_MAX_WIDTH),
+        np.dtype(dtype) == np.float32,
+    )
+
+    def batches() -> Generator[Batch, None, None]:
+        with open_source(source) as stream, closing(_batches(stream, syntax, options)) as opened:
+            yield from opened
+
+    return batches()
+
+
+def load_libsvm(
+    source: Source,
+    options: ReaderOptions = ReaderOptions(),
+    *,
+    zero_based: bool = False,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+) -> tuple[Any, NDArray[np.float64]]:
+    """Load LIBSVM text into a matrix.
+
+    Parameters
+    ----------
+    source, options, zero_based, n_features, dtype
+        As in `read_libsvm`; labels are required.
+
+    Returns
+    -------
+    x : csr_array
+        The features.
+    y : array of float64
+        The labels.
+
+    Raises
+    ------
+    DataError
+        If a line cannot be read, or there are no examples.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.formats.libsvm import load_libsvm
+    >>> X, y = load_libsvm(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1\\n"))
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]]), array([ 1., -1.]))
+    """
+    batches = [*read_libsvm(source, options, zero_based=zero_based, n_features=n_features, dtype=dtype)]
+    whole = Rows.concatenate([batch.x for batch in batches if isinstance(batch.x, Rows)])
+    (block,) = whole.blocks(len(whole))
+    return block.matrix(), np.concatenate([batch.labels for batch in batches if batch.labels is not None])
+
+
+@dataclass(frozen=True)
+class _Syntax:
+    """What a line may contain."""
+
+    zero_based: bool = False
+    n_features: int | None = None
+    single: bool = False
+
+    @property
+    def max_features(self) -> int:
+        return _MAX_WIDTH if self.n_features is None else self.n_features
+
+    def error(self, kind: str) -> dict[str, str]:
+        """Return the problem and the hint for an error of the parser."""
+        first = 0 if self.zero_based else 1
+        given = "" if self.n_features is None else f" (n_features={self.n_features})"
+        largest = np.finfo(np.float32).max if self.single else LARGEST_VALUE
+        problems = {
+            "label": f"a line must start with a label, {ALLOWED_NUMBER}",
+            "labels": "a line must have one label; multi-label data is not supported",
+            "query": "a query must be qid:n, with an integer n, after the label",
+            "feature": "a feature must be index:value, with an integer index, such as 7:0.5",
+            "base": "indices start at 1",
+            "index": f"indices must be from {first} to {self.max_features - 1 + first}{given}",
+            "value": f"a value must be a finite number of at most {largest:g} in magnitude, right after the colon",
+            "twice": "indices must not repeat within a line",
+        }
+        hint = {"hint": "use {zero_based} for a file that counts from 0"} if kind == "base" else {}
+        return {"problem": problems[kind], **hint}
+
+
+def _batches(stream: Stream, syntax: _Syntax, options: ReaderOptions) -> Generator[Batch, None, None]:
+    optional = options.optional_labels
+
+    def parse(text: Text, _: Any) -> Parsed:
+        arrays, (lines, width), (bad_lines, errors) = parse_libsvm(
+            text, syntax.zero_based, syntax.max_features, syntax.single, optional, options.skips, options.max_errors
+        )
+        return Parsed((arrays, width), len(arrays[0]), lines, bad_lines, errors)
+
+    width = syntax.n_features or 0
+    line_format = "label index:value index:value ..."
+    with closing(parse_lines(stream, options, parse, errors=syntax.error, line_format=line_format)) as chunks:
+        for ((labels, values, indices, offsets, lines), widest), lines_before in chunks:
+            width = max(width, widest)
+            lines += lines_before
+            labelled = ~np.isnan(labels) if optional else None
+            if labelled is not None and labelled.all():
+                labelled = None
+            rows = Rows.from_csr(values, indices, offsets, width)
+            if labelled is None or labelled.any():
+                yield Batch(rows, labels, None, lines, stream.name, labelled)
+            else:
+                yield Batch(rows, None, None, lines, stream.name)
+
+
+def _read(stream: Stream, schema: Schema, options: ReaderOptions) -> tuple[Schema, Generator[Batch, None, None]]:
+    return schema, _batches(stream, _Syntax(schema.zero_based), options)
+
+
+def _confidence(line: bytes) -> int:
+    return 30 if _EXACT.fullmatch(line) else 10 if _SIMILAR.match(line) else 0
+
+
+class _Writer:
+    """Writer of LIBSVM text. Names that are numbers are indices; others may be numbered by first appearance."""
+
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        self._file, self._first = file, 0 if options.zero_based else 1
+        #: The numbered names and their numbers; None if names must be numbers.
+        self.names: dict[str, int] | None = {} if options.number_names else None
+
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+        others = "vw, csv, tsv, jsonl, parquet and arrow"
+        if batch.weights is not None and (batch.weights != 1).any():
+            row = int(np.flatnonzero(batch.weights != 1)[0])
+            problem = f"LIBSVM text has no weights; {others} have"
+            raise error_at(batch, row, problem, batch.weights[row])
+        labels = label_texts(batch)
+        if batch.labels is not None and batch.labels.dtype.kind == "U":
+            raise error_at(batch, 0, f"labels in LIBSVM text must be numbers; {others} allow strings", repr(labels[0]))
+        if None in labels:
+            raise error_at(batch, labels.index(None), "every line of LIBSVM text needs a label", "none")
+        cells = self._cells(batch)
+        values = map(number_text, cells.values.tolist())
+        features = [f"{index}:{value}" for index, value in zip(cells.columns.tolist(), values, strict=True)]
+        offsets = pairwise(cells.offsets.tolist())
+        lines = [
+            " ".join([str(label), *features[begin:end]]) + "\n"
+            for label, (begin, end) in zip(labels, offsets, strict=True)
+        ]
+        self._file.write("".join(lines).encode())
+
+    def finish(self) -> None:
+        """Do nothing: nothing follows the last line."""
+
+    def _cells(self, batch: Batch) -> Cells:
+        if isinstance(batch.x, Rows):
+            cells = cells_of(batch.x)
+            return cells._replace(columns=cells.columns + self._first)
+        names, cells = named_cells(batch)
+        indices = np.array([self._index(name, batch) for name in names], dtype=np.int64)
+        columns = indices[cells.columns] if len(names) else cells.columns
+        order = np.lexsort((columns, cells.rows))
+        return Cells(cells.values[order], columns[order], cells.offsets)
+
+    def _index(self, name: str, batch: Batch) -> int:
+        if self.names is not None:
+            return self.names.setdefault(name, len(self.names)) + self._first
+        if not _INDEX.fullmatch(name) or not self._first <= int(name) < 2**63:
+            hint = "use {names} to number the features and write their names to a file"
+            raise DataError("features in LIBSVM text are numbered", found=repr(name), source=batch.source, hint=hint)
+        return int(name)
+
+
+FORMAT = Format(
+    suffixes=(".libsvm", ".svm", ".svmlight"),
+    read=_read,
+    writer=_Writer,
+    confidence=_confidence,
+    sign="index:value",
+    options=("zero_based",),
+    numbered=True,
+)

@@ -1,0 +1,126 @@
+"""Opening outputs: atomically replaced files, pipes and open files, compressed by suffix."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from scwlearn._util.atomic import atomic_file
+
+Target = str | os.PathLike[str] | BinaryIO
+
+
+@contextmanager
+def open_output(target: Target) -> Iterator[Any]:
+    """Open a file for writing, compressed if its suffix says so. An existing file is replaced only on success."""
+    if not isinstance(target, str | os.PathLike):
+        with _Borrowed(target) as borrowed:
+            yield borrowed
+        return
+    path = os.path.realpath(os.fspath(target))
+    # There is nothing to replace behind a pipe or a terminal. Opening a directory raises the right error.
+    is_special = os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+    with (
+        open(path, "wb") if is_special else atomic_file(path) as file,
+        _compressed(file, path) as compressed,
+        _Borrowed(compressed) as borrowed,
+    ):
+        yield borrowed
+
+
+class _Borrowed:
+    """File for a writer that cannot close it, nor write to it after the block.
+
+    Writers of other libraries complete and close their files even when they are discarded after an error or Ctrl-C.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file: BinaryIO | None = file
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def detach(self) -> None:
+        """Discard what is written from now on."""
+        self._file = None
+
+    def write(self, data: Any) -> int:
+        """Write all of the data, even if the file takes less at a time."""
+        left = size = memoryview(data).nbytes
+        while left and self._file is not None:
+            taken = self._file.write(data)
+            if taken == 0 or (taken is None and isinstance(self._file, io.RawIOBase)):
+                raise BlockingIOError("the output is in non-blocking mode; open it in blocking mode")
+            # File-like objects may not return how much they took.
+            left -= left if taken is None else taken
+            if left > 0:
+                data = memoryview(data).cast("B")[-left:]
+        return size
+
+    def flush(self) -> None:
+        """Flush the file."""
+        if self._file is not None and hasattr(self._file, "flush"):
+            self._file.flush()
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def readable(self) -> bool:
+        """Return False."""
+        return False
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return False: the file is written from beginning to end."""
+        return False
+
+
+@contextmanager
+def _compressed(file: BinaryIO, path: str) -> Iterator[Any]:
+    compress = _COMPRESSORS.get(os.path.splitext(path)[1].lower())
+    if compress is None:
+        yield file
+        return
+    borrowed = _Borrowed(file)
+    try:
+        opened = compress(borrowed)
+    except ImportError:
+        raise ValueError(f"{path}: zstd needs the package zstandard: pip install 'scwlearn[zstd]'") from None
+    with opened as compressed:
+        try:
+            yield compressed
+        except BaseException:
+            # With the trailer, the reader of a pipe would take the data for complete.
+            borrowed.detach()
+            raise
+
+
+def _zstd(file: Any) -> Any:
+    try:
+        return import_module("compression.zstd").ZstdFile(file, "wb")  # Python 3.14
+    except ImportError:
+        return import_module("zstandard").ZstdCompressor().stream_writer(file, closefd=False)
+
+
+_COMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    # Without name and time: the same examples make the same file.
+    ".gz": lambda file: import_module("gzip").GzipFile(filename="", mode="wb", fileobj=file, mtime=0),
+    ".bz2": lambda file: import_module("bz2").BZ2File(file, "wb"),
+    ".xz": lambda file: import_module("lzma").LZMAFile(file, "wb"),
+    ".zst": _zstd,
+}
+#: Suffixes of compressed files.
+COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)

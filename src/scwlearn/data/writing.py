@@ -1,0 +1,150 @@
+"""Writing examples in any format that can be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from scwlearn._util.checks import check_bool, check_choice
+from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.cells import named_cells
+from scwlearn.data.formats import WriterOptions, format_names, get_format
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.output import Target, open_output
+from scwlearn.data.schema import COLUMN_KINDS
+
+# A table with more columns would be of no use to anybody.
+_MAX_COLUMNS = 10_000
+
+
+def write_batches(
+    batches: Iterable[Batch],
+    target: Target,
+    format: str,
+    *,
+    label: str = "label",
+    weight: str = "weight",
+    columns: Mapping[str, str] | None = None,
+    zero_based: bool = False,
+    names: str | os.PathLike[str] | None = None,
+) -> int:
+    """Write examples so that reading them again gives the same examples, to the last bit.
+
+    An existing file is replaced when the new one is complete.
+
+    Parameters
+    ----------
+    batches : iterable of Batch
+        For a table without `columns` it is iterated twice, so it must not be an iterator.
+    target : path or binary file
+        A file whose name ends with .gz, .bz2, .xz or .zst is compressed. A file that is passed open stays open.
+    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"}
+        Only VW text holds tags.
+    label, weight : str
+        Column or key of the label and of the weight, in formats that have columns or keys.
+    columns : mapping or None
+        Columns of a table, or keys of JSON lines, and their kinds, as in a `Schema`. A feature "column=string" is
+        written into its column. None: every feature is a numeric column or key.
+    zero_based : bool
+        Whether numbered features start at 0. If they get names, these are their numbers.
+    names : path or None
+        For LIBSVM text: number the names by first appearance, and write them to this file, one per line. None: names
+        must be numbers.
+
+    Returns
+    -------
+    int
+        Number of examples written.
+
+    Raises
+    ------
+    DataError
+        If the format cannot hold the examples, or there are none.
+
+    Examples
+    --------
+    >>> import io
+    >>> from scwlearn.data.reading import read_batches
+    >>> from scwlearn.data.writing import write_batches
+    >>> _, batches = read_batches([io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1\\n")])
+    >>> table = io.BytesIO()
+    >>> write_batches([*batches], table, "csv")
+    2
+    >>> print(table.getvalue().decode())
+    1,2,3,label
+    0.5,,2,1
+    ,1,,-1
+    <BLANKLINE>
+    """
+    chosen = get_format(check_choice("format", format, format_names()))
+    for name, kind in (columns or {}).items():
+        check_choice(f"the kind of column {name!r}", kind, COLUMN_KINDS)
+    if names is not None and not chosen.numbered:
+        raise ValueError(f"names applies to libsvm, which has no names; {format} has them")
+    check_bool("zero_based", zero_based)
+    if columns is not None:
+        # A schema lists the label among its columns.
+        columns = {name: kind for name, kind in columns.items() if name not in (label, weight)}
+    elif chosen.fixed_columns:
+        columns = _numeric_columns(batches, zero_based)
+    if chosen.fixed_columns:
+        _check_columns(columns or {}, label, weight)
+    options = WriterOptions(
+        label=label, weight=weight, columns=columns, zero_based=zero_based, number_names=names is not None
+    )
+    count = 0
+    with open_output(target) as file:
+        writer = chosen.writer(file, options)
+        for batch in batches:
+            if len(batch):
+                writer.write(batch)
+                count += len(batch)
+        if not count:
+            raise DataError("no examples to write")
+        writer.finish()
+    if names is not None:
+        write_names(getattr(writer, "names", {}), names)
+    return count
+
+
+def _numeric_columns(batches: Iterable[Batch], zero_based: bool) -> dict[str, str]:
+    """Return a numeric column for every feature, numbered ones in order."""
+    if iter(batches) is batches:
+        raise ValueError(
+            "batches is an iterator, but the columns of a table must be known before it is written; pass columns, or a "
+            "list of batches"
+        )
+    width, names = 0, {}
+    for batch in batches:
+        if isinstance(batch.x, NamedRows):
+            names.update(dict.fromkeys(named_cells(batch)[0], "numeric"))
+        else:
+            width = max(width, batch.x.width)
+    _check_count(width + len(names))
+    first = 0 if zero_based else 1
+    return {str(number): "numeric" for number in range(first, width + first)} | names
+
+
+def _check_columns(columns: Mapping[str, str], label: str, weight: str) -> None:
+    for name in (label, weight):
+        if name in columns:
+            hint = "choose other names with {label} and {weight}"
+            raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
+    _check_count(len(columns))
+
+
+def _check_count(columns: int) -> None:
+    if columns > _MAX_COLUMNS:
+        limit = f"a table would have {columns} columns; at most {_MAX_COLUMNS} are written"
+        raise DataError(f"{limit}; libsvm, vw and jsonl have no columns")
+
+
+def write_names(names: Iterable[str], path: str | os.PathLike[str]) -> None:
+    """Write names to a file, one per line."""
+    lines = []
+    for name in names:
+        if "\n" in name or "\r" in name:
+            raise DataError("names are written one per line, but one contains a line break", found=repr(name))
+        lines.append(name + "\n")
+    with open_output(path) as file:
+        file.write("".join(lines).encode())

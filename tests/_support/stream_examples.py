@@ -1,4 +1,4 @@
-"""Streams of dicts in which names and classes keep coming, and all that a stream classifier full_state of them."""
+"""Streams of dicts with new names and new classes, and the full state of a stream classifier."""
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def one_by_one(model, examples, labels, weights=None):
 
 
 def full_state(model):
-    """All that a stream classifier, or River's face of one, full_state, bit for bit."""
+    """Return the state of a stream classifier, or of River's, bit for bit."""
     classifier = getattr(model, "_model", model)._classifier
     classes = classifier.classes
     return (

@@ -1,4 +1,4 @@
-"""What examples and classes weigh, in the estimators."""
+"""Sample weights and class weights of the estimators."""
 
 import copy
 
@@ -8,8 +8,6 @@ import pytest
 import scwlearn
 from class_examples import LINEAR, blobs, same_model
 from scwlearn import AROW, SCW1, KernelSCW1, Perceptron
-from scwlearn.data.labels import Classes
-from scwlearn.data.weights import ClassWeights
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -73,12 +71,6 @@ def test_bad_class_weights_are_rejected(class_weight, error, message):
     x, y = blobs(2)
     with pytest.raises(error, match=message):
         SCW1(class_weight=class_weight).fit(x, y)
-
-
-def test_fixed_class_weights_count_nothing():
-    weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
-    assert weights.tolist() == [2.0, 1.0]
-    assert len(seen) == 0
 
 
 def test_a_class_of_weight_zero_is_not_learned():

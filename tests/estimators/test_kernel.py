@@ -1,4 +1,4 @@
-"""The scikit-learn classes with a kernel."""
+"""The kernel estimators."""
 
 import copy
 import pickle
@@ -127,10 +127,10 @@ def test_pipelines_searches_and_one_vs_rest_work(moons):
     search = GridSearchCV(make_pipeline(StandardScaler(), KernelSCW1()), {"kernelscw1__gamma": [0.01, 1.0, 4.0]}, cv=3)
     assert search.fit(x, y).best_params_["kernelscw1__gamma"] > 0.01
     digits, labels = load_digits(return_X_y=True)
-    many = OneVsRestClassifier(KernelSCW1()).fit(digits[:1000], labels[:1000])
-    assert many.score(digits[1000:], labels[1000:]) > 0.93
-    joint = KernelSCW1().fit(digits[:1000], labels[:1000])
-    assert joint.score(digits[1000:], labels[1000:]) > 0.93
+    many = OneVsRestClassifier(KernelSCW1()).fit(digits[:400], labels[:400])
+    assert many.score(digits[400:800], labels[400:800]) > 0.85
+    joint = KernelSCW1().fit(digits[:400], labels[:400])
+    assert joint.score(digits[400:800], labels[400:800]) > 0.85
     assert joint.n_support_ < sum(one.n_support_ for one in many.estimators_)
 
 

@@ -1,10 +1,13 @@
-"""The scikit-learn classes: what they learn, what they show, and what they work together with."""
+"""The linear estimators: what they learn and show, and how they work with scikit-learn, frames and files."""
 
 import copy
+import importlib
+import os
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -233,11 +236,11 @@ def test_booleans_are_labels_of_classes_0_and_1(cancer):
 
 
 def test_text_in_a_pipeline_stays_sparse():
-    texts = ["cheap pills now", "meeting at noon", "pills cheap cheap", "lunch at noon today"] * 5000
-    # Dense, these would be 168 GB.
-    model = make_pipeline(HashingVectorizer(n_features=2**20), SCW1()).fit(texts, ["spam", "ham"] * 10000)
+    texts = ["cheap pills now", "meeting at noon", "pills cheap cheap", "lunch at noon today"] * 500
+    # Dense, these would be 17 GB.
+    model = make_pipeline(HashingVectorizer(n_features=2**20), SCW1()).fit(texts, ["spam", "ham"] * 1000)
     assert model.predict(["cheap cheap pills", "noon meeting"]).tolist() == ["spam", "ham"]
-    assert model[-1].margin_variance(model[:-1].transform(texts)).shape == (20000,)
+    assert model[-1].margin_variance(model[:-1].transform(texts)).shape == (2000,)
 
 
 @pytest.mark.parametrize("Frame", [pd.DataFrame, pl.DataFrame])
@@ -280,7 +283,7 @@ def test_a_user_defined_rule_becomes_an_estimator(cancer):
 
 
 class Narrower(SCW1):
-    """A user's subclass that takes fewer parameters."""
+    """A user's subclass with fewer parameters."""
 
     def __init__(self, *, C=1.0):
         super().__init__(C=C, eta=0.8)
@@ -293,26 +296,27 @@ def test_a_subclass_may_take_fewer_parameters(cancer):
     assert np.array_equal(pickle.loads(pickle.dumps(model)).partial_fit(x, y).coef_, model.partial_fit(x, y).coef_)
 
 
-def test_an_estimator_of_a_users_module_can_be_unpickled_elsewhere(tmp_path):
+@pytest.mark.usefixtures("registry")
+def test_an_estimator_of_a_users_module_can_be_unpickled_elsewhere(tmp_path, monkeypatch):
     (tmp_path / "elsewhere.py").write_text(
         "from scwlearn.rules import HOLD, Step, rule\n"
         "@rule(title='Elsewhere', estimator='Elsewhere', order=1, large_margin=True, non_separable=True, cite='2026')\n"
         "def elsewhere(m, v):\n"
         "    return HOLD if m >= 1 else Step(alpha=0.5 * (1 - m) / v)\n"
     )
-    make = (
-        "import pickle, elsewhere, scwlearn\n"
-        "model = scwlearn.Elsewhere().fit([[1.0], [-1.0]], [1, 0])\n"
-        "pickle.dump(model, open('model.pkl', 'wb'))\n"
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("elsewhere")
+    model = scwlearn.Elsewhere().fit([[1.0], [-1.0]], [1, 0])
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    code = "import pickle, sys; sys.path.insert(0, '.'); print(pickle.load(open('model.pkl', 'rb')).predict([[2.0]]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(scwlearn.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    load = "import pickle; print(pickle.load(open('model.pkl', 'rb')).predict([[2.0]]))"
-    for code in (make, load):
-        done = subprocess.run(
-            [sys.executable, "-c", f"import sys; sys.path.insert(0, '.')\n{code}"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1]"
+    monkeypatch.delitem(sys.modules, "elsewhere")

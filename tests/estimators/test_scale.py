@@ -1,4 +1,4 @@
-"""Features scaled inside the estimators."""
+"""Estimators that scale their features."""
 
 import pickle
 

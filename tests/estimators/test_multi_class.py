@@ -1,4 +1,4 @@
-"""Labels of any kind in as many classes as come: the estimators on top of learners for two and for more classes."""
+"""Estimators with labels of any kind in any number of classes, linear and with a kernel."""
 
 import copy
 import pickle
@@ -13,10 +13,12 @@ import scwlearn
 from class_examples import LINEAR, blobs, same_model
 from laws import draw_examples
 from scwlearn import AROW, PA1, SCW1, KernelPA1, KernelPerceptron, KernelSCW1, Perceptron
-from scwlearn.data.labels import Classes
-from scwlearn.rules import all_rules
+from scwlearn.rules import all_rules, find_rule
 
-KERNEL = [rule.kernel_estimator for rule in all_rules()]
+SCHEMES = [*(("joint", rule) for rule in all_rules()), ("ovr", find_rule("scw1")), ("ovr", find_rule("pa1"))]
+every_scheme = pytest.mark.parametrize(
+    ("multi_class", "rule"), SCHEMES, ids=lambda value: getattr(value, "name", value)
+)
 KINDS_OF_KERNEL = [
     (KernelSCW1, {}),
     (KernelSCW1, {"budget": 40}),
@@ -25,14 +27,13 @@ KINDS_OF_KERNEL = [
 ]
 
 
-# What is shown
+# Learning
 
 
-@pytest.mark.parametrize("name", LINEAR)
-@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_linear_estimators_learn_ten_digits(name, multi_class, digits):
+@every_scheme
+def test_linear_estimators_learn_ten_digits(rule, multi_class, digits):
     x, y = digits
-    model = getattr(scwlearn, name)(multi_class=multi_class, n_epochs=2).fit(x[:1200], y[:1200])
+    model = getattr(scwlearn, rule.estimator)(multi_class=multi_class, n_epochs=2).fit(x[:1200], y[:1200])
     assert model.classes_.tolist() == list(range(10))
     assert model.coef_.shape == (10, 64)
     assert model.intercept_.shape == (10,)
@@ -44,11 +45,12 @@ def test_linear_estimators_learn_ten_digits(name, multi_class, digits):
     assert model.n_seen_ == 2400
 
 
-@pytest.mark.parametrize("name", KERNEL)
-@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_kernel_estimators_learn_ten_digits(name, multi_class, digits):
+@every_scheme
+def test_kernel_estimators_learn_ten_digits(rule, multi_class, digits):
     x, y = digits
-    model = getattr(scwlearn, name)(gamma=0.1, multi_class=multi_class, n_epochs=2).fit(x[:150], y[:150])
+    model = getattr(scwlearn, rule.kernel_estimator)(gamma=0.1, multi_class=multi_class, n_epochs=2).fit(
+        x[:150], y[:150]
+    )
     assert model.classes_.tolist() == list(range(10))
     assert model.dual_coef_.shape == (10, model.n_support_)
     assert model.support_vectors_.shape == (model.n_support_, 64)
@@ -57,11 +59,11 @@ def test_kernel_estimators_learn_ten_digits(name, multi_class, digits):
     np.testing.assert_allclose(scores, expected, atol=1e-8 * np.abs(scores).max())
     assert np.array_equal(model.predict(x[150:250]), scores.argmax(axis=1))
     assert model.score(x[150:250], y[150:250]) > 0.7
-    chances = model.predict_proba(x[150:250])
-    assert chances.shape == (100, 10)
-    assert ((chances > 0) & (chances < 1)).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    assert np.array_equal(chances.argmax(axis=1), model.predict(x[150:250]))
+    probabilities = model.predict_proba(x[150:250])
+    assert probabilities.shape == (100, 10)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert np.array_equal(probabilities.argmax(axis=1), model.predict(x[150:250]))
     assert get_tags(model).classifier_tags.multi_class
 
 
@@ -91,12 +93,12 @@ def test_classes_may_share_one_covariance(digits):
     assert model.score(x, y) > 0.9
 
 
-# Classes as they come
+# New classes
 
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_a_batch_with_new_classes_equals_its_rows_one_by_one(name):
-    x, y = blobs()
+    x, y = blobs(rows=80)
     batch, rows = (getattr(scwlearn, name)(**_diagonal(name)) for _ in range(2))
     batch.partial_fit(x, y)
     for i in range(len(y)):
@@ -105,7 +107,7 @@ def test_a_batch_with_new_classes_equals_its_rows_one_by_one(name):
 
 
 def _diagonal(name):
-    # In full blocks rows are multiplied together, which rounds otherwise.
+    # A full covariance processes rows in blocks, which rounds differently.
     (rule,) = (rule for rule in all_rules() if rule.estimator == name)
     return {"covariance": rule.diagonal} if rule.order == 2 else {}
 
@@ -203,8 +205,8 @@ def test_a_single_class_is_predicted():
         [np.int8(3), np.int8(-3), np.int8(0)],
     ],
 )
-def test_labels_of_any_kind_come_back(labels):
-    x, y = blobs(3)
+def test_labels_of_any_kind_are_returned(labels):
+    x, y = blobs(3, rows=60)
     named = np.array(labels)[y]
     model = AROW().partial_fit(x, named)
     assert model.classes_.tolist() == sorted(np.array(labels).tolist())
@@ -317,36 +319,7 @@ def test_rivals_cannot_change_during_training(estimator):
         model.set_params(rivals="uniform").partial_fit(x, y)
 
 
-def test_classes_are_numbered_in_order_of_appearance():
-    classes = Classes().add(np.array(["b", "d"]))
-    found = classes.find(np.array(["d", "c", "a", "c", "b"]))
-    assert found.numbers.tolist() == [1, 2, 3, 2, 0]
-    assert found.new.tolist() == ["c", "a"]
-    wider = classes.add(found.new)
-    assert wider.labels.tolist() == ["b", "d", "c", "a"]
-    assert wider.in_order.tolist() == ["a", "b", "c", "d"]
-    assert len(classes) == 2
-
-
-@pytest.mark.parametrize("count", [2, 20])
-@pytest.mark.parametrize("kind", ["U3", "i8", "i4", "f8", "?", "O"])
-def test_labels_are_found_in_any_representation(kind, count):
-    labels = np.unique(np.arange(count).astype(kind))[::-1]
-    classes = Classes().add(labels)
-    some = np.random.default_rng(0).integers(len(labels), size=100)
-    found = classes.find(labels[some])
-    assert found.numbers.tolist() == some.tolist()
-    assert found.numbers.dtype == np.int32
-    assert not len(found.new)
-
-
-def test_large_labels_are_not_confused_by_rounding():
-    classes = Classes().add(np.array([2**53, 0]))
-    assert classes.find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
-    assert Classes().add(np.array([2.0**53, 0.0])).find(np.array([2**53 + 1, 0])).numbers.tolist() == [2, 1]
-
-
-# Features by name
+# Names
 
 
 def test_top_features_and_explanations_use_column_names():

@@ -1,6 +1,7 @@
 """The pages for people: every example on them runs and shows what the page says."""
 
 import doctest
+import re
 import tomllib
 
 import pytest
@@ -40,6 +41,15 @@ def test_every_bar_of_the_speed_chart_is_a_row_of_the_published_table():
     shown = chart.bars(chart.PAGE.read_text(encoding="utf-8"))
     assert [(bar.work, bar.peer) for bar in shown] == [(work, peer) for work, peer, *_ in chart.BARS]
     assert all(bar.low <= bar.ratio <= bar.high for bar in shown)
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_file_and_folder_that_a_page_names_exists(page):
+    package = ROOT / "src" / "scwlearn"
+    homes = (ROOT, package, package / "data", package / "cli", ROOT / "native", ROOT / "tests")
+    named = set(re.findall(r"`([\w/.]+(?:/|\.(?:py|hpp|cpp|txt)))`", (ROOT / page).read_text(encoding="utf-8")))
+    assert len(named) > 10
+    assert not [name for name in named if not any((home / name).exists() for home in homes)]
 
 
 def test_the_architecture_shows_every_folder_and_the_layers_of_the_linter():

@@ -91,6 +91,17 @@ def align(pairs: Mapping[str, str]) -> list[str]:
     return [f"{title.ljust(width)}  {value}" for title, value in pairs.items()]
 
 
+def parameter_text(parameters: Mapping[str, float], separator: str = " ") -> str:
+    """Format parameters for a table.
+
+    Examples
+    --------
+    >>> parameter_text({"C": 1.0, "eta": 0.9})
+    'C=1 eta=0.9'
+    """
+    return separator.join(f"{name}={number_text(value)}" for name, value in parameters.items())
+
+
 def abbreviated(value: float) -> str:
     """Format a number with three significant digits and a letter for thousands, millions and more.
 

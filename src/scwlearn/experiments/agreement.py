@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scwlearn._util.significance import spread
+from scwlearn.display.formatting import parameter_text
 from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import PublishedCell, published_cell
 from scwlearn.experiments.study import Blocks, DataSetRuns
-from scwlearn.experiments.table3 import parameter_text
 from scwlearn.rules import HOLD, Rule
 from scwlearn.runs.tune import CellResult
 

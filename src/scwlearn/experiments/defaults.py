@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scwlearn.display.formatting import parameter_text
 from scwlearn.display.tables import Table
 from scwlearn.experiments.study import Blocks, DataSetRuns
-from scwlearn.experiments.table3 import parameter_text
 
 # Added to every error: otherwise a few rows of nearly separable data sets would decide.
 _ERROR_OFFSET = 5e-4

@@ -14,11 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from scipy.stats import rankdata
 
+from scwlearn._util.significance import average_ranks
 from scwlearn.display.pictures import picture_style, write_both
 from scwlearn.display.theme import SOFT, algorithm_style
-from scwlearn.experiments.study import Block, Blocks, DataSetRuns
+from scwlearn.experiments.study import Block, Blocks, DataSetRuns, mean_errors
 
 Array = NDArray[np.float64]
 
@@ -75,7 +75,8 @@ def figure1_overview(blocks: Blocks, path: Path) -> Path:
             axes.set_ylabel("mistake rate" if place % columns == 0 else "")
             axes.set_xlabel("examples seen" if place + columns >= len(blocks) else "")
         lines = {line.get_label(): line for axes in panels for line in axes.lines}
-        handles = [lines[title] for title in _titles_by_rank(blocks)]
+        ranks = average_ranks(mean_errors(blocks))
+        handles = [lines[title] for title in sorted(ranks, key=ranks.__getitem__)]
         # A legend is filled by columns, but read by rows.
         by_rows = [handles[i] for column in range(6) for i in range(column, len(handles), 6)]
         settings = {"title": "algorithms, the best on average first", "ncols": 6, "frameon": False, "handlelength": 3.6}
@@ -173,12 +174,3 @@ def _label_positions(wanted: Array, gap: float) -> Array:
     positions = np.empty_like(near)
     positions[order] = np.clip(near, 0, max(0, 1 - steps[-1])) + steps
     return positions
-
-
-def _titles_by_rank(blocks: Blocks) -> list[str]:
-    """Sort the algorithms by the mean rank of their final mistake rate."""
-    ranks: dict[str, list[float]] = {}
-    for runs in blocks:
-        for run, rank in zip(runs, rankdata([r.mean_error for r in runs]), strict=True):
-            ranks.setdefault(run.rule.title, []).append(rank)
-    return sorted(ranks, key=lambda title: float(np.mean(ranks[title])))

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn.datasets import DataSet
@@ -18,7 +16,7 @@ from scwlearn.experiments.claims import claims_table
 from scwlearn.experiments.defaults import defaults_table
 from scwlearn.experiments.figure1 import figure1, figure1_overview
 from scwlearn.experiments.ranks import rank_diagram
-from scwlearn.experiments.study import Blocks, StudySettings
+from scwlearn.experiments.study import Blocks, StudySettings, mean_errors
 from scwlearn.experiments.table1 import measure_properties, measurement_table, property_table
 from scwlearn.experiments.table2 import data_set_table
 from scwlearn.experiments.table3 import all_results, all_times, results_table
@@ -124,10 +122,8 @@ def _comparison_section(study: Reproduction, figures: Path) -> list[Section]:
     if len(blocks) < 2 or len(blocks[0]) < 3:
         return []
     rules = [run.rule for run in blocks[0]]
-    # All data sets have the same rules in the same order.
-    errors = np.array([[run.mean_error for run in block] for block in blocks]).T
-    values = {rule.title: each for rule, each in zip(rules, errors, strict=True)}
-    ranks = rank_diagram(rules, values, figures / "ranks", f"Mistake rates, {study.settings.covariance} covariance")
+    title = f"Mistake rates, {study.settings.covariance} covariance"
+    ranks = rank_diagram(rules, mean_errors(blocks), figures / "ranks", title)
     costs = tradeoff_picture(blocks, figures / "tradeoff")
     pictures = (
         Picture(ranks, "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn._util.progress import ProgressReporter
@@ -97,6 +98,13 @@ class DataSetRuns(Runs):
 #: The runs of each algorithm on one data set, and those of all data sets.
 Block = Sequence[DataSetRuns]
 Blocks = Sequence[Block]
+
+
+def mean_errors(blocks: Blocks) -> dict[str, NDArray[np.float64]]:
+    """Return the mean error on each data set, by the title of the algorithm; all have the same algorithms."""
+    return {
+        run.rule.title: np.array([block[place].mean_error for block in blocks]) for place, run in enumerate(blocks[0])
+    }
 
 
 def run_data_set(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.significance import as_good_as_best, spread
+from scwlearn.display.formatting import parameter_text
 from scwlearn.display.tables import Table
 from scwlearn.experiments.paper import published_cell
 from scwlearn.experiments.study import Block, Blocks
@@ -94,11 +95,6 @@ def all_times(blocks: Blocks) -> Table:
     """Return the median seconds of each algorithm on each data set."""
     rows = [(run.name, run.rule.name, f"{run.median_seconds:.6f}") for block in blocks for run in block]
     return Table("Times", ("set", "algorithm", "seconds"), rows)
-
-
-def parameter_text(parameters: Mapping[str, float]) -> str:
-    """Format parameters for a table."""
-    return " ".join(f"{name}={value:g}" for name, value in parameters.items())
 
 
 def _cells(values: Sequence[NDArray[np.float64]], form: str) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from scwlearn.display.formatting import number_text
+from scwlearn.display.formatting import parameter_text
 from scwlearn.display.pictures import picture_style, write_picture
 from scwlearn.display.theme import FAINT, SOFT, algorithm_style
 from scwlearn.runs.compare import Standing
@@ -52,5 +52,5 @@ def draw_comparison(found: Sequence[Standing], title: str, path: Path) -> None:
 
 
 def _name(each: Standing) -> str:
-    parameters = ", ".join(f"{name}={number_text(value)}" for name, value in each.runs.parameters.items())
+    parameters = parameter_text(each.runs.parameters, ", ")
     return f"{each.runs.rule.title} ({parameters})" if parameters else each.runs.rule.title

@@ -85,7 +85,7 @@ def algorithm_title(record: Record) -> str:
         return record.algorithm
 
 
-def parameter_text(record: Record, chosen: Container[str] | None = None) -> str:
+def parameter_line(record: Record, chosen: Container[str] | None = None) -> str:
     """List the parameters, or those chosen, in a line."""
     shown = (item for item in record.parameters.items() if chosen is None or item[0] in chosen)
     return ", ".join(f"{name} = {value:.6g}" for name, value in shown)
@@ -96,7 +96,7 @@ def distinct_names(records: Sequence[Record]) -> list[str]:
     names = [algorithm_title(record) for record in records]
     every = {name for record in records for name in record.parameters}
     differing = {name for name in every if len({record.parameters.get(name) for record in records}) > 1}
-    parameters = [parameter_text(record, differing) for record in records]
+    parameters = [parameter_line(record, differing) for record in records]
     sources = [", ".join(map(str, record.sources)) for record in records]
     for details, form in ((parameters, "{} ({})"), (sources, "{} on {}")):
         if len(set(names)) < len(names):

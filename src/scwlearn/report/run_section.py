@@ -17,7 +17,7 @@ from scwlearn.report.key_figures import (
     curve_points,
     key_figures,
     mean_speed,
-    parameter_text,
+    parameter_line,
 )
 from scwlearn.report.reliability import reliability_panel
 from scwlearn.report.weights import weights_panel
@@ -35,7 +35,7 @@ def run_title(record: Record) -> str:
 def run_heading(record: Record, title: str) -> Markup:
     """Return the facts below the title, and the command line."""
     subject = run_title(record)
-    facts = ("" if subject == title else subject, parameter_text(record), date_time(record.began))
+    facts = ("" if subject == title else subject, parameter_line(record), date_time(record.began))
     shown = [shorten(visible(fact), 80) for fact in (*facts, f"scwlearn {record.version}") if fact]
     command = element("code", record.command, class_="command") if record.command else Markup()
     return join(element("p", " · ".join(shown), class_="facts"), command)

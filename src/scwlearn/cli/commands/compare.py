@@ -21,7 +21,7 @@ from scwlearn.cli.model_options import (
 )
 from scwlearn.cli.options import DataOptions, count_option, data_options, option, section
 from scwlearn.cli.output import PlotFile
-from scwlearn.display.formatting import number_text, plural
+from scwlearn.display.formatting import parameter_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,10 +141,9 @@ def _table(found: Sequence[Standing]) -> list[str]:
         p = "" if each.p is None else f"{each.p:.4f}" if each.p >= 0.0001 else "<0.0001"
         std = f"{100 * each.std:.2f}" if len(runs.final_errors) > 1 else ""
         mark = "*" if each.as_good_as_best else " "
-        parameters = " ".join(f"{name}={number_text(value)}" for name, value in runs.parameters.items())
         lines.append(
             f"{mark}{runs.mean_error:8.2%} {std:>8}{each.rank:7.1f}{p:>9}{runs.final_updates.mean():11.1f}"
-            f"{runs.median_seconds:10.4f}  {runs.rule.name} {parameters}".rstrip()
+            f"{runs.median_seconds:10.4f}  {runs.rule.name} {parameter_text(runs.parameters)}".rstrip()
         )
     return lines
 

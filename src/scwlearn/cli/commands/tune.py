@@ -23,7 +23,7 @@ from scwlearn.cli.model_options import (
 )
 from scwlearn.cli.options import DataOptions, count_option, data_options, option, section, usage_error, words
 from scwlearn.cli.output import OutputFile, PlotFile, check_outputs, invocation
-from scwlearn.display.formatting import number_text, plural
+from scwlearn.display.formatting import number_text, parameter_text, plural
 
 if TYPE_CHECKING:
     from scwlearn.data.batch import Batch
@@ -152,8 +152,7 @@ class _TuneRun:
         for each in shown:
             loss = f"{each.log_loss:10.4f}" if with_loss else ""
             counts = f"{each.error:8.2%}{each.counts.mistakes:10}{each.counts.updates:10}"
-            parameters = " ".join(f"{name}={number_text(value)}" for name, value in each.parameters.items())
-            lines.append(f"{counts}{loss}  {each.rule.name} {parameters}".rstrip())
+            lines.append(f"{counts}{loss}  {each.rule.name} {parameter_text(each.parameters)}".rstrip())
         return lines
 
     def _summary(self, best: Sequence[CellResult], command: str, seconds: float) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The scikit-learn estimators: SCW1, KernelSCW1, AROW and so on, two for each rule.
 
-They are generated from the declarations of the rules. A rule that a user declares gets its classes here, too.
+They are generated from the declarations of the rules, including those that users declare.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     shuffle: bool
     random_state: int | np.random.RandomState | None
     _classifier: Classifier
-    # The settings when the model started, which cannot change from then on.
+    # The settings when training began; they cannot change afterwards.
     _started_with: dict[str, Any]
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -63,6 +63,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For bad examples, labels, weights or settings. The estimator is then unchanged.
         """
         with _rollback(self):
             epochs = check_int("n_epochs", self.n_epochs)
@@ -99,6 +104,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For bad examples, labels, weights or classes, and for settings that changed since training began. The
+            estimator is then unchanged.
         """
         with _rollback(self):
             first = not self.__sklearn_is_fitted__()
@@ -120,25 +131,55 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return self._fitted("classes_").classes.in_order
 
     def decision_function(self, X: Any) -> Array:
-        """Compute the score of each example, with more than two classes of each class.
+        """Compute the score of each example.
 
-        With two classes a score of at least 0 means the second.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
+            The scores. With two classes, a score of at least 0 predicts the second.
         """
         check_is_fitted(self)
         return self._classifier.scores(self._rows(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each example: that of the class with the largest score."""
+        """Predict the label of each example: that of the class with the largest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels. Ties go to the earliest class; with two classes, to the second.
+        """
         check_is_fitted(self)
         return self._classifier.predict(self._rows(X, reset=False))
 
     def predict_proba(self, X: Any) -> Array:
-        """Predict the probability of each class, (n_samples, n_classes), in the order of `classes_`."""
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
         check_is_fitted(self)
         return self._classifier.probabilities(self._rows(X, reset=False))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Predict the logarithm of the probability of each class."""
+        """Predict the logarithm of the probability of each class; see `predict_proba`."""
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
 
@@ -166,12 +207,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     @property
     def n_mistakes_(self) -> int:
-        """The number of them that were misclassified just before they were learned from."""
+        """The number of examples that were misclassified just before they were learned from."""
         return self._counts("n_mistakes_").mistakes
 
     @property
     def n_updates_(self) -> int:
-        """The number of them that changed the model."""
+        """The number of examples that changed the model."""
         return self._counts("n_updates_").updates
 
     def __copy__(self) -> Self:
@@ -183,7 +224,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return other
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        # By its rule, which knows where it was declared; a subclass is found by name as usual.
+        # By its rule, which knows where it was declared; a subclass is pickled by name as usual.
         if type(self).__module__ != ESTIMATORS:
             return super().__reduce_ex__(protocol)
         return _new_of_rule, (self._rule, self._face), self.__getstate__()
@@ -198,23 +239,23 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     @abstractmethod
     def _new_classifier(self, rows: Rows) -> Classifier:
-        """Return a classifier with the parameters as they are now, about to learn from some rows."""
+        """Return a classifier with the current parameters; `rows` are the first that it will learn from."""
 
     def _start(self, rows: Rows) -> Classifier:
-        # Copies: a dict of class weights may be changed in place.
+        # Copied, since the user may change a dict of class weights in place.
         fixed = fixed_settings(self._face, self._rule)
         self._started_with = {name: copy(getattr(self, name)) for name in fixed if hasattr(self, name)}
         return self._new_classifier(rows)
 
     def _settings(self) -> dict[str, Any]:
-        """Return the settings of the model and the rule's parameters, by the names that a learner has for them."""
-        # A subclass may have some of them as attributes only.
+        """Return the settings of the model and the rule's parameters, by the names that a learner takes."""
+        # The constructor of a subclass may take only some of them.
         declared = {s.name_in(self._face): s.name for s in settings_for(self._face, self._rule) if not s.mutable}
         declared |= {p.name: p.name for p in self._rule.parameters}
         return {inner: getattr(self, name) for name, inner in declared.items() if hasattr(self, name)}
 
     def _continue(self) -> Classifier:
-        """Return the classifier with the rule's parameters as they are now; other settings cannot change."""
+        """Return the classifier with the current parameters of the rule; other settings cannot change."""
         for name, before in self._started_with.items():
             now = getattr(self, name)
             if before != now:
@@ -225,7 +266,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return self._classifier.with_parameters({p.name: getattr(self, p.name) for p in self._rule.parameters})
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        # Rows checks the values and says where a bad one is; it converts once it knows that a sparse matrix is sound.
+        # `Rows` checks the values, names the place of a bad one, and converts sparse matrices after checking them.
         accepted = {"accept_sparse": True, "ensure_all_finite": False}
         return Rows(validate_data(self, X, reset=reset, **accepted), check=False)
 
@@ -268,7 +309,7 @@ def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:
 
 @contextmanager
 def _rollback(estimator: OnlineClassifier) -> Iterator[None]:
-    """Restore the attributes of the estimator when anything is raised."""
+    """Restore the attributes of the estimator after an error."""
     before = dict(estimator.__dict__)
     try:
         yield

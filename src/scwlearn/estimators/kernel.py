@@ -1,4 +1,4 @@
-"""The kernel estimators."""
+"""The kernel estimators: scores in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The number that `gamma` resulted in."""
+        """The value of gamma, which `gamma` may leave to the data."""
         parameters = self._fitted("gamma_").learner.kernel.parameters
         if "gamma" not in parameters:
             raise AttributeError(f"kernel {self.kernel!r} takes no gamma")
@@ -100,15 +100,26 @@ class KernelClassifier(OnlineClassifier):
 
 
 class SecondOrderKernelClassifier(KernelClassifier):
-    """A kernel classifier that keeps the uncertainty of each score."""
+    """A kernel classifier of a second-order rule: scores have variances."""
 
     def margin_variance(self, X: Any) -> Array:
-        """Compute x'Sigma x, the uncertainty of the score, of each example, with several classes of each."""
+        """Compute x'Sigma x, the variance of the score, of each example.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
+            The variances.
+        """
         check_is_fitted(self)
         return self._classifier.margin_variances(self._rows(X, reset=False))
 
 
-# Part of the kernel, not of the learner.
+# Settings of the kernel, not of the learner.
 _OF_KERNEL = ("gamma", "degree", "coef0")
 
 

@@ -120,7 +120,17 @@ class SecondOrderClassifier(LinearClassifier):
     """A linear classifier that keeps the variance of each weight."""
 
     def margin_variance(self, X: Any) -> Array:
-        """Compute x'Sigma x, the uncertainty of the score, of each example, with more than two classes of each class.
+        """Compute x'Sigma x, the variance of the score, of each example.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
+            The variances.
 
         Examples
         --------
@@ -141,7 +151,7 @@ class SecondOrderClassifier(LinearClassifier):
 
     @property
     def covariance_(self) -> Array:
-        """Sigma: (n_features, n_features), with more than two classes one for each."""
+        """Sigma: (n_features, n_features), or one per class with more than two classes."""
         learner = self._fitted("covariance_")
         if learner.covariance_kind != "full":
             raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
@@ -150,7 +160,7 @@ class SecondOrderClassifier(LinearClassifier):
 
     @property
     def covariance_kind_(self) -> str:
-        """The form of Sigma that `covariance` resulted in."""
+        """The form of Sigma, which `covariance` may leave open ("auto")."""
         return self._fitted("covariance_kind_").covariance_kind
 
     def _variances(self) -> Array | None:

@@ -1,4 +1,4 @@
-"""Learning with kernels: the Gaussian lives in the span of the examples that moved it (Lemma 1)."""
+"""Kernel learning: the Gaussian lies in the span of the examples that updated it (Lemma 1)."""
 
 from scwlearn.kernels.functions import Kernel as Kernel
 from scwlearn.kernels.learner import KernelLearner as KernelLearner

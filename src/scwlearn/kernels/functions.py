@@ -1,4 +1,4 @@
-"""Kernels: scikit-learn's by name, or a function of one's own; what they return is checked."""
+"""Kernel functions: those of scikit-learn by name, or your own, with checks of the matrices that they return."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[np.float64]
-#: The kernels of all pairs of rows of two matrices.
+#: Computes the kernels of all pairs of rows of two matrices.
 KernelFunction = Callable[[Any, Any], Any]
 
-#: What each kernel takes, with what it takes if nothing is said.
+#: The parameters of each kernel, with their defaults.
 PARAMETERS: dict[str, dict[str, float]] = {
     "linear": {},
     "rbf": {"gamma": 1.0},
@@ -23,16 +23,31 @@ PARAMETERS: dict[str, dict[str, float]] = {
     "laplacian": {"gamma": 1.0},
     "cosine": {},
 }
-#: The user computes the kernel matrix.
+#: The name for kernel matrices that the user computes.
 PRECOMPUTED = "precomputed"
 
-# Kernels that differ by more than this, relatively, when the examples change places are not symmetric.
+# Largest relative difference of k(x, z) and k(z, x) that counts as rounding.
 _SYMMETRIC = 1e-8
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: a name of scikit-learn's with its parameters, "precomputed", or a function (X, Z) -> matrix.
+    """A kernel and its parameters.
+
+    Parameters
+    ----------
+    of : str or function
+        A name of scikit-learn's, "precomputed", or a function of two matrices that returns the kernel matrix of their
+        rows.
+    parameters : dict
+        gamma, degree and coef0, as the kernel takes them; 1, 3 and 1 by default.
+    constant : bool
+        Whether to add 1 to the kernel, which makes the learner learn an intercept.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown kernel, and for parameters that it does not take.
 
     Examples
     --------
@@ -45,7 +60,6 @@ class Kernel:
 
     of: str | KernelFunction = "rbf"
     parameters: dict[str, float] = field(default_factory=dict)
-    #: Whether to add 1, so that a constant is learned too.
     constant: bool = False
 
     def __post_init__(self) -> None:
@@ -66,23 +80,40 @@ class Kernel:
 
     @property
     def is_precomputed(self) -> bool:
+        """Whether the user computes the kernel matrix."""
         return self.of == PRECOMPUTED
 
     def __call__(self, x: Any, z: Any) -> Array:
-        """The kernels of the rows of x with those of z, checked."""
+        """Compute the kernels of the rows of x with those of z.
+
+        Parameters
+        ----------
+        x, z : array or sparse matrix
+            Rows of features.
+
+        Returns
+        -------
+        array of shape (rows of x, rows of z)
+            The kernels, plus 1 with a constant.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a function returns anything but a matrix of finite numbers of that shape.
+        """
         if callable(self.of):
             kernels = self.of(x, z)
         else:
             from sklearn import config_context
             from sklearn.metrics.pairwise import pairwise_kernels
 
-            # The rows have been looked at, and what comes out will be.
+            # The rows are checked already, and the result will be.
             with config_context(assume_finite=True, skip_parameter_validation=True):
                 kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
         return self.checked(kernels, (x.shape[0], z.shape[0]))
 
     def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:
-        """What a kernel returned, with 1 added where there is a constant."""
+        """Return the result of a kernel as a matrix of finite floats, plus 1 with a constant."""
         dense = np.asarray(kernels.toarray() if sparse.issparse(kernels) else kernels)
         if dense.dtype.kind not in "biuf":
             raise TypeError(f"the kernel must return real numbers, got {dense.dtype}")
@@ -99,7 +130,7 @@ class Kernel:
 
 
 def check_symmetric(kernels: Array, mirrored: Array) -> None:
-    """A ValueError where the kernels of some examples with others are not those of the others with them."""
+    """Raise a ValueError unless both are equal up to rounding: k(x, z) and the transposed k(z, x)."""
     apart = np.abs(kernels - mirrored)
     if (apart > _SYMMETRIC * np.abs(kernels).max(initial=0.0)).any():
         place = np.unravel_index(apart.argmax(), apart.shape)

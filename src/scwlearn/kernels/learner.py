@@ -34,11 +34,11 @@ from scwlearn.rules.native import OwnRule, native_rule
 
 Array = NDArray[np.float64]
 
-# Rows whose kernels are computed together: enough for products of matrices, few beside the support.
+# Number of rows whose kernels are computed together: enough for matrix products, few compared with the support.
 _ROWS_AT_ONCE = 128
-# Each class has room for all rows of a batch in a span of its own: with many classes a batch has fewer.
+# Each class reserves room in its span for all rows of a block, so with many classes a block has fewer rows.
 _ROWS_OF_CLASSES = 2**15
-# Rows that are only scored can be more: only memory grows with them.
+# Blocks that are only scored may be larger: only memory grows with them.
 _ROWS_SCORED_AT_ONCE = 1024
 # The kernel of a row with itself is computed from all pairs of this many rows.
 _ROWS_WITH_THEMSELVES = 64
@@ -68,9 +68,10 @@ class _KernelBatch:
 class KernelLearner(BaseLearner):
     """An online learner in the feature space of a kernel, on labels -1 and +1 or on class numbers.
 
-    The Gaussian over the weights is kept exactly, in coordinates on the span of the support: the examples that moved
-    it and were not combinations of others. With several classes all share one support, so that a row is compared with
-    an example once; a second-order class lies in the span of the examples that moved it, with a budget in that of all.
+    The Gaussian over the weights is exact: it is kept in coordinates on the span of the support, which are the examples
+    that updated it and are not combinations of others. Several classes share one support, so each row is compared with
+    each example once. A class of a second-order rule lies in the span of the examples that updated it, or, with a
+    budget, in the span of all.
 
     Parameters
     ----------
@@ -146,20 +147,58 @@ class KernelLearner(BaseLearner):
         return self.model.n_features
 
     def add_classes(self, count: int) -> None:
-        """Make more classes known; they start from the prior and take part at once."""
+        """Add classes, which start from the prior and take part at once.
+
+        Parameters
+        ----------
+        count : int
+            The number of classes to add.
+        """
         self.model.add_classes(check_int("count", count, minimum=0))
 
     def scores(self, x: Any) -> Array:
-        """Compute the score mu.x of each row: (rows,), or with several classes (rows, classes)."""
+        """Compute the score mu.x of each row.
+
+        Parameters
+        ----------
+        x : array-like, sparse matrix or Rows
+            The rows; with a precomputed kernel, their kernels with all rows learned from.
+
+        Returns
+        -------
+        array of shape (rows,), or with several classes (rows, classes)
+            The scores.
+
+        Raises
+        ------
+        ValueError
+            For bad rows, and before the first row has been learned.
+        """
         weights = self._score_weights()
         return self._concatenated(self._map_blocks(x, lambda block: self._with_support(block) @ weights))
 
     def margin_variances(self, x: Any) -> Array:
-        """Compute x'Sigma x, the uncertainty of the score, of each row, and with several classes of each class."""
+        """Compute x'Sigma x, the variance of the score, of each row.
+
+        Parameters
+        ----------
+        x : array-like, sparse matrix or Rows
+            The rows.
+
+        Returns
+        -------
+        array of shape (rows,), or with several classes (rows, classes)
+            The variances.
+
+        Raises
+        ------
+        ValueError
+            For bad rows, before the first row has been learned, and with a precomputed kernel, which lacks k(x, x).
+        """
         return self._concatenated(self._map_blocks(x, lambda b: self._variances(b, self._with_support(b))))
 
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
-        """Compute what `scores` and `margin_variances` do, from kernels that are computed once."""
+        """Compute `scores` and `margin_variances` together, with the kernels computed once."""
         weights = self._score_weights()
 
         def compute(block: Any) -> tuple[Array, Array]:
@@ -170,7 +209,13 @@ class KernelLearner(BaseLearner):
         return self._concatenated([scores for scores, _ in pairs]), self._concatenated([v for _, v in pairs])
 
     def dual_coefficients(self) -> Array:
-        """Return C, (classes, examples), with mu of class c = sum of C[c, p] (support example p)."""
+        """Return the weights as combinations of the support examples.
+
+        Returns
+        -------
+        array of shape (classes, examples)
+            C, with mu of class c = sum over p of C[c, p] (support example p); a binary model has one row.
+        """
         found = np.zeros((self.model.classes, self.support.count))
         for c in range(self.model.classes):
             span = self.model.span(c)
@@ -388,20 +433,20 @@ KernelLearner.__doc__ = fill_settings(KernelLearner.__doc__, _ARGUMENTS[2:])
 
 
 def _padded(coordinates: Array, size: int) -> Array:
-    """Return coordinates with zeros for those that no example has yet."""
+    """Return coordinates padded with zeros to `size`."""
     wider = np.zeros((len(coordinates), size))
     wider[:, : coordinates.shape[1]] = coordinates
     return wider
 
 
 def _residual_norms(norms: Array, inside: Array) -> Array:
-    """Return the squared norm of what rows have outside a span, from their own and their coordinates in it."""
+    """Return the squared norm of each row outside a span, from its squared norm and its coordinates in the span."""
     left: Array = np.maximum(norms - np.einsum("ij,ij->i", inside, inside), 0.0)
     return left
 
 
 def _doubles(block: Block) -> Any:
-    # Kernels in single precision would be rounded so much that every example looked new.
+    # In single precision, rounding would make every example look independent of the others.
     x = block.matrix().astype(np.float64, copy=False)
     if not sparse.issparse(x):
         # It may be the caller's memory, which the caller's kernel function must not write to.

@@ -1,4 +1,4 @@
-"""What a kernel learner has learned: support examples, and a Gaussian per class over coordinates in their span."""
+"""The model of a kernel learner: support examples, and a Gaussian per class over coordinates in their span."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from scwlearn.model.gaussian import GROWTH, NORM2, NORM2_PEAK, SPREAD_SCALE, Gau
 class KernelModel:
     """A Gaussian per class over coordinates in a span of support examples; a binary model has one.
 
-    With one span for all classes, it is the span of all examples. Otherwise each class has its own, of the examples
-    that moved it: outside that span its Sigma is still the prior's, so that nothing is left out, and a class costs the
-    work of its own examples, not of all.
+    The classes share one span of all examples, or each has its own span of the examples that updated it. Outside its
+    span, Sigma of a class is still that of the prior, so nothing is lost, and a class costs only the work of its own
+    examples.
     """
 
     covariance: Covariance

@@ -13,20 +13,20 @@ from scipy.linalg import solve_triangular
 
 Array = NDArray[np.float64]
 
-# Triangular systems are solved by so many unknowns at a time: the rest is products of matrices.
+# Number of unknowns of a triangular system to solve at a time; the rest is matrix products.
 _PANEL = 256
 
 
 @dataclass
 class Examples:
-    """Examples in the order in which they came."""
+    """Examples in order of appearance."""
 
-    #: Rows of the examples' features, or their numbers: in a user's kernel matrix, or among the examples of others.
+    #: The rows of the examples, or their indices: columns of a precomputed kernel matrix, or rows of shared examples.
     examples: Any = None
     count: int = 0
 
     def like(self, x: Any) -> Any:
-        """Rows in the form that the examples have, dense or sparse."""
+        """Return rows converted to the format of the examples, dense or sparse."""
         if self.examples is None or sparse.issparse(x) == sparse.issparse(self.examples):
             return x
         return x.toarray() if sparse.issparse(x) else sparse.csr_array(x)
@@ -34,42 +34,42 @@ class Examples:
 
 @dataclass
 class SharedExamples(Examples):
-    """Examples of several spans, each kept once."""
+    """Examples of several spans, each stored once."""
 
-    #: The number of each, by what it is made of.
+    #: The index of each example by a hash of its contents.
     _numbers: dict[bytes, int] = field(default_factory=dict, repr=False)
 
     def including(self, examples: Any) -> tuple[SharedExamples, NDArray[np.intp]]:
-        """With these examples, unless they are here already; and their numbers."""
+        """Return these examples with those of `examples` that are new, and the indices of all given."""
         keys, numbers = _keys(examples), dict(self._numbers)
         new: list[int] = []
         for i, key in enumerate(keys):
             if key not in numbers:
                 numbers[key] = self.count + len(new)
                 new.append(i)
-        all_of_them = _stacked(self.examples, examples[new]) if new else self.examples
-        including = SharedExamples(all_of_them, self.count + len(new), numbers)
+        stacked = _stacked(self.examples, examples[new]) if new else self.examples
+        including = SharedExamples(stacked, self.count + len(new), numbers)
         return including, np.array([numbers[key] for key in keys], dtype=np.intp)
 
 
 @dataclass
 class Support(Examples):
-    """Examples p = 0, 1, .. in the order in which they came, and L with L L' = K, their kernel matrix.
+    """Support examples p = 0, 1, ... and the Cholesky factor L of their kernel matrix, K = L L'.
 
-    What example p adds to the span of those before it, scaled to length 1, is vector p of an orthonormal basis, and
-    L[p] are the example's coordinates on it. Those of any other x solve L t = k, k the kernel of x with the support;
-    kernels are inner products of coordinates, but for what lies outside the span.
+    The part of example p orthogonal to the examples before it, normalized, is vector p of an orthonormal basis of the
+    span, and L[p] holds the coordinates of example p. The coordinates t of any x solve L t = k, where k holds the
+    kernels of x with the support. Inner products of coordinates are kernels, up to what lies outside the span.
     """
 
     _factor: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def factor(self) -> Array:
-        """L, a view."""
+        """A view of L."""
         return self._factor[: self.count, : self.count]
 
     def extended(self, examples: Any, coordinates: Array) -> Support:
-        """With more examples: their rows, and their coordinates, each one longer than that before."""
+        """Return the support with more examples; row i of `coordinates` has one more entry than row i - 1."""
         count = self.count + len(coordinates)
         factor = self._factor
         if count > len(factor):
@@ -79,15 +79,15 @@ class Support(Examples):
         return Support(_stacked(self.examples, examples), count, factor)
 
     def copy(self) -> Support:
-        """The same support in memory of its own."""
+        """Return an independent copy."""
         return Support(self.examples, self.count, self.factor.copy())
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the room for examples to come.
+        # Without the spare room.
         return self.__dict__ | {"_factor": self.factor.copy()}
 
     def coordinates(self, kernels: Array) -> Array:
-        """Those of some examples, one a row, from their kernels with the support."""
+        """Return the coordinates of rows from their kernels with the support."""
         found = np.empty_like(kernels)
         for part in self._panels():
             rest = kernels[:, part] - found[:, : part.start] @ self._factor[part, : part.start].T
@@ -95,7 +95,7 @@ class Support(Examples):
         return found
 
     def coefficients(self, vector: Array) -> Array:
-        """c with vector = the sum of c_p (example p), for a vector of the span given by its coordinates."""
+        """Return c with vector = sum of c_p (example p), for a vector in the span given by its coordinates."""
         found = vector.copy()
         for part in reversed(self._panels()):
             found[part] -= self._factor[part.stop : self.count, part].T @ found[part.stop :]
@@ -109,7 +109,7 @@ class Support(Examples):
 
 
 def _keys(examples: Any) -> list[bytes]:
-    """What tells examples apart: they are the same only if every bit is."""
+    """Return a hash of each example; examples are equal only if all their bits are."""
     if sparse.issparse(examples):
         parts = zip(examples.indptr[:-1], examples.indptr[1:], strict=True)
         rows = [examples.indices[i:j].tobytes() + examples.data[i:j].tobytes() for i, j in parts]

@@ -1,4 +1,4 @@
-"""A running scale for each feature, which makes values comparable without a pass over the data before."""
+"""A running scale per feature: makes values comparable without a first pass over the data."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ from scwlearn.data.weights import check_weights
 
 Array = NDArray[np.float64]
 
-# The columns of the state.
+# Columns of the state.
 SCALE, COUNT = range(2)
 
-# Values that are scaled at once: few enough that what is converted for it needs little memory.
+# Number of values to scale at a time: few, since they may be converted first.
 _VALUES_AT_ONCE = 2**20
 
 
 class RunningScale:
-    """Divides each feature by the root of the mean square of its values so far, zeros left out.
+    """Running scale that divides each feature by the root mean square of its non-zero values so far.
 
-    Zeros stay zero, so that sparse rows stay sparse; features that are 0 or 1 stay as they are. An example that is
-    learned from is taken in first and then scaled: the first value of a feature becomes 1 or -1. To predict changes
-    nothing, and a feature never seen is left as it is.
+    Zeros stay zero, so sparse rows stay sparse, and features that are 0 or 1 do not change. `learn` updates the scale
+    with a row before scaling the row, so the first value of a feature becomes 1 or -1. `apply` changes nothing, and
+    leaves features that were never seen as they are.
+
+    Attributes
+    ----------
+    state : array of shape (n_features, 2), or None
+        Scale and number of values of each feature, both 0 if it was never seen; None before the first rows. This is
+        all that has to be saved.
 
     Examples
     --------
@@ -40,27 +46,44 @@ class RunningScale:
     """
 
     def __init__(self) -> None:
-        #: For each feature its scale and of how many values it is made, both 0 for one never seen; None before the
-        #: first rows. All there is to save.
         self.state: Array | None = None
 
     @property
     def width(self) -> int | None:
-        """How many features the rows have; None before the first."""
+        """The number of features; None before the first rows."""
         return None if self.state is None else len(self.state)
 
     @property
     def scales(self) -> Array:
-        """What each feature is divided by."""
+        """What each feature is divided by; 1 for a feature never seen."""
         if self.state is None:
             raise ValueError("this scale has not seen any row yet")
         return np.where(self.state[:, COUNT] > 0, self.state[:, SCALE], 1.0)
 
     def learn(self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None) -> Rows:
-        """Take in each row in turn, in their order or the one given; the rows in that order, scaled.
+        """Update the scale with each row in turn and return the rows, scaled.
 
-        Each is scaled by what has come up to it, itself included. A row of weight 0 is scaled but not taken in; what
-        else the weights are makes no difference. All or nothing: after an error everything is as it was.
+        Each row is scaled by the values up to and including its own. All or nothing: after an error the scale is as
+        it was.
+
+        Parameters
+        ----------
+        x : array-like, sparse matrix or Rows
+            The rows.
+        weights : array-like of shape (n_rows,), optional
+            Sample weights. A row of weight 0 is scaled but does not count; other weights make no difference.
+        order : array-like of int, optional
+            The order in which to process the rows.
+
+        Returns
+        -------
+        Rows
+            The scaled rows, in learning order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For bad rows, weights or order, and for rows of another width than before.
         """
         rows = as_rows(x)
         self._check_width(rows)
@@ -70,7 +93,7 @@ class RunningScale:
             rows, weighed = rows.take(places), None if weighed is None else weighed[places]
         state = np.zeros((rows.width, 2)) if self.state is None else self.state
         if len(rows) > _rows_at_once(rows) or not state.flags.writeable:
-            # Ctrl-C may come between two blocks; a single one is taken in as a whole.
+            # Ctrl-C may interrupt between two blocks, but not within one.
             state = state.copy()
 
         def scale(block: Block, scaled: Array) -> None:
@@ -78,7 +101,7 @@ class RunningScale:
             learn_scales(state, block.values, block.indices, block.offsets, block.width, part, scaled)
 
         scaled = _scaled(rows, scale)
-        # In the memory that there is: others may look at it.
+        # In place: learners may share the memory.
         if self.state is None or not self.state.flags.writeable:
             self.state = state
         elif self.state is not state:
@@ -86,7 +109,23 @@ class RunningScale:
         return scaled
 
     def apply(self, x: Any) -> Rows:
-        """The rows, scaled by what has been seen so far."""
+        """Return the rows, scaled by the values seen so far.
+
+        Parameters
+        ----------
+        x : array-like, sparse matrix or Rows
+            The rows.
+
+        Returns
+        -------
+        Rows
+            The scaled rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For bad rows, and for rows of another width than those learned from.
+        """
         rows = as_rows(x)
         self._check_width(rows)
         state = np.zeros((rows.width, 2)) if self.state is None else self.state
@@ -97,35 +136,35 @@ class RunningScale:
         return _scaled(rows, scale)
 
     def widen(self, n_features: int) -> None:
-        """Make room for features never seen before, after the known ones."""
+        """Append features that have not been seen yet, up to `n_features`."""
         known = self.width or 0
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
         self.state = self.arranged(np.arange(known), n_features).state
 
     def restore(self, other: RunningScale) -> None:
-        """Take on the state of another, in the memory of this one, which others may look at."""
+        """Copy the state of another scale, in place if the shapes agree: learners may share the memory."""
         if self.state is None or other.state is None or self.state.shape != other.state.shape:
             self.state = other.state
         elif self.state is not other.state:
             self.writable_state()[:] = other.state
 
     def arranged(self, kept: NDArray[np.int64], n_features: int) -> RunningScale:
-        """The scale of these features alone, in this order, with room for so many in all."""
+        """Return the scale of the features `kept`, in this order, followed by unseen ones up to `n_features`."""
         other = RunningScale()
         known = np.zeros((0, 2)) if self.state is None else self.state[kept]
         other.state = _widened(known, n_features)
         return other
 
     def writable_state(self) -> Array:
-        """The state, in memory that can be written to."""
+        """Return the state as a writable array, copied first if it is read-only."""
         if self.state is None:
             raise ValueError("this scale has not seen any row yet")
         self.state = np.require(self.state, requirements=["C", "W"])
         return self.state
 
     def copy(self) -> RunningScale:
-        """The same scale in memory of its own."""
+        """Return an independent copy."""
         other = RunningScale()
         other.state = None if self.state is None else self.state.copy()
         return other
@@ -133,7 +172,17 @@ class RunningScale:
     __copy__ = copy
 
     def merged(self, others: Iterable[RunningScale]) -> RunningScale:
-        """The scale of all values that this one and the others have seen; features of one index are the same.
+        """Return the scale of all values that this one and the others have seen.
+
+        Parameters
+        ----------
+        others : iterable of RunningScale
+            Scales of the same features in the same order; some may have more features at the end.
+
+        Returns
+        -------
+        RunningScale
+            The merged scale; the order of the parts matters only to rounding.
 
         Examples
         --------
@@ -150,7 +199,7 @@ class RunningScale:
             return merged
         width = max(map(len, states))
         scales, counts = np.stack([_widened(state, width) for state in states]).transpose(2, 0, 1)
-        # The squares are of parts of the largest, so that none overflows.
+        # Relative to the largest, so that no square overflows.
         largest = scales.max(axis=0)
         parts = np.divide(scales, largest, out=np.zeros_like(scales), where=largest > 0)
         count = counts.sum(axis=0)
@@ -159,7 +208,7 @@ class RunningScale:
         return merged
 
     def thin(self, times: int) -> None:
-        """Let what was seen count only one part in so many."""
+        """Divide the count of each feature by `times`, for parts that share a prior."""
         if self.state is not None:
             self.state[:, COUNT] /= times
 
@@ -169,20 +218,22 @@ class RunningScale:
 
 
 def _rows_at_once(rows: Rows) -> int:
+    """Return the number of rows with about _VALUES_AT_ONCE values."""
     return max(1, len(rows) * _VALUES_AT_ONCE // max(1, rows.stored))
 
 
 def _scaled(rows: Rows, scale: Callable[[Block, Array], None]) -> Rows:
-    """The rows after `scale` has written the values of each block where they belong."""
+    """Return the rows with the values that `scale` writes for each block."""
     scaled = np.zeros(rows.stored)
     for block in rows.blocks(_rows_at_once(rows)):
         first = block.start * block.width
-        # The arrays of a sparse block are those of all rows.
+        # A sparse block refers to the arrays of all rows.
         scale(block, scaled if block.indices is not None else scaled[first : first + block.values.size])
     return rows.with_values(scaled)
 
 
 def _widened(state: Array, width: int) -> Array:
+    """Return the state with unseen features appended."""
     wider = np.zeros((width, 2))
     wider[: len(state)] = state
     return wider

@@ -7,11 +7,11 @@ import pytest
 
 from scwlearn.data.schema import Schema
 from scwlearn.runs.labels import LabelOrder, training_labels
-from table_text import read as read_source
+from table_text import Reading
 
 
 def batches(text):
-    return read_source(io.BytesIO(text.encode()), Schema("libsvm"))
+    return Reading(io.BytesIO(text.encode()), Schema("libsvm"))
 
 
 def test_whole_numbers_are_integer_labels():

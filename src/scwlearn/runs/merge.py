@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from scwlearn.data.formats import get_format
 from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read
 from scwlearn.learning.classifier import Classifier
@@ -69,8 +70,8 @@ def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema 
 
 
 def _difference(one: Schema, other: Schema) -> str:
-    if (one.format == "libsvm") != (other.format == "libsvm"):
-        return " and ".join("numbered features" if s.format == "libsvm" else "named features" for s in (one, other))
+    if _is_numbered(one) != _is_numbered(other):
+        return " and ".join("numbered features" if _is_numbered(s) else "named features" for s in (one, other))
     parts = []
     for name in ("label", "weight", "ignore", "zero_based"):
         values = [getattr(schema, name) for schema in (one, other)]
@@ -81,4 +82,8 @@ def _difference(one: Schema, other: Schema) -> str:
 
 
 def _comparable(schema: Schema) -> Schema:
-    return schema if schema.format == "libsvm" else replace(schema, format="named", columns={})
+    return schema if _is_numbered(schema) else replace(schema, format="named", columns={})
+
+
+def _is_numbered(schema: Schema) -> bool:
+    return get_format(schema.format).numbered

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
+from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.display.formatting import one_line
 from scwlearn.runs.align import align_rows
@@ -19,9 +20,6 @@ from scwlearn.runs.metrics import label_ranks
 from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]
-
-#: Formats with a header, in which a record may span several lines.
-_WITH_HEADER = ("csv", "tsv")
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class PredictionLines:
 class LineGaps(SkippedRecords):
     """Counts input lines without an example, so that output line i belongs to input line i.
 
-    In CSV and TSV, records are counted instead of lines: the header is no record, and a record may span several lines.
+    In tables, records are counted instead of lines: a header is no record, and a record may span several lines.
     """
 
     def __init__(self) -> None:
@@ -158,7 +156,7 @@ class LineGaps(SkippedRecords):
         if examples.source != self._source:
             self._source, self._last = examples.source, 0
         lines = examples.lines
-        if format in _WITH_HEADER:
+        if get_format(format).fixed_columns:
             skipped = np.array([line for source, line in self._skipped if source == self._source], dtype=np.int64)
             self._skipped = [place for place in self._skipped if place[0] != self._source]
             gaps = np.diff(np.searchsorted(np.sort(skipped), lines), prepend=0)

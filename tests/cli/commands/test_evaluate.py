@@ -147,7 +147,7 @@ def test_unlabelled_data_are_rejected(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     data = written(tmp_path / "new.svm", "1:2\n")
     assert run(["evaluate", path, data]) == 1
-    assert f"{data}, line 1, column 1: a line begins with its label" in capsys.readouterr().err
+    assert f"{data}, line 1, column 1: a line must start with a label" in capsys.readouterr().err
 
 
 def test_invalid_lines_are_skipped_and_counted(tmp_path, capsys):

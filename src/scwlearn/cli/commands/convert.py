@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _STDIO = "-"
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
-_TABLES = ("csv", "tsv", "parquet", "arrow")
 
 _output_options = section(
     "Output",
@@ -108,7 +107,7 @@ def _weights_to_model(options: DataOptions, terminal: Terminal, given: dict[str,
         rule=rule,
         parameters=parameters,
         initial_variance=given["initial_variance"],
-        named=None if options.format is None else options.format != "libsvm",
+        named=None if options.format is None else not get_format(options.format).numbered,
         zero_based=options.zero_based,
     )
     saved = SavedModel.from_classifier(model.classifier, {"made": invocation()})
@@ -149,7 +148,7 @@ def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given:
         schema = data.schema
         assert schema is not None
         columns = {name: kind for name, kind in schema.columns.items() if name not in schema.ignore} or None
-        if to in _TABLES and columns is None:
+        if get_format(to).fixed_columns and columns is None:
             batches.keep()
         count = write_batches(
             batches,
@@ -172,7 +171,7 @@ def _only_source(options: DataOptions, what: str) -> str:
 
 
 class _Replayable:
-    """Batch that can be iterated over again: files are read again, a pipe is kept in memory if asked for."""
+    """Batches that can be iterated over again: files are read again, a pipe is kept in memory if asked for."""
 
     def __init__(self, data: Input) -> None:
         self._data = data

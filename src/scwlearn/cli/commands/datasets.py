@@ -13,6 +13,7 @@ from scwlearn.cli.app import CommandError
 from scwlearn.cli.console import Terminal, output
 from scwlearn.cli.options import usage_error
 from scwlearn.cli.output import OutputFile
+from scwlearn.data.formats import format_names
 
 if TYPE_CHECKING:
     from scwlearn.datasets import NamedSet
@@ -185,7 +186,7 @@ def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
 @click.option(
     "--format",
     "data_format",
-    type=click.Choice(("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")),
+    type=click.Choice(format_names()),
     help="Default: according to the suffix of FILE.",
 )
 @click.pass_obj

@@ -175,7 +175,7 @@ def test_a_set_of_another_size_is_rejected(tiny, tmp_path, changed):
 
 
 def test_a_feature_beyond_the_declared_ones_is_rejected_with_its_position(tiny, tmp_path):
-    with pytest.raises(ValueError, match=r"two\.libsvm\.xz.*line 1, column 7: indices go from 1 to 2"):
+    with pytest.raises(ValueError, match=r"two\.libsvm\.xz.*line 1, column 7: indices must be from 1 to 2"):
         load_set(replace(tiny, features=2), tmp_path)
 
 

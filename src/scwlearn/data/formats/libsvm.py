@@ -169,11 +169,10 @@ class _Syntax:
 
 def _batches(stream: Stream, syntax: _Syntax, options: ReaderOptions) -> Generator[Batch, None, None]:
     optional = options.optional_labels
+    settings = syntax.zero_based, syntax.max_features, syntax.single, optional, options.skips, options.max_errors
 
-    def parse(text: Text, _: Any) -> Parsed:
-        arrays, (lines, width), (bad_lines, errors) = parse_libsvm(
-            text, syntax.zero_based, syntax.max_features, syntax.single, optional, options.skips, options.max_errors
-        )
+    def parse(text: Text) -> Parsed:
+        arrays, (lines, width), (bad_lines, errors) = parse_libsvm(text, *settings)
         return Parsed((arrays, width), len(arrays[0]), lines, bad_lines, errors)
 
     width = syntax.n_features or 0

@@ -83,11 +83,11 @@ def _read(stream: Stream, schema: Schema, options: ReaderOptions) -> tuple[Schem
 
 def _batches(stream: Stream, ignored: list[str], options: ReaderOptions) -> Generator[Batch, None, None]:
     syntax = _Syntax()
+    settings = options.optional_labels, options.skips, options.max_errors, ignored
 
     def parse(text: Text, has_words: bool) -> Parsed:
-        features, labels, weights, tags, places, lines, (bad_lines, errors) = parse_vw(
-            text, has_words, options.optional_labels, options.skips, options.max_errors, ignored
-        )
+        parsed = parse_vw(text, has_words, *settings)
+        features, labels, weights, tags, places, lines, (bad_lines, errors) = parsed
         values, columns, offsets, names = features
         x = NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names)
         return Parsed((x, labels, weights, tags, places), len(places), lines, bad_lines, errors)

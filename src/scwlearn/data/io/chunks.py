@@ -26,11 +26,6 @@ class TooLong(NamedTuple):
     beginning: bytes
 
 
-def last_newline(text: bytearray, end: int) -> int:
-    """Return the offset after the last newline before `end`; 0 if there is none."""
-    return text.rfind(b"\n", 0, end) + 1
-
-
 def whole_records(
     stream: Stream,
     options: ReaderOptions,
@@ -38,7 +33,7 @@ def whole_records(
     chunk_bytes: int,
     max_bytes: int,
     buffers: int = 1,
-    last_end: Callable[[bytearray, int], int] = last_newline,
+    last_end: Callable[[bytearray, int], int] | None = None,
 ) -> Generator[memoryview | TooLong, None, None]:
     """Yield chunks of whole records, each ending with a newline, until the stream ends or is stopped.
 
@@ -58,8 +53,8 @@ def whole_records(
         Largest size to which a buffer grows for a single record.
     buffers : int
         Number of chunks in use at the same time.
-    last_end : callable
-        Returns the end of the last whole record in the first bytes of a buffer, or 0.
+    last_end : callable or None
+        Returns the end of the last whole record in the first bytes of a buffer, or 0. None: a record is a line.
     """
     chunk_bytes = options.chunk_bytes or chunk_bytes
     buffer = bytearray(chunk_bytes)
@@ -77,7 +72,7 @@ def whole_records(
         is_full = used == len(buffer)
         if not is_full and not (options.eager and buffer.find(b"\n", used - count, used) >= 0):
             continue
-        end = last_end(buffer, used)
+        end = last_end(buffer, used) if last_end else buffer.rfind(b"\n", 0, used) + 1
         if not end and not is_full:
             continue
         rest = buffer[end:used]

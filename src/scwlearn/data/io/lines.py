@@ -35,11 +35,11 @@ class Parsed(NamedTuple):
 def parse_lines(
     stream: Stream,
     options: ReaderOptions,
-    parse: Callable[[Text, Any], Parsed],
+    parse: Callable[..., Parsed],
     *,
-    errors: Callable[[str], dict[str, str]],
+    errors: Callable[[str], dict[str, Any]],
     line_format: str,
-    state: Callable[[Text], Any] = lambda text: None,
+    state: Callable[[Text], Any] | None = None,
 ) -> Generator[tuple[Any, int], None, None]:
     """Yield the parsed content of each chunk that has examples, and the number of lines before it.
 
@@ -50,50 +50,54 @@ def parse_lines(
     options : ReaderOptions
         Options of the reader.
     parse : callable
-        Parses a chunk, in parallel with others.
+        Parses a chunk, in parallel with others, given the text and perhaps its state.
     errors : callable
         Returns the `problem` and perhaps the `hint` of a DataError, given the kind of an error.
     line_format : str
         What a line looks like, for the message that there are no examples.
-    state : callable
+    state : callable or None
         Sees the chunks in order; what it returns for a chunk is passed to `parse`.
     """
-    threads = options.threads()
+    threads, skips, most = options.threads(), options.skips, options.max_line_bytes
+    chunks = whole_records(stream, options, chunk_bytes=_CHUNK_BYTES, max_bytes=most, buffers=max(threads, 1))
 
-    def chunks() -> Generator[tuple[Text, Any] | TooLong, None, None]:
-        most, buffers = options.max_line_bytes, max(threads, 1)
-        for chunk in whole_records(stream, options, chunk_bytes=_CHUNK_BYTES, max_bytes=most, buffers=buffers):
-            if isinstance(chunk, TooLong):
-                yield chunk
-            else:
-                text = np.frombuffer(chunk, dtype=np.uint8)
-                yield text, state(text)
-
-    def work(chunk: tuple[Text, Any] | TooLong) -> Parsed | TooLong:
-        return chunk if isinstance(chunk, TooLong) else parse(*chunk)
+    def work(chunk: Any) -> Parsed | TooLong:
+        if isinstance(chunk, TooLong):
+            return chunk
+        return parse(np.frombuffer(chunk, dtype=np.uint8)) if state is None else parse(*chunk)
 
     examples = bad_lines = lines = 0
-    with closing(read_ahead(chunks(), work, threads, stream.stopped)) as results:
+    with closing(read_ahead(_with_state(chunks, state) if state else chunks, work, threads, stream.stopped)) as results:
         for parsed in results:
+            found: list[DataError] = []
             if isinstance(parsed, TooLong):
-                found = [line_too_long(stream.name, lines + 1, options.max_line_bytes, parsed.beginning)]
+                found = [line_too_long(stream.name, lines + 1, most, parsed.beginning)]
                 parsed = Parsed(None, 0, 1, 1, [])
-            else:
-                found = [
-                    DataError(**errors(kind), found=excerpt(text), source=stream.name, line=lines + line, column=column)
-                    for kind, line, column, text in parsed.errors
-                ]
+            for kind, line, column, text in parsed.errors:
+                place: dict[str, Any] = {"line": lines + line, "column": column}
+                found.append(DataError(**errors(kind), found=excerpt(text), source=stream.name, **place))
             examples += parsed.examples
             bad_lines += parsed.bad_lines
-            if options.skips:
+            if skips:
                 options.handle(found)
                 options.skipped.count += parsed.bad_lines - len(found)
             if parsed.examples:
                 yield parsed.content, lines
-            if found and not options.skips:
+            if found and not skips:
                 # The parser stopped at the error: the content precedes it.
                 raise found[0]
             lines += parsed.lines
     if not examples:
         unread = f" ({bad_lines} lines could not be read)" if bad_lines else ""
         raise DataError(f"no examples{unread}; a line is {line_format}", source=stream.name)
+
+
+def _with_state(
+    chunks: Generator[memoryview | TooLong, None, None], state: Callable[[Text], Any]
+) -> Generator[tuple[Text, Any] | TooLong, None, None]:
+    for chunk in chunks:
+        if isinstance(chunk, TooLong):
+            yield chunk
+        else:
+            text = np.frombuffer(chunk, dtype=np.uint8)
+            yield text, state(text)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
-from scwlearn.data.io.chunks import TooLong, last_newline, read_ahead, whole_records
+from scwlearn.data.io.chunks import TooLong, read_ahead, whole_records
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import MAX_THREADS, ReaderOptions
@@ -136,7 +136,7 @@ def record_chunks(
     options: ReaderOptions,
     max_bytes: int,
     *,
-    last_end: Callable[[bytearray, int], int] = last_newline,
+    last_end: Callable[[bytearray, int], int] | None = None,
     count_lines: Callable[[bytes], int] = lambda text: text.count(b"\n"),
 ) -> Generator[Chunk | LongRecord, None, None]:
     """Yield the text of a stream in chunks of whole records, with their lines."""

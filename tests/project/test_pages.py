@@ -52,6 +52,14 @@ def test_every_file_and_folder_that_a_page_names_exists(page):
     assert not [name for name in named if not any((home / name).exists() for home in homes)]
 
 
+def test_every_source_file_that_the_documentation_quotes_exists():
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("**/*.md")]
+    quoted = re.compile(r"\b((?:src|native|tests|benchmarks|fuzz)/[\w/]+\.(?:py|hpp|cpp))\b")
+    named = {(page.name, path) for page in pages for path in quoted.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 10
+    assert not [(page, path) for page, path in named if not (ROOT / path).exists()]
+
+
 def test_the_architecture_shows_every_folder_and_the_layers_of_the_linter():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     folders = [path.parent.name for path in (ROOT / "src" / "scwlearn").glob("*/__init__.py")]

@@ -370,6 +370,12 @@ CASES = [
         set_field("classifier", "class_weight", {"by label": [[0, "a"]]}),
         "invalid settings: class_weight values must be numbers, got <U1",
     ),
+    ("full", set_field("classifier", "class_weight", {"by label": [[0, 10**400]]}), "invalid settings: "),
+    (
+        "stream",
+        set_field("learner", "settings", "max_features", 10**30),
+        "invalid settings: max_features must be an int",
+    ),
     ("stream", set_field("class", "SCW1"), "model.class must be 'StreamClassifier', got 'SCW1'"),
     ("stream", set_field("learner", None), "model.learner is missing"),
     # Kernels.

@@ -150,6 +150,7 @@ INVALID = [
         "coef must be of shape (3, features) for 3 classes, got (1, 1)",
     ),
     ("w.json", '{"classes": [1, 2], "coef": [[1, "x"]]}', "coef must be an array of numbers"),
+    ("w.json", f'{{"classes": [1, 2], "coef": [[{10**400}]]}}', "coef must be an array of numbers"),
     ("w.json", '{"classes": [1, 2], "coef": [[1, NaN]]}', "w.json: numbers must be finite, got NaN"),
     (
         "w.json",

@@ -134,7 +134,7 @@ def _check_classes(classes: Any) -> list[Any]:
 def _check_numbers(name: str, value: Any) -> Array:
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers") from None
     known = array[~np.isnan(array)] if "variance" in name else array
     if not (np.abs(known) <= _MAX_ABS).all():

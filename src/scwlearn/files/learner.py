@@ -99,7 +99,7 @@ def construct(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a constructor with settings of a file, which it checks."""
     try:
         return make(*args, **kwargs)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidModelFile(f"invalid settings: {error}") from None
 
 

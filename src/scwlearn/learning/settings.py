@@ -43,6 +43,10 @@ ESTIMATORS = Face.ESTIMATOR | Face.KERNEL_ESTIMATOR
 _PER_RULE = ESTIMATORS | Face.RIVER
 
 
+# Larger ints do not fit those of the native code.
+_INT_LIMIT = 2**62
+
+
 def _second_order(rule: Rule) -> bool:
     return rule.order == 2
 
@@ -135,7 +139,8 @@ class Setting:
         except OverflowError:  # an int may be larger than any float
             raise ValueError(message) from None
         above = checked >= self.low if self.closed or self.type is int else number is None or checked > self.low
-        if (self.choices and checked not in self.choices) or (number and not (above and checked < self.high)):
+        high = min(self.high, _INT_LIMIT) if self.type is int else self.high
+        if (self.choices and checked not in self.choices) or (number and not (above and checked < high)):
             raise ValueError(message)
         return checked
 

@@ -1,4 +1,4 @@
-// One round with several classes that are one model, whatever the covariance: who is the rival, count, ask the rule.
+// One round of several classes with any covariance: count, find the rival, ask the rule.
 #pragma once
 
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Whether what was never seen has another variance by now than at first, and which, as it is stored.
+// Whether the stored variance of a feature that was never seen differs from the prior; and that variance.
 inline bool has_grown(const Model& model) noexcept {
     return model.scalars->growth != 1.0 || model.scalars->spread_scale != 1.0;
 }
@@ -15,32 +15,33 @@ inline double unseen_variance(const Model& model) noexcept {
     return model.initial_variance * model.scalars->growth / model.scalars->spread_scale;
 }
 
-// The classes of a task: which are known, which one a row is of, and what the classes before it said of the row.
+// The classes of a task: labels, ties, and recorded scores.
 class Classes {
 public:
     explicit Classes(const Task& task) noexcept : known(*task.memory.known), task_(task) {}
 
     double weight(std::int64_t i) const noexcept { return task_.weight(i); }
 
-    // The class of a row, at most one more than are known. Labels have been checked, but the array belongs to Python,
-    // where somebody may have written to it since: a row with a label that is none is left out, as -1.
+    // The class of a row, at most the number of known classes. Labels have been checked, but the array belongs to
+    // Python and may have changed since: a row with an invalid label is skipped, as -1.
     std::int64_t label(std::int64_t i) const noexcept {
         const std::int64_t y = task_.labels[i];
         return y >= 0 && y <= known && y < task_.memory.lanes ? y : -1;
     }
 
-    // Whether the classes known before a row foretell its own, the first of equals; a new class nobody can.
-    bool foretell(std::int64_t y, const double* scores) const noexcept { return y < known && best_but(-1, scores) == y; }
+    // Whether the known classes predict the class of a row. Ties go to the earliest class; a new class is never
+    // predicted.
+    bool predicts(std::int64_t y, const double* scores) const noexcept { return y < known && top_except(-1, scores) == y; }
 
-    // The class with the highest score, the first of equals, but not `left_out`; -1 where there is none.
-    std::int64_t best_but(std::int64_t left_out, const double* scores) const noexcept {
+    // The class with the highest score except `left_out`; ties go to the earliest class. -1 if there is none.
+    std::int64_t top_except(std::int64_t left_out, const double* scores) const noexcept {
         std::int64_t best = -1;
         for (std::int64_t r = 0; r < known; ++r)
             if (r != left_out && (best < 0 || scores[r] > scores[best])) best = r;
         return best;
     }
 
-    // The scores of a row before it is learned from, where they are asked for.
+    // Writes the scores of a row before it is learned from, if they are recorded.
     void write(std::int64_t i, const double* scores) const noexcept {
         if (task_.scores == nullptr) return;
         double* line = task_.scores + i * task_.score_stride;
@@ -54,18 +55,18 @@ private:
     const Task& task_;
 };
 
-// The rounds of a task whose classes are one model in the space of all weights: x stands in the block of its class, and
-// -x in that of the rival.
+// The rounds of joint classes: one model in the space of all weights, with x in the block of the class and -x in that
+// of the rival.
 class JointRound {
 public:
-    // `model` has the weights of all classes as its mean.
+    // The mean of `model` consists of the weights of all classes.
     JointRound(const Task& task, Model& model) noexcept : task_(task), model_(model), classes(task) {}
 
-    // Counts a row of class y, given what the known classes say of it, and makes y known. Whether there are two classes
-    // to ask about; `scores` has those of both then.
+    // Counts a row of class y, given the scores of the known classes, and makes y known. Returns whether there is a
+    // rival; `scores` then has the scores of both.
     bool meet(std::int64_t y, double* scores) noexcept {
         model_.scalars->rounds += 1.0;
-        counts.mistakes += !classes.foretell(y, scores);
+        counts.mistakes += !classes.predicts(y, scores);
         if (y == classes.known) {
             classes.known += 1;
             scores[y] = 0.0;
@@ -73,34 +74,34 @@ public:
         return face(y, scores);
     }
 
-    // Finds the best rival of a known class; whether there is one.
+    // Finds the best rival of a known class; returns whether there is one.
     bool face(std::int64_t y, const double* scores) noexcept {
-        rival = classes.best_but(y, scores);
+        rival = classes.top_except(y, scores);
         return rival >= 0;
     }
 
-    // Whether the rule holds, and does so at any variance up to this one. Not for rules of which that is not known.
+    // Whether the rule holds at every variance up to `bound`; only for rules with `holds_below`.
     bool holds(std::int64_t y, double w, const double* scores, double bound) const {
         const Look look{scores[y] - scores[rival], bound};
         return can_ask(look) && !moves(answer(look, w));
     }
 
-    // Asks the rule about the row just met, of weight w, the margin of which has the variance v. Where Sigma is full,
-    // `most` is how much precision the step may add; the variances of features have a floor of their own.
+    // Asks the rule for a step at the row just met, with sample weight w and margin variance v. With a full Sigma,
+    // `most` bounds the precision that the step may add; variances of features have their own bound.
     Step ask(std::int64_t y, double w, const double* scores, double v,
              double most = std::numeric_limits<double>::infinity()) {
         const Look look{scores[y] - scores[rival], v};
         Step step = HOLD;
         if (can_ask(look)) step = answer(look, w);
         step.precision = std::min(step.precision, most);
-        // What rounding does to a difference is measured by what it is a difference of.
+        // The rounding error of a difference is proportional to the size of its terms.
         const Look size{std::abs(scores[y]) + std::abs(scores[rival]), v};
         if (moves(step) && !(shows(step, size) && can_take(step, v))) step = HOLD;
         counts.updates += moves(step);
         return step;
     }
 
-    // How much of a step each class takes that scores no less than y; the others 0. All of it in sum.
+    // Computes the share of the step of each class that scores no less than y, in sum 1; the others get 0.
     void share(std::int64_t y, const double* scores, double* shares) const noexcept {
         double total = 0.0;
         for (const bool alike : {task_.rivals == kUniform, true}) {
@@ -110,10 +111,22 @@ public:
                 shares[r] = !takes ? 0.0 : alike ? 1.0 : scores[r] - scores[y];
                 total += shares[r];
             }
-            // No difference to share by: alike.
+            // Without differences to share by, all get the same.
             if (total > 0.0 && std::isfinite(total)) break;
         }
         for (std::int64_t r = 0; r < classes.known; ++r) shares[r] /= total;
+    }
+
+    // Computes the part of a step of each of `count` classes: 1 for y, minus its share for a rival, 0 for the others.
+    void parts(std::int64_t y, const double* scores, double* parts, std::int64_t count) const noexcept {
+        std::fill(parts, parts + count, 0.0);
+        if (task_.rivals == kBest) {
+            parts[rival] = -1.0;
+        } else {
+            share(y, scores, parts);
+            for (std::int64_t r = 0; r < count; ++r) parts[r] = -parts[r];
+        }
+        parts[y] = 1.0;
     }
 
     std::int64_t rival = -1;

@@ -1,4 +1,4 @@
-// The model as the loops move it, in memory that NumPy owns.
+// A model that the loops update, in memory that NumPy owns.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Numbers that lie a fixed distance apart, each alone or so many together.
+// Numbers at a fixed distance from each other, single or in groups.
 struct Strided {
     double* first;
     std::int64_t stride;
@@ -25,7 +25,7 @@ struct Strided {
 
 struct Model : Memory {
     Strided mean;
-    Strided variances;  // those in which Sigma grows: of the features, or D; none of the identity
+    Strided variances;  // the stored variances that grow with Sigma: of the features, or D; none for the identity
 
     Model() = default;
     Model(const Memory& memory, Strided mean, Strided variances) noexcept
@@ -35,19 +35,19 @@ struct Model : Memory {
           mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, size},
           variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size} : Strided{entries + 1, 2, size}) {}
 
-    // What no variance of a feature falls below, but for its scale.
+    // Lower bound on the stored variances of features.
     double least_variance() const noexcept {
         if (variance_floor == 0.0) return kSmallestVariance;
         return std::max(variance_floor * initial_variance / scalars->spread_scale, kSmallestVariance);
     }
 
-    // Squared length of mu in the metric of the prior.
+    // The squared norm of mu in the metric of the prior.
     double norm2() const noexcept {
         return scalars->norm2 * scalars->mean_scale * scalars->mean_scale / initial_variance;
     }
 
-    // The stored mean has become longer by `gained`, squared. Where little is left of a length that was large, what
-    // is left is rounding, and it is computed anew: that happens once for each time it falls to a quarter.
+    // Adds to the squared norm of the stored mean. When little is left of a large norm, what is left is rounding error,
+    // and it is recomputed: once each time that it falls to a quarter.
     void gain_norm2(double gained) noexcept {
         double& norm2 = scalars->norm2;
         norm2 += gained;
@@ -61,7 +61,7 @@ struct Model : Memory {
         scalars->norm2 = scalars->norm2_peak = norm2;
     }
 
-    // mu <- shrink mu. Gives the factor that went into the stored mean, which is 1 nearly always.
+    // mu <- shrink mu. Returns the factor that the stored mean was multiplied by, which is nearly always 1.
     double shrink_mean(double shrink) noexcept {
         double& scale = scalars->mean_scale;
         scale *= shrink;
@@ -75,7 +75,7 @@ struct Model : Memory {
         return folded;
     }
 
-    // Sigma <- grow Sigma. Gives the factor that went into the variances, which is 1 nearly always.
+    // Sigma <- grow Sigma. Returns the factor that the variances were multiplied by, which is nearly always 1.
     double grow_spread(double grow) noexcept {
         if (grow == 1.0) return 1.0;
         double& scale = scalars->spread_scale;
@@ -97,7 +97,7 @@ struct Model : Memory {
     }
 
 private:
-    // Beyond these a scale is multiplied into what it scales.
+    // A scale outside this range is multiplied into what it scales.
     static constexpr double kSmallScale = 1e-50;
     static constexpr double kLargeScale = 1e50;
 };

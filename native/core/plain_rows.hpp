@@ -1,4 +1,4 @@
-// Rows written out as plain numbers, whatever they came as: where a row costs the square of its width, that costs nothing.
+// Rows of any kind copied to plain arrays: negligible where a row costs the square of its width.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// A row of the kind that core/rows.hpp describes, the constant feature of an intercept included.
+// A row as in core/rows.hpp, with the intercept as an ordinary feature.
 class PlainRow {
 public:
     static constexpr bool kSparse = false;
@@ -18,7 +18,7 @@ public:
 
     const double* values() const noexcept { return x_; }
     std::int64_t width() const noexcept { return width_; }
-    // How many features are not zero.
+    // The number of nonzero features.
     std::int64_t count() const noexcept { return count_; }
 
     template <class Action>
@@ -27,7 +27,7 @@ public:
             if (x_[i] != 0.0) action(i, x_[i]);
     }
 
-    // The sum of products with other numbers.
+    // The inner product with a vector.
     double dot(const double* other) const noexcept {
         Vector low{}, high{};
         std::int64_t i = 0;
@@ -46,7 +46,7 @@ private:
     std::int64_t count_;
 };
 
-// Writes a row out; how many of its features are not zero.
+// Copies a row; returns the number of its nonzero features.
 template <class RowSet>
 struct WriteOver {
     static std::int64_t run(const Rows& rows, std::int64_t i, double* to) noexcept {
@@ -57,12 +57,12 @@ struct WriteOver {
     }
 };
 
-// Some consecutive rows of a batch.
+// Consecutive rows of a batch.
 class PlainRows {
 public:
     static constexpr bool kSparse = false;
 
-    // `room` is for as many rows as `take` will take, and a number for each.
+    // `room` is for as many rows as `take` will take, plus one number per row.
     PlainRows(const Rows& rows, double* room, std::int64_t most) noexcept
         : rows_(rows),
           write_(kWrites[rows.kind]),
@@ -78,7 +78,7 @@ public:
 
     PlainRow operator[](std::int64_t i) const noexcept { return {x_ + i * width_, width_, counts_[i]}; }
 
-    // The same rows from one of them on.
+    // The same rows from row `first` on.
     PlainRows from(std::int64_t first) const noexcept {
         PlainRows rest = *this;
         rest.counts_ += first;
@@ -97,7 +97,7 @@ private:
     double* x_;
 };
 
-// Some of these, not one after the other.
+// A selection of these rows.
 struct ChosenRows {
     static constexpr bool kSparse = true;
 

@@ -1,4 +1,4 @@
-// One round of learning, whatever the covariance: count, ask the rule, write the trace.
+// One round of a binary model with any covariance: count, ask the rule, write the trace.
 #pragma once
 
 #include "core/model.hpp"
@@ -6,8 +6,8 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Asks the rule about a row and counts; the step is HOLD where there is none to take. Where Sigma is full, `least` is
-// what the variance along the row may not fall below; the variances of features have a floor of their own.
+// Asks the rule for a step and counts; returns HOLD if there is no step to take. With a full Sigma, `least` is a lower
+// bound on the variance along the row; variances of features have their own bound.
 inline Step ask(const Rule& rule, double y, double weight, const Look& look, Model& model, Counts& counts,
                 double least = 0.0) {
     model.scalars->rounds += 1.0;
@@ -23,7 +23,7 @@ inline Step ask(const Rule& rule, double y, double weight, const Look& look, Mod
     return step;
 }
 
-// Whether the rule holds at a row of which only a bound of v is known; the round is over then.
+// Whether the rule holds at a row of which only an upper bound on v is known; if so, the round is over.
 inline bool holds(const Rule& rule, double y, double weight, const Look& bound, Model& model) {
     if (!can_ask(bound)) return false;
     const double round = model.scalars->rounds + 1.0;
@@ -49,7 +49,7 @@ public:
         return step;
     }
 
-    // Whether the rule holds at a row of which only a bound of v is known; then the row is done with.
+    // Whether the rule holds at a row of which only an upper bound on v is known; if so, the row is done.
     bool holds(std::int64_t i, const Look& bound, Model& model) {
         if (!SCWLEARN_SET::holds(task_.rule, task_.signs[i], task_.weight(i), bound, model)) return false;
         counts.mistakes += (bound.score >= 0.0) != (task_.signs[i] > 0);
@@ -64,7 +64,7 @@ private:
     const Task& task_;
 };
 
-// A loop for each kind of row, in the order of RowKind.
+// One loop per kind of row, in the order of RowKind.
 template <template <class> class LoopOver, class Loops>
 constexpr Loops over_rows() {
     return {&LoopOver<Dense<float>>::run,

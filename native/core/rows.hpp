@@ -1,4 +1,4 @@
-// The rows of a batch, borrowed from NumPy or SciPy: dense or compressed sparse, with or without a constant feature.
+// Rows of a batch, borrowed from NumPy or SciPy: dense or compressed sparse, with or without an intercept.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Every row kind offers the same two verbs over its features:
+// Every kind of row has the same two functions over its features:
 //   sum(term)     adds term(index, value), a Look, over the features;
 //   each(action)  calls action(index, value) for each.
 // The constant feature of an intercept comes last, at index `width`, with value 1.
 
-// Partial sums, one for each lane of two registers. Their number is fixed, so a dense row always sums in the same order:
-// the two registers, their lanes, what is left over, the intercept.
+// Partial sums, one per lane of two registers. Their number is fixed, so that a dense row always sums in the same
+// order: the two registers, their lanes, the remaining features, the intercept.
 inline constexpr std::int64_t kPartialSums = 2 * kWidth;
 
 template <class Value>
@@ -30,7 +30,7 @@ public:
     const Value* values() const noexcept { return x_; }
     std::int64_t width() const noexcept { return width_; }
 
-    // How many features at most `each` goes through.
+    // The most features that `each` visits.
     std::int64_t count() const noexcept { return width_ + intercept_; }
 
     template <class Term>
@@ -86,10 +86,10 @@ public:
     const Value* values() const noexcept { return x_; }
     std::int64_t count() const noexcept { return count_ + intercept_; }
 
-    // A feature that lies outside counts nothing, or makes the sum NaN.
+    // A feature with an index out of range is skipped, or makes the sum NaN.
     template <bool kRefuse = false, class Term>
     Look sum(Term term) const noexcept {
-        // Two sums, which do not wait for each other: of the features at even places and of those at odd ones.
+        // Two independent sums, of the features at even and at odd positions, so that neither waits for the other.
         Look even{0.0, 0.0}, odd{0.0, 0.0};
         const auto add = [term](Look& total, std::int64_t i, double x) {
             const Look part = term(i, x);
@@ -119,8 +119,8 @@ public:
         each_from(0, action);
     }
 
-    // Calls together(indices, values) for as many features at a time as a register holds, which are all different, and
-    // each(index, value) for what is left.
+    // Calls together(indices, values) for registers of features with distinct indices, and each(index, value) for the
+    // rest.
     template <class Together, class Action>
     void each_together(Together together, Action each) const {
         std::int64_t j = 0;
@@ -137,8 +137,8 @@ public:
         each_from(j, each);
     }
 
-    // Asks for what a model keeps of each feature, so many numbers, before it is needed. Always inlined, because GCC
-    // takes a function that does nothing but this for one that does nothing.
+    // Prefetches the entries of each feature. Always inlined, because GCC considers a function that does nothing else
+    // to have no effect and removes the call.
     [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers) const noexcept {
         const auto begin = reinterpret_cast<std::uintptr_t>(entries);
         const auto size = static_cast<std::uintptr_t>(numbers) * sizeof(double);
@@ -147,8 +147,8 @@ public:
     }
 
 private:
-    // The scan has seen to this, but the arrays belong to Python, where somebody may have written to them since: an
-    // index is read once, and checked.
+    // The scan checked the indices, but the arrays belong to Python and may have changed since: each index is read
+    // once, and checked.
     bool inside(std::int64_t i) const noexcept {
         return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(width_);
     }
@@ -195,7 +195,7 @@ struct Sparse {
         return between(begin, std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored));
     }
 
-    // The sum over a row that nobody has scanned: NaN where its offsets or indices lie outside.
+    // The sum over a row that has not been scanned: NaN if its offsets or indices are out of range.
     template <class Term>
     Look sum(std::int64_t i, Term term) const noexcept {
         const Index* offsets = static_cast<const Index*>(rows.offsets);

@@ -1,4 +1,4 @@
-// Looks through a batch before anything is learned from it: nothing past this check needs one.
+// Checks a batch before anything is learned from it; nothing past this point checks values again.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@ enum class Problem { none, value, index, offset };
 struct Finding {
     Problem problem;
     std::int64_t row;
-    std::int64_t column;  // for sparse rows: the place in `values`
-    bool sorted;          // sparse rows: indices strictly increase in each row, so none is there twice
+    std::int64_t column;  // for sparse rows: the position in `values`
+    bool sorted;          // for sparse rows: indices strictly increase in each row, hence are distinct
 };
 
 inline bool acceptable(double x) noexcept { return std::abs(x) <= kLargestValue; }  // false for NaN
 
-// Whether all of these values are acceptable. As whole numbers, their signs left out, they are in the order of their
-// sizes, infinity and NaN behind all others; so it runs in vector registers, which comparing them as they are does not.
+// Whether all values are acceptable. As integers without the sign bit, floats are ordered by size, with infinity and
+// NaN last; this comparison is vectorized, that of floats is not.
 template <class Value>
 bool all_acceptable(const Value* x, std::int64_t count) noexcept {
     using Bits = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;
     constexpr auto kLargest = static_cast<Value>(std::min<double>(kLargestValue, std::numeric_limits<Value>::max()));
-    // Negative as soon as one of these is.
+    // Negative as soon as one of the differences is.
     Bits left = 0;
     for (std::int64_t j = 0; j < count; ++j)
         left |= std::bit_cast<Bits>(kLargest) - (std::bit_cast<Bits>(x[j]) & std::numeric_limits<Bits>::max());

@@ -1,4 +1,4 @@
-// Threads that share the parts of one piece of work after the other.
+// Threads that share the parts of one task after another.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@ namespace scwlearn::SCWLEARN_SET {
 // The threads live no longer than the team, so that a process can fork between two calls.
 class Team {
 public:
-    // `threads` counts the one that calls.
+    // `threads` includes the calling thread.
     explicit Team(int threads) {
         others_.reserve(static_cast<std::size_t>(threads));
         try {
             for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
         } catch (const std::system_error&) {
-            // The system gives no more: those that there are do the work.
+            // The system allows no more threads: continue with those that exist.
         }
     }
 
@@ -32,17 +32,17 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    // Whether there is anybody to share with.
+    // Whether there are no other threads.
     bool is_alone() const noexcept { return others_.empty(); }
 
-    // Calls work(part) for each part from 0 to parts - 1, every part once and in this order, by whoever is free.
+    // Calls work(part) for each part from 0 to parts - 1, in this order, on whichever thread is free.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
         start(parts, work);
         finish();
     }
 
-    // The others begin, if there are any. The work must live, and nothing else may be started, until `finish` returns.
+    // Starts the other threads. The work must stay alive, and nothing else may be started, until `finish` returns.
     template <class Work>
     void start(std::int64_t parts, const Work& work) {
         next_.store(0, std::memory_order_relaxed);
@@ -54,7 +54,7 @@ public:
         begin();
     }
 
-    // Takes part in what was started until all of it is done.
+    // Takes part in what was started until it is done.
     void finish() {
         take_parts();
         if (!others_.empty()) wait_while(busy_, [](int busy) { return busy != 0; });
@@ -75,8 +75,7 @@ private:
         }
     }
 
-    // To fall asleep and be woken up takes longer than most pieces of work, so we stay awake for a while, though behind
-    // everybody else who wants the processor.
+    // Sleeping and waking up takes longer than most tasks, so wait actively for a while, but yield the processor.
     template <class Number, class Condition>
     static void wait_while(const std::atomic<Number>& value, const Condition& holds) {
         const auto patience = std::chrono::milliseconds(2);

@@ -1,11 +1,11 @@
-// Vector registers, as wide as the instruction set that this is compiled for.
+// Vector registers of the instruction set that this is compiled for.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-// How pairs of numbers are taken apart and put together again, lane by lane.
+// Permutations that separate pairs of numbers into two registers, and join them again.
 #if defined(__AVX512F__)
 #define SCWLEARN_WIDTH 8
 #define SCWLEARN_FIRSTS 0, 2, 4, 6, 8, 10, 12, 14
@@ -30,7 +30,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 inline constexpr std::int64_t kWidth = SCWLEARN_WIDTH;
 
-// The vector extension of GCC and Clang: + and * work on all lanes, whatever the processor.
+// Vector extension of GCC and Clang: operators work on all lanes, on any processor.
 using Vector = double __attribute__((vector_size(kWidth * sizeof(double))));
 using Bits = std::int64_t __attribute__((vector_size(kWidth * sizeof(std::int64_t))));
 using FloatVector = float __attribute__((vector_size(kWidth * sizeof(float))));
@@ -62,10 +62,10 @@ void store_as(double* to, Register vector) noexcept {
     std::memcpy(to, &vector, sizeof vector);
 }
 
-// x - 0 is x whatever x is, which the compiler knows; 0 + x is not, for -0.
+// The compiler knows that x - 0 is x; 0 + x is not, for x = -0.
 inline Vector all(double value) noexcept { return value - Vector{}; }
 
-// Whether a lane of either is anything but 0.
+// Whether any lane of either is not 0.
 inline bool any(Vector a, Vector b) noexcept {
     const auto bits = std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b);
     std::int64_t some = 0;
@@ -79,7 +79,7 @@ inline double sum_of(Vector vector) noexcept {
     return sum;
 }
 
-// Numbers that come in pairs, as many as a register holds: the first of each, and the second.
+// A register of pairs: the first numbers and the second numbers.
 struct Pairs {
     Vector first, second;
 };

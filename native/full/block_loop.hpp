@@ -1,14 +1,14 @@
-// Learning block by block: look at all rows of a block, then ask and move row by row.
+// Learning in blocks: look at all rows of a block, then ask and move row by row.
 #pragma once
 
 #include "core/round.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
-// The length of the mean is known at the end of a row only if rows are taken one at a time.
+// A rule that uses the norm of the mean needs it after every row.
 inline std::int64_t rows_at_once(const Task& task) noexcept { return task.rule.uses_norm ? 1 : task.block; }
 
-// `is_done` says whether nothing is to be learned from the block that begins with a row.
+// `is_done` returns whether the block that begins with a row needs no further look.
 template <class Blocks, class RowSet, class Round, class IsDone>
 void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& model, Round& round,
                   const IsDone& is_done) {

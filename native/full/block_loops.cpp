@@ -1,5 +1,5 @@
-// The loops that learn block by block, with a full covariance. Compiled once for each instruction set, as loops/row_loops.cpp
-// is.
+// The loops of binary models with a full covariance, in blocks. Compiled once per instruction set, as
+// loops/row_loops.cpp is.
 #include "full/block_loop.hpp"
 #include "full/full_blocks.hpp"
 

@@ -1,5 +1,4 @@
-// The loops over rows of several classes that keep a full covariance. Compiled once for each instruction set, as
-// loops/row_loops.cpp.
+// The loops of several classes with a full covariance. Compiled once per instruction set, as loops/row_loops.cpp is.
 #include <array>
 
 #include "full/joint_blocks.hpp"
@@ -47,7 +46,7 @@ void score(const Rows& rows, const ClassWeights& weights, double*, double* score
 
 }  // namespace
 
-// Made by the compiler, as in loops/row_loops.cpp.
+// Initialized at compile time, as in loops/row_loops.cpp.
 extern constinit const ClassBlockLoops class_block_loops{&learn, &work, &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -1,4 +1,4 @@
-// Sigma in full, in factors: what the updates by the rows of a block do to them, and to the rows behind.
+// A full Sigma in factors, and the updates of a block: their effect on the factors and on the rows that follow.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Whose Sigma it is: that of one model, or of so many classes, with room for more of them.
+// How many classes share a Sigma, and how many there is room for.
 struct SharedBy {
     std::int64_t classes = 1;
     std::int64_t lanes = 1;
@@ -18,24 +18,24 @@ struct SharedBy {
 
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
 // multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
-// or badly scaled the stream. The model is the mean (of each class), then the place of each feature in U and D, then D,
-// then U by columns (full/triangle.hpp).
+// or badly scaled the stream. The memory holds the mean (of each class), the place of each feature in U and D, D, and U
+// by columns (full/triangle.hpp).
 //
-// A feature at place i concerns the columns from i on, so that rare features come first: then most rows, and the
-// updates by them, leave most of U alone.
+// A feature at place i affects the columns from i on. Rare features come first, so that most rows, and their updates,
+// leave most of U alone.
 //
-// An update (full/update.hpp) sums up g_l U_l, column after column; the whole sum is Sigma x, which moves the mean. A row of
-// F = X U that was there before the update changes in the same way as a row of U, so that the rows of a block can be
-// multiplied by U together: each update is worked into the rows that follow, and into U later.
+// An update (full/update.hpp) sums g_l U_l column by column; the total is Sigma x, which moves the mean. A row of F = X
+// U computed before the update changes like a row of U. So the rows of a block can be multiplied by U together: each
+// update is applied to the rows that follow at once, and to U later.
 //
-// Later means while the next block is decided, row after row, by one thread: the others are not to wait for it. Its rows
-// are multiplied by U as it was, and then moved as the rows of U are.
+// Later means while one thread decides the next block, row by row, so that the other threads need not wait. Its rows
+// are multiplied by the old U, and then updated as the rows of U are.
 class Factors {
 public:
     Factors(Model& model, std::int64_t block, Team& team)
         : Factors(model, {}, block, team, model.work, model.work + common_entries(model.size, block, 1)) {}
 
-    // What lies in `common` is of no use after `catch_up`; `own` is kept.
+    // `common` is scratch that is free after `catch_up`; `own` is kept.
     Factors(Model& model, const SharedBy& shared, std::int64_t block, Team& team, double* common, double* own)
         : model_(model),
           team_(team),
@@ -65,7 +65,7 @@ public:
         const double* const places = model.entries + shared.lanes * stride_;
         const auto last = static_cast<double>(n_ - 1);
         for (std::int64_t i = 0; i < n_; ++i) {
-            // The memory belongs to Python, where somebody may have written to it.
+            // The memory belongs to Python and may have changed.
             places_[i] = places[i] >= 0.0 && places[i] <= last ? static_cast<std::int64_t>(places[i]) : 0;
             in_order_ &= places_[i] == i;
             for (std::int64_t c = 0; c < classes_; ++c)
@@ -78,14 +78,14 @@ public:
     Factors(const Factors&) = delete;
     Factors& operator=(const Factors&) = delete;
 
-    // What the model says of a row of the block, all updates by rows before it included.
+    // What the model says about a row of the block, after all updates by rows before it.
     Look operator[](std::int64_t row) const noexcept {
         return {scores_[row], variances_[row] * model_.scalars->spread_scale};
     }
     double score(std::int64_t row, std::int64_t c) const noexcept { return scores_[c * rows_ + row]; }
 
-    // Moves by a step at a row of the block: D and the rows behind it at once, U and the mean later. `shares` says how
-    // much of alpha Sigma x each class takes; a single model takes y.
+    // Moves by a step at a row of the block: D and the following rows at once, U and the mean later. `shares` is the
+    // share of alpha Sigma x of each class; a single model takes y.
     void move(std::int64_t row, const Step& step, const double* shares, double v) noexcept {
         scale_mean(model_.shrink_mean(step.shrink));
         work_in(f_of(row), f_stride(), row + 1, step, shares, v);
@@ -93,7 +93,7 @@ public:
     }
     void move(std::int64_t row, const Step& step, double y, double v) noexcept { move(row, step, &y, v); }
 
-    // Ends the block: its updates wait for the next one, but for a single one.
+    // Ends the block. Its updates wait for the next block, unless there is only one.
     void finish() noexcept {
         end_sweep();
         if (made_.count == 0) return;
@@ -103,33 +103,33 @@ public:
         if (pending_.count == 1) stream();
     }
 
-    // Works what is waiting into U and the mean.
+    // Applies pending updates to U and the mean.
     void catch_up() noexcept {
         begin_sweep();
         end_sweep();
     }
 
 protected:
-    // F of a row of the block, and from one entry of it to the next.
+    // F of a row of the block, and the distance between its entries.
     double* f_of(std::int64_t row) const noexcept { return f_ + row / kStrip * kStrip * n_ + row % kStrip; }
     std::int64_t f_stride() const noexcept { return count_ == 1 ? 1 : kStrip; }
 
-    // The stored mean has been multiplied by this.
+    // To be called after the stored mean was multiplied by `folded`.
     void scale_mean(double folded) noexcept {
         if (folded == 1.0) return;
-        end_sweep();  // which adds to the mean
+        end_sweep();  // adds to the mean
         for (std::int64_t k = 0; k < made_.count * classes_; ++k) made_.rates[k] *= folded;
         for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] *= folded;
         write_means();
     }
 
-    // D has been multiplied by this.
+    // To be called after D was multiplied by `grown`.
     void scale_variances(double grown) noexcept {
         if (grown == 1.0) return;
         for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
     }
 
-    // Works a step at a row with this f and v into D and into the rows of the block from `next` on.
+    // Applies a step at a row with this f and v to D and to the rows of the block from `next` on.
     void work_in(const double* f, std::int64_t stride, std::int64_t next, const Step& step, const double* shares,
                  double v) noexcept {
         const double spread_scale = model_.scalars->spread_scale;
@@ -145,7 +145,7 @@ protected:
         if (strip < strips_) advance<1>(strip, step.shrink, rate, shares);
     }
 
-    // Makes room for what rows of the block get at a place before all that they had.
+    // Makes room for entries of the rows before all places that they had.
     void begin_no_later_than(std::int64_t place) noexcept {
         const std::int64_t from = place / kTogether * kTogether;
         if (from >= from_) return;
@@ -157,20 +157,19 @@ protected:
         from_ = from;
     }
 
-    // All rows of the block are zero before this place, and so is F.
+    // Declares that all rows of the block, and so F, are zero before this place.
     void begin_at(std::int64_t place) noexcept { from_ = place / kTogether * kTogether; }
 
-    // The other threads begin to work the updates that are waiting into U, the long panels first.
+    // Lets the other threads start to apply pending updates to U, the longest panels first.
     void begin_sweep() noexcept {
         if (pending_.count > 0) team_.start((n_ - 1) / kPanel + 1 - first_row_ / kPanel, sweep_panel_);
     }
 
-    // Works the updates that are waiting into kStrip rows of U, or of F. `sums` becomes what the Sigma x of each update
-    // has there.
+    // Applies pending updates to kStrip rows of U or of F. `sums` gets these rows of the Sigma x of each update.
     void sweep(Triangle rows, std::int64_t row, std::int64_t begin, double* sums) const noexcept {
         const std::int64_t count = pending_.count;
         for (std::int64_t k = 0; k < count; k += kGroup, sums += kGroup * kStrip) {
-            // No column before this one changes.
+            // Columns before the first one of the group do not change.
             const std::int64_t from = std::max(begin, pending_.firsts[k / kGroup]);
             const double* const coefficients = coefficients_of(pending_, k);
             switch (count - k) {
@@ -182,7 +181,7 @@ protected:
         }
     }
 
-    // Adds what the updates that are waiting give each class, whose numbers lie so far apart.
+    // Adds the contributions of pending updates to each class, at a distance of `apart`.
     void add_moves(const double* sums, double scale, double* to, std::int64_t apart) const noexcept {
         for (std::int64_t c = 0; c < classes_; ++c, to += apart) {
             Vector low{}, high{};
@@ -204,44 +203,44 @@ protected:
     std::int64_t stride_;
     double* d_;
     Triangle u_;
-    std::int64_t rows_;           // that a block has room for
-    double* x_;                   // the rows, in strips; then what is summed up in a sweep
-    std::int64_t* present_;       // for each strip: which places its rows in x_ have
+    std::int64_t rows_;           // capacity of a block
+    double* x_;                   // the rows, in strips; then the sums of a sweep
+    std::int64_t* present_;       // for each strip, the places in use in x_
     double* f_;                   // X U, in strips
-    double* sums_;                // what is summed up for a strip of f_
+    double* sums_;                // sums of a strip of f_
     double* mean_;                // of each class, by place
     std::int64_t* places_;        // of each feature
-    bool in_order_ = true;        // whether these are 0, 1, ..
+    bool in_order_ = true;        // whether the places are 0, 1, ...
     double* scores_;              // of each class
-    double* variances_;           // by spread_scale too small
+    double* variances_;           // without spread_scale
     std::int64_t count_ = 0;      // rows of the block
     std::int64_t strips_ = 0;
-    std::int64_t from_ = 0;       // no row of the block has anything before this place
-    std::int64_t first_row_ = 0;  // the rows of U before it have nothing but their one
+    std::int64_t from_ = 0;       // all rows of the block are zero before this place
+    std::int64_t first_row_ = 0;  // rows of U before it are those of the identity
 
 private:
     // The updates by the rows of a block.
     struct Updates {
         std::int64_t count = 0;
-        double* coefficients = nullptr;  // by groups: for each j their changes, then their g
+        double* coefficients = nullptr;  // by groups: for each j the changes, then g
         std::int64_t* firsts = nullptr;  // by groups: the first column that changes
-        double* rates = nullptr;         // what each adds of its Sigma x to the stored mean of each class
+        double* rates = nullptr;         // by which each adds its Sigma x to the stored mean of each class
     };
 
-    // So many rows of U fill whole cache lines: no two threads write to one.
+    // Rows of U that fill whole cache lines: no two threads write to the same line.
     static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
 
-    // So many are worth the threads' while if a single update is to be worked in.
+    // Rows per thread that are worth the overhead for a single update.
     static constexpr std::int64_t kRange = 8 * kPanel;
 
-    // Works the updates that are waiting into a panel of U, and into the mean.
+    // Applies pending updates to a panel of U and to the mean.
     struct SweepPanel {
         Factors& factors;
 
         void operator()(std::int64_t panel) const noexcept {
             const std::int64_t first = (factors.first_row_ / kPanel + panel) * kPanel;
             for (std::int64_t row = first; row < std::min(first + kPanel, factors.n_); row += kStrip) {
-                // The rows of the block have been looked at: their memory is free.
+                // The rows of the block have been looked at, so their memory is free.
                 double* const sums = factors.x_ + row * factors.rows_;
                 factors.sweep(factors.u_, row, row, sums);
                 factors.add_moves(sums, 1.0, factors.mean_ + row, factors.stride_);
@@ -249,7 +248,7 @@ private:
         }
     };
 
-    // Writes down the update just prepared, whose first column this is.
+    // Stores the update just prepared, whose first column this is.
     void note(std::int64_t column) noexcept {
         std::int64_t& first = made_.firsts[made_.count / kGroup];
         first = made_.count % kGroup == 0 ? column : std::min(first, column);
@@ -261,7 +260,7 @@ private:
         }
     }
 
-    // Works the update just prepared into so many strips: their f, scores and variances.
+    // Applies the update just prepared to kStrips strips: their f, scores and variances.
     template <std::int64_t kStrips>
     void advance(std::int64_t strip, double shrink, double rate, const double* shares) noexcept {
         constexpr std::int64_t kVectors = 2 * kStrips;
@@ -301,12 +300,12 @@ private:
         end_updates();
     }
 
-    // Works a single update into U and the mean.
+    // Applies a single update to U and the mean.
     void stream() noexcept {
         double* sums = x_;
         std::fill(sums, sums + stride_, 0.0);
         const std::int64_t column = pending_.firsts[0] / kTogether * kTogether;
-        // Whole columns are the fastest to go through; several threads take some rows each, the long ones first.
+        // Whole columns are fastest; several threads take some rows each, the longest first.
         const std::int64_t rows = team_.is_alone() ? stride_ : kRange;
         const std::int64_t before = first_row_ / rows;
         team_.share((n_ - 1) / rows + 1 - before, [&](std::int64_t part) {
@@ -332,7 +331,7 @@ private:
     Update update_;
     SweepPanel sweep_panel_{*this};
     Updates made_;     // by the rows of this block so far
-    Updates pending_;  // by those of the block before: waiting, or being worked into U and the mean
+    Updates pending_;  // by the previous block: waiting, or being applied to U and the mean
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

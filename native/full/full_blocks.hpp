@@ -1,4 +1,4 @@
-// Sigma in full, in exact blocks: many rows are looked at together.
+// A full Sigma in exact blocks: several rows are looked at together.
 #pragma once
 
 #include "full/factors.hpp"
@@ -8,13 +8,13 @@ namespace scwlearn::SCWLEARN_SET {
 
 class FullBlocks : public Factors {
 public:
-    // As for Factors; `rows_to_come` are those that it will look at, about.
+    // `rows_to_come` is about how many rows will follow; for the rest see Factors.
     template <class... Memory>
     FullBlocks(std::int64_t rows_to_come, Model& model, Memory&&... memory) : Factors(model, memory...) {
         if (rows_to_come >= kManyRows) first_row_ = u_.first_row();
     }
 
-    // The score of a row and a bound of its variance, without a look at U: Sigma has grown at most so much.
+    // The score of a row and an upper bound on its variance, without U: Sigma has grown at most by `growth`.
     template <class Row>
     Look glance(const Row& row) const noexcept {
         constexpr double kRounding = 1.0 + 1e-9;
@@ -28,7 +28,7 @@ public:
                 length2 * model_.initial_variance * model_.scalars->growth * kRounding};
     }
 
-    // What the variance along a row of the block may not fall below; 0 without a floor.
+    // Lower bound on the variance along a row of the block; 0 without a floor.
     template <class Row>
     double least_variance(const Row& row, std::int64_t) const noexcept {
         if (model_.variance_floor == 0.0) return 0.0;
@@ -51,7 +51,7 @@ public:
     }
 
 protected:
-    // f = U'x of a single row, and f'D f. `begin` is told the first place that the row has.
+    // Computes f = U'x of a single row; returns f'D f. Calls `begin` with the first place of the row.
     template <class Row, class Begin>
     double multiply_alone(const Row& row, double* f, const Begin& begin) noexcept {
         if (row.count() * kCostOfSparse < n_) {
@@ -81,9 +81,9 @@ protected:
     }
 
 private:
-    // From so many rows on it pays to find out how much of U is still as it was in the beginning.
+    // From this many rows on, it pays to find out how much of U is still that of the identity.
     static constexpr std::int64_t kManyRows = 16;
-    // Taking a stored value of a sparse row costs about as much as so many of a dense one.
+    // The cost of a stored value of a sparse row, relative to a value of a dense one.
     static constexpr std::int64_t kCostOfSparse = 4;
 
     template <class Row>
@@ -119,7 +119,7 @@ private:
         std::int64_t from = n_;
         for (std::int64_t strip = 0; strip < strips_; ++strip) from = std::min(from, *present(strip));
         begin_at(from);
-        // All strips meet some columns of U while these are in the nearest cache. The last columns take longest.
+        // All strips use a few columns of U while these are in the nearest cache. The last columns take longest.
         constexpr std::int64_t kTile = 4 * Triangle::kColumns;
         const std::int64_t tiles = (n_ - from_ + kTile - 1) / kTile;
         team_.share(tiles, [&](std::int64_t tile) {
@@ -145,14 +145,14 @@ private:
         }
     }
 
-    // Writes the rows of a strip side by side, and zeros where there are fewer.
+    // Writes the rows of a strip side by side, padded with zeros.
     template <class RowSet>
     void place(const RowSet& rows, std::int64_t first, std::int64_t strip) noexcept {
         double* x = x_ + strip * kStrip * n_;
         const std::int64_t begin = strip * kStrip;
         const std::int64_t count = std::min(kStrip, count_ - begin);
         if constexpr (!RowSet::kSparse) {
-            // All at once: a cache line of x_ is written as a whole.
+            // A full strip: whole cache lines of x_ are written.
             if (count == kStrip) {
                 const auto row = rows[first + begin];
                 const std::int64_t width = row.width();
@@ -170,7 +170,7 @@ private:
                 [this, x, lane](std::int64_t i, double value) { x[places_[i] * kStrip + lane] = value; });
     }
 
-    // Leaves out the places where all rows of a strip are zero.
+    // Removes the places at which all rows of a strip are zero.
     void pack(std::int64_t strip) noexcept {
         const double* x = x_ + strip * kStrip * n_;
         double* packed = x_ + strip * kStrip * n_;
@@ -187,7 +187,7 @@ private:
         *here = n_;
     }
 
-    // The places where a row of the strip is not zero, and n_ to end them.
+    // The places at which some row of the strip is not zero, ended by n_.
     std::int64_t* present(std::int64_t strip) const noexcept { return present_ + strip * (n_ + 1); }
 };
 

@@ -1,4 +1,4 @@
-// Several classes as one model, each with a full Sigma of its own, in exact blocks.
+// Joint classes with a full Sigma each, in exact blocks.
 #pragma once
 
 #include <deque>
@@ -11,11 +11,11 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// A class of several: the rows of a block that are expected to need its Sigma are looked at together, any other when it
-// comes up. An update reaches U and the mean at once, because all rows behind it need the scores of all classes.
+// One of the classes. Rows of a block that are expected to need its Sigma are looked at together, others when they come
+// up. An update reaches U and the mean at once, because all following rows need the scores of all classes.
 class ClassBlocks : public FullBlocks {
 public:
-    // `aside` has room for a vector, `numbers` for as many as a block has rows.
+    // `aside` has room for a vector, `numbers` for one number per row of a block.
     template <class... Memory>
     ClassBlocks(double* aside, std::int64_t* numbers, std::int64_t rows_to_come, Memory&&... memory)
         : FullBlocks(rows_to_come, memory...), aside_(aside), numbers_(numbers) {}
@@ -28,44 +28,42 @@ public:
         begin_at(n_);
     }
 
-    // The rows of the block that are expected to need this class, in order.
+    // Adds a row of the block, in order, that is expected to need this class.
     void expect(std::int64_t row) noexcept { numbers_[expected_++] = row; }
 
     void look_at_expected(const PlainRows& rows) noexcept {
-        // Too few gain nothing by being looked at before they come up.
+        // Too few rows gain nothing from being looked at together.
         if (expected_ < kCompany) expected_ = 0;
         if (expected_ > 0) look(ChosenRows{rows, numbers_}, 0, expected_);
     }
 
-    // The score of a row.
     double score(const PlainRow& row) const noexcept { return row.dot(model_.entries) * model_.scalars->mean_scale; }
 
-    // x'Sigma x of a row of the block, all updates before it included.
+    // x'Sigma x of a row of the block, after all updates before it.
     double variance(const PlainRows& rows, std::int64_t row) noexcept {
         const std::int64_t *const begin = numbers_, *const end = numbers_ + expected_;
         const std::int64_t* const found = std::lower_bound(begin, end, row);
         const bool expected = found != end && *found == row;
         const std::int64_t slot = found - begin;
-        here_ = expected ? Here{f_of(slot), f_stride(), slot + 1} : Here{aside_, 1, slot};
+        current_ = expected ? Current{f_of(slot), f_stride(), slot + 1} : Current{aside_, 1, slot};
         const double variance =
             expected ? variances_[slot]
                      : multiply_alone(rows[row], aside_, [this](std::int64_t place) { begin_no_later_than(place); });
         return variance * model_.scalars->spread_scale;
     }
 
-    // Takes so much of a step at the row last asked about, which has the variance v with this class, and falls
-    // to no less than `least`.
+    // Takes a share of a step at the row last asked about, whose variance v with this class stays at least `least`.
     void move(const Step& step, double share, double v, double least) noexcept {
-        // What one class is sure of altogether another one need not be.
+        // One class may have no variance left where another one has.
         if (!(v > 0.0)) return;
-        work_in(here_.f, here_.stride, here_.next, not_below(least, step, v), &share, v);
+        work_in(current_.f, current_.stride, current_.next, not_below(least, step, v), &share, v);
         finish();
     }
 
 private:
     static constexpr std::int64_t kCompany = kStrip / 2;
 
-    struct Here {
+    struct Current {
         const double* f;
         std::int64_t stride;
         std::int64_t next;  // the first of the expected rows behind it
@@ -74,7 +72,7 @@ private:
     double* aside_;
     std::int64_t* numbers_;
     std::int64_t expected_ = 0;
-    Here here_{};
+    Current current_{};
 };
 
 // All classes.
@@ -138,10 +136,10 @@ private:
         classes_.emplace_back(model_of(c), task_, team_, common_, own_ + c * entries_of_class(size_, task_.block));
     }
 
-    // A class that begins within a block: nothing is expected of it there.
+    // Adds a class that is new within a block; no row expects it there.
     void begin_class() {
         const auto c = static_cast<std::int64_t>(classes_.size());
-        // Lanes that wait hold the prior as it was at first.
+        // Unused lanes hold the prior as it was at the start.
         if (has_grown(model_)) {
             double* const d = model_of(c).entries + 2 * full_stride(size_);
             std::fill(d, d + size_, unseen_variance(model_));
@@ -155,13 +153,13 @@ private:
         for (std::size_t c = 0; c < classes_.size(); ++c) scores_[c] = classes_[c].blocks.score(row);
     }
 
-    // More than the margin of a row can vary: Sigma has grown at most so much.
+    // Upper bound on the variance of the margin of a row: Sigma has grown at most by `growth`.
     double bound(const PlainRow& row) const noexcept {
         constexpr double kRounding = 1.0 + 1e-9;
         return 2.0 * row.dot(row.values()) * model_.initial_variance * model_.scalars->growth * kRounding;
     }
 
-    // Lets the classes of a block look at the rows that will need them, as far as can be told before it begins.
+    // Lets each class look at the rows that are expected to need it, as far as can be predicted before the block.
     void expect(std::int64_t first, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {
             const PlainRow row = (*rows_)[i];
@@ -180,20 +178,20 @@ private:
         const double w = round_.classes.weight(first + i);
         score(row);
         round_.classes.write(first + i, scores_);
-        const std::int64_t top = task_.variances == nullptr ? -1 : round_.classes.best_but(-1, scores_);
+        const std::int64_t top = task_.variances == nullptr ? -1 : round_.classes.top_except(-1, scores_);
         if (top >= 0) task_.variances[first + i] = of(top).variance(*rows_, i);
         else if (task_.variances != nullptr) task_.variances[first + i] = 0.0;
         if (y < 0) return;
         const bool two = round_.meet(y, scores_);
         if (round_.classes.known > static_cast<std::int64_t>(classes_.size())) begin_class();
         if (!two || (screen_ && round_.holds(y, w, scores_, bound(row)))) return;
-        // The class at the top is one of the two.
+        // The class with the largest score is one of the two.
         const auto of_class = [&](std::int64_t c) {
             return c == top ? task_.variances[first + i] : of(c).variance(*rows_, i);
         };
         const double own = of_class(y), other = of_class(round_.rival);
         const double least = of(y).least_variance(row, i);
-        // Each class has a floor of its own, and takes what it can of what either can.
+        // Each class has its own floor, and takes as much of the step as it allows.
         const double most = std::max(most_precision(least, own), most_precision(least, other));
         const Step step = round_.ask(y, w, scores_, own + other, most);
         if (moves(step)) move(i, y, step, own, other, least);
@@ -220,7 +218,7 @@ private:
     const Task& task_;
     Team& team_;
     std::int64_t size_;
-    std::int64_t apart_;  // from one class to the next
+    std::int64_t apart_;  // distance between two classes
     Model model_;         // all classes as one
     JointRound round_;
     bool screen_;

@@ -1,5 +1,5 @@
-// Each class against all others, a model of its own with a full Sigma: one class after the other goes over some rows, so
-// that its U stays in the cache.
+// One versus rest with a full Sigma per class: one class after another learns from a group of rows, so that its U stays
+// in the cache.
 #pragma once
 
 #include <limits>
@@ -48,10 +48,10 @@ public:
     }
 
 private:
-    // Enough that it costs little to go from one class to the next.
+    // Enough rows that switching classes costs little.
     static constexpr std::int64_t rows_at_a_time(std::int64_t block) { return std::max(block, std::int64_t{256}); }
 
-    // One class goes over the rows from the one that brought it on.
+    // The rounds of one class, from the row that introduced it on.
     class ClassRound {
     public:
         ClassRound(RestBlocks& all, std::int64_t c) noexcept : all_(all), class_(c), begin_(all.first_of(c)) {}
@@ -81,7 +81,7 @@ private:
         std::int64_t begin_;
     };
 
-    // Looks through the labels: which class begins with which row.
+    // Reads the labels, and finds the row that introduces each new class.
     void meet() noexcept {
         std::fill(begins_, begins_ + classes_.known, -1);
         for (std::int64_t i = 0; i < count_; ++i) {
@@ -100,8 +100,8 @@ private:
 
     std::int64_t first_of(std::int64_t c) const noexcept { return std::max(begins_[c], std::int64_t{0}); }
 
-    // What a class says of a row before it learns from it, unless that is the row that brought it. The first of equals
-    // is foretold.
+    // Records what a class says about a row before it learns from it, unless the row introduced it. Ties go to the
+    // earliest class.
     void note(std::int64_t c, std::int64_t i, const Look& look) noexcept {
         if (begins_[c] == i) return;
         if (winners_[i] < 0 || look.score > scores_[i]) {
@@ -125,7 +125,7 @@ private:
         FullBlocks full(task.rows.count, model, rows_at_once(task), team_);
         ClassRound round(*this, c);
         const PlainRows rows = rows_->from(first_of(c));
-        // Then the variances have to be right, which a bound of them is not.
+        // A bound on the variance is not enough if variances are recorded.
         const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task_.variances == nullptr;
         learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
             return screen && round.holds(first, full.glance(rows[first]), model);
@@ -136,12 +136,12 @@ private:
     Team& team_;
     Classes classes_;
     std::int64_t most_;
-    std::int64_t first_ = 0, count_ = 0;  // the rows at hand
-    std::int64_t* begins_;                // with which of them a class begins; -1 for those known before
-    std::int64_t* labels_;                // of each of them; -1 where it is none
-    std::int64_t* winners_;               // the class with the highest score; -1 where there is none
-    double* scores_;                      // which is this
-    double* moved_;                       // whether a class has moved
+    std::int64_t first_ = 0, count_ = 0;  // the current group of rows
+    std::int64_t* begins_;                // the row that introduced each class; -1 for those known before
+    std::int64_t* labels_;                // of each row; -1 if invalid
+    std::int64_t* winners_;               // the class with the highest score; -1 if there is none
+    double* scores_;                      // that score
+    double* moved_;                       // whether any class has moved
     std::optional<PlainRows> rows_;
     double* work_;
     Counts counts_;

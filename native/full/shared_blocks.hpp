@@ -1,4 +1,4 @@
-// Several classes as one model with one full Sigma for all, in exact blocks.
+// Joint classes with one full Sigma for all, in exact blocks.
 #pragma once
 
 #include "full/full_blocks.hpp"
@@ -7,7 +7,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// A step moves two classes along the same Sigma x, one forth and one back.
+// A step moves two classes along the same Sigma x, in opposite directions.
 class SharedBlocks {
 public:
     SharedBlocks(const Task& task, Team& team)
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    // How many classes there will be after the task.
+    // The number of classes after the task.
     static std::int64_t classes_of(const Task& task) noexcept {
         std::int64_t most = *task.memory.known;
         for (std::int64_t i = 0; i < task.rows.count; ++i) most = std::max<std::int64_t>(most, task.labels[i] + 1);
@@ -58,20 +58,13 @@ private:
         for (std::int64_t c = 0; c < round_.classes.known; ++c) scores_[c] = full_.score(i, c);
         round_.classes.write(number, scores_);
         if (task_.variances != nullptr) task_.variances[number] = round_.classes.known > 0 ? full_[i].variance : 0.0;
-        // Labels may have been written to since they were counted.
+        // Labels may have changed since they were counted.
         if (y < 0 || y >= count_ || !round_.meet(y, scores_)) return;
         const double v = full_[i].variance;
         const double most = most_precision(full_.least_variance(rows_[i], i), v);
         const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v, most);
         if (!moves(step)) return;
-        std::fill(shares_, shares_ + count_, 0.0);
-        if (task_.rivals == kBest) {
-            shares_[round_.rival] = -1.0;
-        } else {
-            round_.share(y, scores_, shares_);
-            for (std::int64_t r = 0; r < count_; ++r) shares_[r] = -shares_[r];
-        }
-        shares_[y] = 1.0;
+        round_.parts(y, scores_, shares_, count_);
         full_.move(i, step, shares_, v);
     }
 

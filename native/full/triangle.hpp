@@ -1,4 +1,4 @@
-// U, unit upper triangular and kept by columns: rows are multiplied by it, and updates worked into it.
+// U, unit upper triangular, stored by columns: products with rows, and updates.
 #pragma once
 
 #include <algorithm>
@@ -8,28 +8,28 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Rows are kept in strips of as many as two registers hold: entry j of all rows of the strip, then entry j + 1.
+// Rows are stored in strips that fill two registers: entry j of all rows of the strip, then entry j + 1.
 inline constexpr std::int64_t kStrip = 2 * kWidth;
-// So many updates at a time leave room for everything else in 16 registers.
+// Updates per group: these leave room for everything else in 16 registers.
 inline constexpr std::int64_t kGroup = 4;
-// Columns that one look at a single row takes together; wherever columns are left out, so many are.
+// Columns that a look at a single row takes together; columns are skipped in multiples of this.
 inline constexpr std::int64_t kTogether = 8;
 static_assert(kTogether % kWidth == 0);
 
-// A feature of a row by its place.
+// A feature of a row and its place.
 struct Placed {
     std::int64_t place;
     double value;
 };
 
-// Each column fills whole cache lines, with zeros below the diagonal and behind its end, so that no loop over rows of U
-// needs a rest.
+// Each column fills whole cache lines, with zeros below the diagonal and behind its end, so that loops over rows of U
+// have no remainder.
 class Triangle {
 public:
     Triangle(double* entries, std::int64_t size, std::int64_t stride) noexcept : u_(entries), n_(size), stride_(stride) {}
 
-    // Columns from begin to end of F = X U for a strip of rows: x holds their entries at the places in `present` alone,
-    // which end with n.
+    // Computes columns begin to end of F = X U for a strip of rows. x holds only their entries at the places in
+    // `present`, which ends with n.
     void multiply(const double* x, const std::int64_t* present, std::int64_t begin, std::int64_t end,
                   double* f) const noexcept {
         std::int64_t j = begin;
@@ -38,10 +38,10 @@ public:
         if (j < end) multiply_by<1>(x, present, j, f);
     }
 
-    // So many columns of F for a strip of rows leave room for everything else in 16 registers.
+    // Columns of F per strip: these leave room for everything else in 16 registers.
     static constexpr std::int64_t kColumns = 6;
 
-    // f = U'x from a place on, for one row as a vector that is zero before it.
+    // Computes f = U'x from a place on, for a row as a vector that is zero before it.
     void multiply_one(const double* x, std::int64_t from, double* f) const noexcept {
         constexpr std::int64_t kCount = 4;
         std::int64_t j = from;
@@ -49,15 +49,15 @@ public:
         for (; j < n_; ++j) dot<1>(x, from, j, f);
     }
 
-    // f = U'x from a place on, for one row by its features in order, which end with one at place n.
+    // Computes f = U'x from a place on, for a row as features in order, ended by one at place n.
     void multiply_one(const Placed* x, std::int64_t from, double* f) const noexcept {
         std::int64_t j = from;
         for (; j + kTogether <= n_; j += kTogether) gather<kTogether>(x, j, f);
         for (; j < n_; ++j) gather<1>(x, j, f);
     }
 
-    // Works a group of updates into kStrip rows of U, from `row` on, and the columns from `begin` on. `sums` becomes
-    // the Sigma x of each update in these rows. The coefficients are those of the updates, as FullBlocks keeps them.
+    // Applies a group of updates to kStrip rows of U, from `row` and column `begin` on. `sums` gets these rows of the
+    // Sigma x of each update. The coefficients are those that Factors stores.
     template <std::int64_t kUpdates>
     void sweep(std::int64_t row, std::int64_t begin, const double* coefficients, double* sums) noexcept {
         Vector low[kUpdates] = {}, high[kUpdates] = {};
@@ -84,8 +84,8 @@ public:
         }
     }
 
-    // Works a single update into some rows of U column by column, as they lie in memory, from a column on; `sums` is zero
-    // before and Sigma x after it. No row depends on another one.
+    // Applies a single update to some rows of U, column by column as they are stored; `sums` is zero before and Sigma x
+    // after it. No row depends on another.
     void stream(std::int64_t first_row, std::int64_t end_row, std::int64_t first_column, const double* coefficients,
                 double* sums) noexcept {
         constexpr std::int64_t kCount = 4;
@@ -94,7 +94,7 @@ public:
         for (; j < n_; ++j) stream_columns<1>(first_row, end_row, j, coefficients, sums);
     }
 
-    // The first row with more than its one, found by a look at them all.
+    // The first row that is not that of the identity.
     std::int64_t first_row() const noexcept {
         std::int64_t row = n_;
         for (std::int64_t j = 0; j < n_; ++j) {

@@ -1,4 +1,4 @@
-// One update by a row, with Sigma in factors: what becomes of D, and by how much each column of U changes.
+// One update of a factored Sigma by a row: the new D, and the change of each column of U.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,8 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// With f = U'x scaled so that f'D f = 1, g = D f, kv = precision times variance and
-// a_j = 1 + kv (f_1 g_1 + .. + f_j g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times
-// what the sum of the g_l U_l has come to before j.
+// With f = U'x scaled so that f'D f = 1, g = D f, kv = precision times variance and a_j = 1 + kv (f_1 g_1 + .. + f_j
+// g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times the sum of the g_l U_l before j.
 class Update {
 public:
     // `scratch` has room for update_entries(size) numbers.
@@ -25,8 +24,8 @@ public:
         for (std::int64_t j = 0; j < n_; ++j) smallest_d_ = std::min(smallest_d_, d_[j]);
     }
 
-    // Computes the coefficients from f, which is zero before a place, and the length it is to be divided by; D is then as
-    // after the update. Gives the first column that changes.
+    // Computes the coefficients from f, which is zero before `from`, and the length to divide it by, and updates D.
+    // Returns the first column that changes.
     std::int64_t prepare(const double* f, std::int64_t stride, std::int64_t from, double length, double kv) noexcept {
         double* __restrict scaled = row_;
         double* __restrict g = g_;
@@ -51,15 +50,16 @@ public:
         return std::find_if(scaled + from, scaled + n_, [](double fj) { return fj != 0.0; }) - scaled;
     }
 
-    // Of the update last prepared, from its place on.
+    // Of the update last prepared, from its first place on.
     const double* g() const noexcept { return g_; }
     const double* change() const noexcept { return change_; }
 
 private:
-    // a_(j-1) of all j, before the divisions by them: those then go through vector registers. The last is the largest.
+    // Computes a_(j-1) for all j, before the divisions by them, which are then vectorized; returns the last, the
+    // largest.
     double sum_up(const double* __restrict scaled, const double* __restrict g, std::int64_t from, double kv) noexcept {
         double* __restrict before = before_;
-        // Four terms of the sum at a time, so that they do not all wait for each other.
+        // Four terms at a time, so that they do not all wait for each other.
         double sum = 0.0;
         std::int64_t i = from;
         for (; i + 4 <= n_; i += 4) {
@@ -80,8 +80,8 @@ private:
         return before[n_] = 1.0 + kv * sum;
     }
 
-    // As much of kv as takes no D below its floor. To lift D there again would be to lift it times the square of its
-    // column of U, which may be as large as D is small: Sigma would grow. A column whose a_j is that before it has no
+    // The part of kv that takes no D below its floor. Raising D afterwards would raise it times the square of its
+    // column of U, which may be as large as D is small: Sigma would grow. A column whose a_j equals a_(j-1) has no
     // share in the row, and its D stays.
     double within_floor(std::int64_t from, double kv) const noexcept {
         for (std::int64_t j = from; j < n_; ++j)

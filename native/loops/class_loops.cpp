@@ -1,5 +1,5 @@
-// The loops over rows of several classes that keep no covariance or a diagonal one. Compiled once for each instruction
-// set, as loops/row_loops.cpp.
+// The loops over rows of several classes with an identity or diagonal covariance. Compiled once per instruction set, as
+// loops/row_loops.cpp is.
 #include "core/class_round.hpp"
 #include "loops/joint_classes.hpp"
 #include "loops/one_versus_rest.hpp"
@@ -8,7 +8,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// The rows that are read lie in the scratch memory behind the numbers of the classes.
+// The features of the rows lie in the scratch memory behind the numbers of the classes.
 Feature* room_for_rows(double* work, std::int64_t lanes) noexcept {
     return reinterpret_cast<Feature*>(work + kLaneScratch * lanes);
 }
@@ -62,7 +62,7 @@ Counts learn_jointly(const Task& task) {
         for (std::int64_t r = 0; r < known; ++r) scores[r] *= model.scalars->mean_scale;
         round.classes.write(i, scores);
         if (task.variances != nullptr) {
-            const std::int64_t top = round.classes.best_but(-1, scores);
+            const std::int64_t top = round.classes.top_except(-1, scores);
             task.variances[i] = top < 0 ? 0.0 : covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
         }
         if (y < 0) continue;
@@ -120,7 +120,7 @@ void score(const Rows& rows, const ClassWeights& weights, double* work, double* 
 
 }  // namespace
 
-// Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
+// Initialized at compile time: no code of an instruction set may run before it is known to be supported.
 extern constinit const ClassLoops class_loops{{&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}, &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -1,4 +1,4 @@
-// Learning with a kernel: the examples as coordinates in the span of some of them, the support, which grows on the way.
+// Kernel learning: examples as coordinates in the span of the support, a growing subset of them.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// The rows of a batch as coordinates on an orthonormal basis, whose vector p is what support example p adds to the span
-// of those before it: their inner products are those of the kernel. What a row has outside the span of the support
-// before the batch is known by its inner products with what the other rows have there (`residuals`). When a row
-// becomes support, it and those behind it get one coordinate more.
+// Rows of a batch as coordinates in an orthonormal basis. Basis vector p is the component of support example p outside
+// the span of those before it, so that inner products are values of the kernel. The component of a row outside the span
+// of the support before the batch is known by its inner products with those of the other rows (`residuals`). When a row
+// becomes support, it and all rows behind it get another coordinate.
 class Coordinates {
 public:
     explicit Coordinates(const KernelBatch& batch) noexcept : batch_(batch), support_(batch.support) {}
@@ -20,10 +20,10 @@ public:
     double* row(std::int64_t i) const noexcept { return batch_.coordinates + i * batch_.stride; }
     std::int64_t support() const noexcept { return support_; }
 
-    // The squared length of what a row has outside the span; 0 where it cannot be told from rounding.
+    // The squared norm of the component outside the span; 0 if it is indistinguishable from rounding error.
     double left(std::int64_t i) const noexcept { return batch_.left[i]; }
 
-    // Takes a row into the support, if it has enough outside the span and there is room.
+    // Adds a row to the support if its component outside the span is large enough and there is room.
     bool take(std::int64_t i) noexcept {
         if (batch_.left[i] <= batch_.least[i] || support_ == batch_.room) return false;
         const double root = std::sqrt(batch_.left[i]);
@@ -49,8 +49,8 @@ private:
     std::int64_t support_;
 };
 
-// Sigma in full over the coordinates, in blocks. The first example of the support has the last place in U: what there
-// is no example for yet lies before all others, where it costs nothing.
+// A full Sigma over the coordinates, in blocks. The first support example has the last place in U: coordinates that are
+// not in use yet come before all others, where they cost nothing.
 class KernelBlocks : public FullBlocks {
 public:
     KernelBlocks(Model& model, std::int64_t block, std::int64_t rows_to_come, Team& team, Coordinates& coordinates)
@@ -80,7 +80,7 @@ public:
         move_inside(row, step, y);
     }
 
-    // Moves by a row that is support already, or does not become it: then as its projection on the span would.
+    // Moves by a row that is support already or does not become support; the latter moves the model by its projection.
     void move_inside(std::int64_t row, const Step& step, double y) noexcept {
         const double v = inside(row);
         if (v > 0.0) FullBlocks::move(row, above_floor(row, step, v), y, v);
@@ -89,7 +89,7 @@ public:
     using Factors::scale_mean;
     using Factors::scale_variances;
 
-    // Moves by so much of a step, where its shrink and grow are for several models and taken care of elsewhere.
+    // Moves by a part of a step whose shrink and grow apply to several models and are handled elsewhere.
     void move_part(std::int64_t row, const Step& step, double part) noexcept {
         const double v = inside(row);
         if (!(v > 0.0)) return;
@@ -97,12 +97,13 @@ public:
         work_in(f_of(row), f_stride(), row + 1, {step.alpha, precision}, &part, v);
     }
 
-    // The mean has shrunk.
+    // Multiplies the scores, after the mean has shrunk.
     void shrink_scores(double shrink) noexcept {
         for (std::int64_t i = 0; i < count_; ++i) scores_[i] *= shrink;
     }
 
-    // The rows from this one on have a coordinate more. U has nothing but a one for it, so that F has what they have.
+    // Adds a coordinate to the rows from `row` on. Its column of U is that of the identity, so that F gets their
+    // coordinates.
     void add_coordinate(std::int64_t row, std::int64_t feature) noexcept {
         const std::int64_t place = places_[feature];
         begin_no_later_than(place);
@@ -114,10 +115,10 @@ public:
     }
 
 private:
-    // The variance of what a row has in the span.
+    // The variance of the projection of a row on the span.
     double inside(std::int64_t row) const noexcept { return FullBlocks::operator[](row).variance; }
 
-    // A step that leaves what a row has in the span, and its variance v there, above the floor.
+    // The step bounded so that the variance v of the projection stays above the floor.
     Step above_floor(std::int64_t row, const Step& step, double v) const noexcept {
         if (model_.variance_floor == 0.0) return step;
         const DenseRow<double> projection(coordinates_.row(first_ + row), coordinates_.support(), false);

@@ -1,4 +1,4 @@
-// Learning with a kernel from several classes: the models over coordinates, and the rounds that move them.
+// Kernel learning with several classes: models over coordinates, and their rounds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// What the models have in common whatever the covariance: the spans of their examples, and scalars.
+// What the models share with any covariance: spans and scalars.
 class KernelClasses {
 public:
     KernelClasses(const KernelTask& task, CovarianceKind kind) : task_(task) {
@@ -29,7 +29,8 @@ protected:
     bool one_span() const noexcept { return task_.spans == 1; }
     Coordinates& span(std::int64_t c) noexcept { return spans_[one_span() ? 0 : c]; }
 
-    // mu <- shrink mu and Sigma <- grow Sigma for joint models; the factor that went into what each has stored.
+    // mu <- shrink mu and Sigma <- grow Sigma for joint models; return the factor that the stored numbers were
+    // multiplied by.
     double shrink_means(double shrink) noexcept {
         const double folded = models_.front().shrink_mean(shrink);
         if (folded != 1.0)
@@ -44,7 +45,7 @@ protected:
         return folded;
     }
 
-    // For rules that ask for the length of the mean, which for joint models is that of all of them.
+    // For rules that use the norm of the mean; joint models have one norm.
     void measure_norm2() noexcept {
         double norm2 = 0.0;
         for (Model& model : models_) {
@@ -66,7 +67,7 @@ private:
     std::vector<Coordinates> spans_;
 };
 
-// Sigma = a I for every class, over coordinates in one span. One row at a time.
+// Sigma = a I for every class, over coordinates in one span; one row at a time.
 class FirstOrderClasses : public KernelClasses {
 public:
     explicit FirstOrderClasses(const KernelTask& task) : KernelClasses(task, kIdentity), looks_(count()) {}
@@ -83,10 +84,10 @@ public:
 
     Look at(std::int64_t c, std::int64_t) const noexcept { return looks_[c]; }
 
-    // No variance ever falls.
+    // The identity has no floor.
     double least_variance(std::int64_t, std::int64_t) const noexcept { return 0.0; }
 
-    // Joint models by so much of a step each.
+    // Moves joint models by parts of one step.
     void move(std::int64_t, const Step& step, const double* parts) noexcept {
         span(0).take(row_);
         shrink_means(step.shrink);
@@ -95,7 +96,7 @@ public:
         moved_ = true;
     }
 
-    // Each model by a step of its own.
+    // Moves each model by a step of its own.
     void move_each(std::int64_t, const std::vector<Step>& steps, std::int64_t y) noexcept {
         span(0).take(row_);
         for (std::int64_t c = 0; c < count(); ++c) {
@@ -120,12 +121,12 @@ private:
     bool moved_ = false;
 };
 
-// Sigma in full for each class, in blocks. All classes look at all rows, whoever moves; threads take a class each.
+// A full Sigma per class, in blocks. All classes look at all rows; each thread takes a class.
 class SecondOrderClasses : public KernelClasses {
 public:
     explicit SecondOrderClasses(const KernelTask& task) : KernelClasses(task, kFull), team_(task.task.threads) {
         for (std::int64_t c = 0; c < count(); ++c) {
-            // A team of one for each: its work waits in it until the class is finished with a block.
+            // A team of one per class: its pending updates stay in it until the class has finished the block.
             Team& alone = alone_.emplace_back(1);
             blocks_.emplace_back(model(c), rows_at_once(), task.task.rows.count, alone, span(c));
         }
@@ -145,7 +146,7 @@ public:
 
     Look at(std::int64_t c, std::int64_t row) const noexcept { return blocks_[c][row]; }
 
-    // What the variance of a row may not fall below.
+    // Lower bound on the variance of a row.
     double least_variance(std::int64_t c, std::int64_t row) noexcept {
         if (model(c).variance_floor == 0.0) return 0.0;
         const DenseRow<double> inside(span(c).row(first_ + row), span(c).support(), false);
@@ -193,7 +194,7 @@ private:
         team_.share(count(), action);
     }
 
-    // Takes a row into the support, for all classes where they have one span, else for those that move.
+    // Adds a row to the support of all classes if they have one span, else of those that move.
     template <class Moves>
     void take(std::int64_t row, const Moves& moves) noexcept {
         if (one_span()) {
@@ -226,17 +227,17 @@ void learn_rows(const Task& task, Models& models, const Learn& learn) {
     }
 }
 
-// Writes what the known classes say of a row before it is learned from, where that is asked for.
+// Records the scores and the variance of a row before it is learned from, if wanted.
 template <class Models>
 void write_looks(const Task& task, const Classes& classes, const Models& models, std::int64_t i, std::int64_t row,
                  const double* scores) {
     classes.write(i, scores);
     if (task.variances == nullptr) return;
-    const std::int64_t top = classes.best_but(-1, scores);
+    const std::int64_t top = classes.top_except(-1, scores);
     task.variances[i] = top < 0 ? 0.0 : models.at(top, row).variance;
 }
 
-// Rounds of classes that are one model in the space of all weights. Each class keeps to its own floor of the variance.
+// Rounds of joint classes. Each class keeps its own floor of the variance.
 template <class Models>
 Counts learn_jointly(const Task& task, Models& models) {
     const std::int64_t lanes = task.memory.lanes;
@@ -251,14 +252,7 @@ Counts learn_jointly(const Task& task, Models& models) {
         const double v = models.at(y, row).variance + models.at(round.rival, row).variance;
         const Step step = round.ask(y, round.classes.weight(i), scores.data(), v);
         if (!moves(step)) return;
-        std::fill(parts.begin(), parts.end(), 0.0);
-        if (task.rivals == kBest) {
-            parts[round.rival] = -1.0;
-        } else {
-            round.share(y, scores.data(), parts.data());
-            for (double& part : parts) part = -part;
-        }
-        parts[y] = 1.0;
+        round.parts(y, scores.data(), parts.data(), lanes);
         models.move(row, step, parts.data());
     };
 
@@ -266,7 +260,7 @@ Counts learn_jointly(const Task& task, Models& models) {
     return round.counts;
 }
 
-// Rounds of classes that learn each by itself, from the rows of its own against all others.
+// Rounds of one versus rest: each class learns its own rows against all others.
 template <class Models>
 Counts learn_each_class(const Task& task, Models& models) {
     const std::int64_t lanes = task.memory.lanes;
@@ -280,7 +274,7 @@ Counts learn_each_class(const Task& task, Models& models) {
         for (std::int64_t c = 0; c < known; ++c) scores[c] = models.at(c, row).score;
         write_looks(task, classes, models, i, row, scores.data());
         if (y < 0) return;
-        counts.mistakes += !classes.foretell(y, scores.data());
+        counts.mistakes += !classes.predicts(y, scores.data());
         classes.known = known;
         Counts of_classes;
         for (std::int64_t c = 0; c < known; ++c)

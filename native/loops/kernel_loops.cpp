@@ -1,5 +1,4 @@
-// The loops that learn with a kernel, from rows as coordinates. Compiled once for each instruction set, as loops/row_loops.cpp
-// is.
+// The loops of kernel learners, over rows as coordinates. Compiled once per instruction set, as loops/row_loops.cpp is.
 #include "full/block_loop.hpp"
 #include "core/covariance.hpp"
 #include "loops/kernel.hpp"

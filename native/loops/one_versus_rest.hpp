@@ -28,11 +28,11 @@ public:
         look(row, count);
         classes_.write(i, scores_);
         if (task_.variances != nullptr) {
-            const std::int64_t top = classes_.best_but(-1, scores_);
+            const std::int64_t top = classes_.top_except(-1, scores_);
             task_.variances[i] = top < 0 ? 0.0 : terms_.v()[top];
         }
         if (y < 0) return;
-        counts.mistakes += !classes_.foretell(y, scores_);
+        counts.mistakes += !classes_.predicts(y, scores_);
         classes_.known = count;
         bool any = false;
         for (std::int64_t r = 0; r < count; ++r) any |= ask(r, r == y ? 1.0 : -1.0, classes_.weight(i));

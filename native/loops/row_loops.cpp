@@ -1,5 +1,5 @@
-// The loops that learn row by row: look, ask, move. Compiled once for each instruction set, in a namespace of its own,
-// so that the linker never takes the code of one for that of another.
+// The loops over single rows of a binary model: look, ask, move. Compiled once per instruction set, in a namespace of
+// its own, so that the linker never mixes the code of two sets.
 #include "core/covariance.hpp"
 #include "core/round.hpp"
 
@@ -7,7 +7,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// A model of more features than the cache holds is fetched so many rows ahead.
+// Entries of a model that does not fit into the cache are prefetched this many rows ahead.
 constexpr std::int64_t kCachedFeatures = 16384;
 constexpr std::int64_t kRowsAhead = 2;
 
@@ -52,7 +52,7 @@ struct ScoreOver {
     static bool score(const Rows& untyped, const Weights& weights, double* scores) {
         const RowSet rows{untyped};
         const double* mean = weights.first;
-        // One that is not finite makes this so, and it stays.
+        // Becomes and stays NaN if a score is not finite.
         double all = 0.0;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
             const Look look = rows.sum(i, [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
@@ -65,7 +65,7 @@ struct ScoreOver {
 
 }  // namespace
 
-// Made by the compiler: nothing of an instruction set may run before it is known that the processor has it.
+// Initialized at compile time: no code of an instruction set may run before it is known to be supported.
 extern constinit const RowLoops row_loops{over_rows<RowByRow<IdentityStep>::Over, LoopsOverRows>(),
                                           over_rows<RowByRow<PrecisionStep>::Over, LoopsOverRows>(),
                                           over_rows<RowByRow<DropStep>::Over, LoopsOverRows>()};

@@ -1,4 +1,4 @@
-// A running scale for each feature: the root of the mean square of its values so far, zeros left out.
+// A running scale per feature: the root mean square of its nonzero values so far.
 #pragma once
 
 #include <cmath>
@@ -17,14 +17,14 @@ inline Vector root_of(Vector x) noexcept {
     return x;
 }
 
-// The values of a feature so far: their scale and how many they are, both 0 for a feature never seen. A Number is one,
-// or a register of them. Nothing here overflows, whatever values that passed the scan come in whatever order; and
-// values that are all 2^k times as large give the same bits.
+// The scale and the count of a feature's values so far, both 0 for a feature never seen. A Number is a double or a
+// register of them. Nothing overflows for values that passed the scan, in any order; values that are all 2^k times as
+// large give the same bits.
 template <class Number>
 struct SeenValues {
     Number scale, count;
 
-    // Takes in a value. Squared is what the smaller of it and the scale is of the larger.
+    // Takes in a value. Only the ratio of the smaller to the larger of value and scale is squared.
     void add(Number x) noexcept {
         const Number size = x < 0.0 ? -x : x;
         const auto larger = size > scale;
@@ -37,7 +37,7 @@ struct SeenValues {
         count = zero ? count : now;
     }
 
-    // A value as the learner sees it. One that is far beyond all that has been seen stays within what rows may hold.
+    // Returns the scaled value. One far beyond all values seen is clipped to what rows may hold.
     Number scaled(Number x) const noexcept {
         const Number largest = kLargestValue - Number{};
         const Number by = scale == 0.0 ? 1.0 - Number{} : scale;
@@ -46,7 +46,8 @@ struct SeenValues {
     }
 };
 
-// `states` holds the scale and the count of each feature side by side. Where kLearn, the values are taken in first.
+// `states` holds the scale and the count of each feature side by side. If kLearn, values are taken in before they are
+// scaled.
 template <bool kLearn>
 class Scales {
 public:
@@ -54,7 +55,7 @@ public:
 
     explicit Scales(States states) noexcept : states_(states) {}
 
-    // `to` may be where the values of the row lie.
+    // `to` may be where the values are.
     template <class Value>
     void scale(const DenseRow<Value>& row, double* to) const noexcept {
         const Value* const values = row.values();

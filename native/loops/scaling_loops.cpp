@@ -1,4 +1,4 @@
-// The loops that scale rows. Compiled once for each instruction set, as loops/row_loops.cpp is.
+// The loops that scale rows. Compiled once per instruction set, as loops/row_loops.cpp is.
 #include "core/round.hpp"
 #include "loops/scaling.hpp"
 
@@ -6,7 +6,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// Where the scaled values of a row go: as far into them as the row lies in the values.
+// The scaled values of a row have the same offset as its values.
 template <class RowSet, class Row>
 double* place_of(const RowSet& rows, const Row& row, double* scaled) noexcept {
     return scaled + (row.values() - static_cast<decltype(row.values())>(rows.rows.values));

@@ -1,4 +1,4 @@
-// What the parsers of line formats share: how faults are told.
+// How the parsers of line formats report errors.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace scwlearn {
 
-// A fault, its line and column, counted from 1, and what was found there.
+// An error, its line and column, counted from 1, and the text found there.
 template <class Fault>
 struct Found {
     Fault fault;

@@ -1,4 +1,4 @@
-// Examples as LIBSVM and SVMlight write them, one a line: label [qid:n] index:value index:value ... [# comment]
+// Parser of LIBSVM and SVMlight text, one example per line: label [qid:n] index:value index:value ... [# comment]
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace scwlearn {
 
-// What can be wrong with a line; the names that Python knows them by stand in the same order.
+// Errors of a line; the names that Python uses have the same order.
 enum class Fault { none, label, labels, query, feature, base, index, value, twice };
 inline constexpr const char* kFaultNames[] = {"",     "label", "labels", "query", "feature",
                                               "base", "index", "value",  "twice"};
@@ -25,28 +25,28 @@ struct Parsed {
     std::int64_t lines = 0;
     std::int64_t rows = 0;
     std::int64_t stored = 0;
-    std::int64_t width = 0;   // the largest index, counted from 0, and one
-    std::int64_t faulty = 0;  // lines with a fault
-    bool beyond = false;      // an index was too large
-    std::vector<Found<Fault>> found = {};  // the first faults
+    std::int64_t width = 0;   // the largest index, counted from 0, plus one
+    std::int64_t faulty = 0;  // lines with an error
+    bool beyond = false;      // whether an index was too large
+    std::vector<Found<Fault>> found = {};  // the first errors
 };
 
 struct LibsvmForm {
     bool zero_based = false;
-    // Indices, counted from 0, lie below it.
+    // Upper bound on indices, counted from 0.
     std::int64_t max_features = 0;
     // Whether a line may begin with its features; its label is then NaN.
     bool labels_optional = false;
-    // Whether to go on behind a line with a fault, and how many of them to describe.
+    // Whether to continue after a line with an error, and how many errors to describe.
     bool skip_faults = false;
     std::size_t most_found = 1;
 };
 
-// Memory for what a text can hold at most: one row a line, one feature a colon (see `measure`).
+// Memory for the most that a text can hold: one row per line, one feature per colon (see `measure`).
 template <class Value, class Index>
 struct Examples {
     double* labels;
-    std::int64_t* lines;  // where each row stands, counted from 1
+    std::int64_t* lines;  // the line of each row, counted from 1
     Value* values;
     Index* indices;
     Index* offsets;  // one more than rows
@@ -60,7 +60,7 @@ struct Measure {
 inline Measure measure(std::string_view text) noexcept {
     Measure total;
     while (!text.empty()) {
-        // Blocks whose counts fit a byte: so it runs in vector registers.
+        // Blocks whose counts fit a byte, so that the loop is vectorized.
         const std::string_view block = text.substr(0, 128);
         std::uint8_t lines = 0;
         std::uint8_t colons = 0;
@@ -75,7 +75,7 @@ inline Measure measure(std::string_view text) noexcept {
     return total;
 }
 
-// Sorts the features of a row. Returns the place of one whose index was there before it, or -1.
+// Sorts the features of a row. Returns the position of a feature with a repeated index, or -1.
 template <class Value, class Index>
 std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
     std::vector<std::pair<Index, std::int64_t>> order;
@@ -95,15 +95,15 @@ std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
 template <class Value, class Index>
 class LibsvmParser {
 public:
-    // `max_features` has to fit an Index.
+    // `max_features` must fit an Index.
     LibsvmParser(Examples<Value, Index> out, const LibsvmForm& form) noexcept
         : out_(out),
           form_(form),
           first_index_(form.zero_based ? 0 : 1),
           max_features_(static_cast<std::uint64_t>(form.max_features)) {}
 
-    // Reads whole lines, up to the first fault unless faults are skipped. Allocates, and so may throw, only to sort a
-    // row and to describe a fault.
+    // Parses whole lines, up to the first error unless errors are skipped. Allocates, and so may throw, only to sort a
+    // row and to describe an error.
     Parsed parse(std::string_view lines) {
         parsed_ = {};
         out_.offsets[0] = 0;
@@ -121,7 +121,7 @@ public:
     }
 
 private:
-    // Nearly no character is either: one comparison says so.
+    // Few characters are either; one comparison excludes the others.
     static bool is_blank(const char* p) noexcept { return *p <= ' ' && (*p == ' ' || *p == '\t'); }
     static bool ends_line(const char* p) noexcept {
         return *p <= '#' && (*p == '\n' || *p == '#' || (*p == '\r' && p[1] == '\n'));
@@ -136,7 +136,7 @@ private:
         return p;
     }
 
-    // What comes after the line, or null after a fault.
+    // Returns the start of the next line, or null after an error.
     const char* read_line(const char* p) {
         p = skip_blanks(p);
         if (ends_line(p)) return next_line(p);
@@ -176,7 +176,7 @@ private:
     }
 
     bool may_be_short(const char* p) const noexcept {
-        // Below 0 it wraps around, to what is far too large.
+        // Wraps around below 0, to a number far out of range.
         return static_cast<std::size_t>(p - begin_ - kShortBehind) < short_size_;
     }
 
@@ -189,7 +189,7 @@ private:
         return read_value(p, value);
     }
 
-    // Where the features begin at once and may: there; otherwise null.
+    // Returns p if the line may begin with features and does; otherwise null.
     const char* without_label(const char* p, double& value) const noexcept {
         if (!form_.labels_optional) return nullptr;
         const char* const word_end = skip_word(p);
@@ -198,7 +198,7 @@ private:
         return p;
     }
 
-    // What comes after it, or null for what `read_feature` has to look at.
+    // Returns the end of the feature, or null if `read_feature` must read it.
     const char* read_short_feature(const char* p, std::uint64_t& place, Value& value) const noexcept {
         if (!may_be_short(p)) return nullptr;
         std::uint64_t index = 0;
@@ -210,12 +210,12 @@ private:
         return after;
     }
 
-    // Apart from the loop, which then has more registers.
+    // Not inlined, which leaves the loop more registers.
     [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) {
         std::uint64_t index = 0;
         const char* const colon = read_digits(p, end_, index);
         if (colon == p || *colon != ':') return bad_feature(p);
-        // Below 0 it wraps around, to what is far too large.
+        // Wraps around below 0, to a number far out of range.
         place = index - first_index_;
         if (place >= max_features_ || colon - p > kSafeDigits) {
             const Fault fault = index_fault(p, colon);
@@ -225,7 +225,7 @@ private:
         return after != nullptr ? after : fail(Fault::value, colon + 1);
     }
 
-    // A number that is a word of its own and that a row may hold, or null.
+    // Reads a number that ends with its word and that a row may hold; returns its end, or null.
     template <class Number>
     const char* read_value(const char* p, Number& value) const noexcept {
         double number = 0.0;
@@ -235,7 +235,7 @@ private:
         return std::isfinite(value) ? p : nullptr;
     }
 
-    // qid:n groups examples for ranking, which nothing here asks for.
+    // qid:n groups examples for ranking; it is read and ignored.
     const char* read_query(const char* p) {
         std::uint64_t number = 0;
         const bool named = end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0;
@@ -245,7 +245,7 @@ private:
         return skip_blanks(after);
     }
 
-    // Up to so many digits an index is what `read_digits` says.
+    // The number of digits that `read_digits` reads exactly.
     static constexpr std::int64_t kSafeDigits = 19;
 
     Fault index_fault(const char* p, const char* colon) const noexcept {
@@ -291,7 +291,7 @@ private:
     const char* line_ = nullptr;
     const char* begin_ = nullptr;
     const char* end_ = nullptr;
-    std::size_t short_size_ = 0;  // how many places there are where `read_short` may look
+    std::size_t short_size_ = 0;  // the number of positions at which `read_short` may read
     Parsed parsed_;
 };
 

@@ -1,4 +1,4 @@
-// MurmurHash3 of 32 bits (Austin Appleby, public domain): a fixed function of the bytes, the same everywhere.
+// MurmurHash3 with 32 bits (Austin Appleby, public domain): a fixed function of the bytes, the same on every platform.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace scwlearn {
 
-// With the seed 0, as scikit-learn's FeatureHasher takes it.
+// With seed 0, as in scikit-learn's FeatureHasher.
 inline std::uint32_t murmur3(std::string_view text) noexcept {
     const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
     const auto scrambled = [](std::uint32_t k) { return std::rotl(k * 0xcc9e2d51u, 15) * 0x1b873593u; };

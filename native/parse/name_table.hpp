@@ -1,4 +1,4 @@
-// Names in a text, numbered in the order in which they come: a hash table of views, which owns nothing but numbers.
+// Names in a text, numbered in order of appearance: a hash table of views that owns only numbers.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace scwlearn {
 
 class NameTable {
 public:
-    // A name belongs to a space; the same name in another one is another.
+    // A name belongs to a namespace; the same name in another namespace is a different one.
     struct Name {
         std::string_view text;
         std::uint32_t space;
@@ -24,7 +24,7 @@ public:
     std::size_t size() const noexcept { return names_.size(); }
     const Name& operator[](std::size_t number) const noexcept { return names_[number]; }
 
-    // The number of a name, which is the size there was before if it is new.
+    // Returns the number of a name; a new name gets the current size.
     std::uint32_t number(std::string_view text, std::uint32_t space) {
         if (3 * names_.size() >= 2 * slots_.size()) place_all(slots_.empty() ? 256 : 2 * slots_.size());
         Slot wanted = slot_for(text, space);
@@ -45,8 +45,8 @@ public:
         return wanted.number;
     }
 
-    // Forgets the names that came last. Each is the last to have looked for a free slot, also if the table has grown
-    // since: so no other is found through its slot.
+    // Removes the names that were added last. Each of them was the last to probe for a free slot, even if the table has
+    // grown since, so that no other name is found through its slot.
     void shrink(std::size_t size) noexcept {
         for (; names_.size() > size; names_.pop_back()) {
             const Name& last = names_.back();
@@ -59,15 +59,14 @@ public:
 private:
     static constexpr std::uint32_t kFree = ~std::uint32_t{0};
     static constexpr std::size_t kBeginning = 16;
-    // So far behind the slot it wants no name comes to lie by chance: of a million it is about 190 at most, and 5 on
-    // average where the table is fullest. Somebody may have chosen names that want the same slots, and from there on a key
-    // decides that nobody knows.
+    // Probe length that does not occur by chance: among a million names the longest is about 190, and 5 on average when
+    // the table is fullest. Beyond it, names were probably chosen to collide, and the table switches to a secret key.
     static constexpr std::size_t kFar = 256;
     static constexpr std::size_t kFarOnAverage = 16;
 
-    // Most names are short, so that the slot alone tells whether it is theirs: one line of the cache for each.
+    // Most names are short enough that the slot alone decides equality: one cache line per lookup.
     struct Slot {
-        std::uint64_t beginning[2];  // zeros behind the end of the name
+        std::uint64_t beginning[2];  // padded with zeros
         std::uint32_t size;
         std::uint32_t space;
         std::uint32_t hash;
@@ -81,7 +80,7 @@ private:
         return word;
     }
 
-    // Up to eight bytes, and zeros behind them. Halves may overlap: where they do, they agree.
+    // Loads up to eight bytes, padded with zeros. Halves may overlap, where they agree.
     static std::uint64_t load(const char* p, std::size_t count) noexcept {
         if (count >= 8) return word_at<std::uint64_t>(p);
         if (count >= 4) return word_at<std::uint32_t>(p) | word_at<std::uint32_t>(p + count - 4) << 8 * (count - 4);
@@ -89,7 +88,7 @@ private:
         return word_at<std::uint8_t>(p);
     }
 
-    // The halves of a product in one: they depend on all bits of both factors.
+    // Combines both halves of the product, which depend on all bits of both factors.
     static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
 #ifdef __SIZEOF_INT128__
         __extension__ using Wide = unsigned __int128;
@@ -103,8 +102,8 @@ private:
 #endif
     }
 
-    // For names that were chosen against the other: its key is drawn anew in each process. To use it for all would cost
-    // a tenth of the parser's time.
+    // Hash against names chosen to collide: its key is random in each process. Using it always would cost a tenth of
+    // the parsing time.
     static std::uint32_t keyed_hash(std::string_view text, std::uint32_t space) {
         static const std::array<std::uint64_t, 3> key = [] {
             std::random_device chance;
@@ -151,12 +150,12 @@ private:
         try {
             place_all(slots_.size());
         } catch (...) {
-            keyed_ = false;  // as the slots are
+            keyed_ = false;  // as in the slots
             throw;
         }
     }
 
-    // In so many slots, in the order in which they came.
+    // Inserts all names into a table of that many slots, in order of appearance.
     void place_all(std::size_t count) {
         std::vector<Slot> slots(count);
         mask_ = slots.size() - 1;
@@ -173,7 +172,7 @@ private:
     std::vector<Name> names_;
     std::vector<Slot> slots_;
     std::size_t mask_ = 0;
-    std::size_t ways_ = 0;  // from the slots that names wanted to those that they got, added up
+    std::size_t ways_ = 0;  // total probe length
     bool keyed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Decimal numbers in text: to the last bit what Python's float() makes of them.
+// Decimal numbers in text, converted to the same bits as by Python's float().
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace scwlearn {
 
-// Every function here reads text that ends with a newline. No number contains one, so that nothing is read behind the
-// end although only `load8`, which takes more than one character, asks for it.
+// All functions read text that ends with a newline. No number contains one, so that nothing is read behind the end;
+// only `load8`, which reads several characters, needs to know it.
 
-// The next eight characters, the first in the lowest byte; zeros behind the end.
+// Loads the next eight characters, the first in the lowest byte, padded with zeros.
 inline std::uint64_t load8(const char* p, const char* end) noexcept {
     char next[8] = {};
     if (end - p >= 8)
@@ -28,17 +28,17 @@ inline std::uint64_t load8(const char* p, const char* end) noexcept {
     return word;
 }
 
-// Reads the digits at p and appends them to `number`, eight at a time without a branch for each: how long the numbers
-// of a text are is what a processor cannot foresee. From 20 digits on `number` is of no use.
+// Reads the digits at p and appends them to `number`, eight at a time without branches, because the length of numbers
+// is unpredictable. With 20 digits or more, `number` is meaningless.
 inline const char* read_digits(const char* p, const char* end, std::uint64_t& number) noexcept {
     static constexpr std::uint64_t kTens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     for (;;) {
         std::uint64_t word = load8(p, end) ^ 0x3030303030303030;  // a digit is now its value
-        // The highest bit of each byte that is no digit; carries spoil only what comes after the first.
+        // The highest bit of each byte that is not a digit; carries affect only bytes after the first.
         const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
         const int count = std::countr_zero(others) / 8;
         if (count == 0) return p;
-        word <<= 64 - 8 * count;  // what is no digit falls out at the top, zeros come in front
+        word <<= 64 - 8 * count;  // drops non-digits at the top, and adds leading zeros
         word = word * 10 + (word >> 8);
         word = ((word & 0x000000FF000000FF) * (100 + (1000000ULL << 32)) +
                 ((word >> 16) & 0x000000FF000000FF) * (1 + (10000ULL << 32))) >>
@@ -49,12 +49,12 @@ inline const char* read_digits(const char* p, const char* end, std::uint64_t& nu
     }
 }
 
-#if defined(__SIZEOF_INT128__) && !defined(_MSC_VER)  // whose library cannot divide them
+#if defined(__SIZEOF_INT128__) && !defined(_MSC_VER)  // MSVC's library cannot divide them
 
-// 5^27 is the last that fits.
+// 5^27 is the largest power that fits.
 inline constexpr std::int64_t kMostPlaces = 27;
 
-// mantissa / 10^places, rounded once, for a mantissa that is not 0 and up to `kMostPlaces` places.
+// mantissa / 10^places, correctly rounded, for a nonzero mantissa and up to `kMostPlaces` places.
 inline double divide_by_tens(std::uint64_t mantissa, std::int64_t places) noexcept {
     __extension__ using Wide = unsigned __int128;
     static constexpr auto kFives = [] {
@@ -62,8 +62,8 @@ inline double divide_by_tens(std::uint64_t mantissa, std::int64_t places) noexce
         for (std::size_t i = 1; i < fives.size(); ++i) fives[i] = 5 * fives[i - 1];
         return fives;
     }();
-    // 10^places is 5^places 2^places. With the highest bits of both set, the whole part of the quotient has 62 or 63
-    // bits, nine and more below the last of a double, where the lowest of them can stand for all that follow.
+    // 10^places is 5^places 2^places. With the highest bits of both set, the integer quotient has 62 or 63 bits, at
+    // least nine more than a double, and its lowest bit can stand for the remainder.
     const std::uint64_t five = kFives[static_cast<std::size_t>(places)];
     const int up = std::countl_zero(mantissa);
     const int down = std::countl_zero(five);
@@ -83,19 +83,19 @@ inline double divide_by_tens(std::uint64_t, std::int64_t) noexcept { return 0.0;
 
 #endif
 
-// A number without its sign: `whole` digits, a point, more digits, and a power of ten to multiply it by.
-// For what the short path below cannot do.
+// Reads a number without its sign: `whole` digits, a point, more digits, and a power of ten. For what the short path
+// below cannot do.
 inline double read_hard_number(const char* begin, const char* end, std::int64_t whole, std::int64_t exponent) noexcept {
     double value = 0.0;
     if (std::from_chars(begin, end, value).ec != std::errc::result_out_of_range) return value;
-    // Which end of the range it left, from_chars does not say: the first digit that is not zero does.
+    // from_chars does not say which end of the range was exceeded: the first nonzero digit does.
     std::int64_t place = whole;
     for (const char* p = begin; *p == '0' || *p == '.'; ++p) place -= *p == '0';
     return place + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
 }
 
-// Reads a number at p: digits with or without a sign, a point and an exponent. Returns what comes after it, or null
-// where there is no number (infinity and NaN are words, not numbers). Overflows to infinity.
+// Reads a number at p: digits with an optional sign, point and exponent. Returns its end, or null if there is no number
+// (infinity and NaN are not numbers here). Overflows to infinity.
 inline const char* read_number(const char* p, const char* end, double& value) noexcept {
     const bool negative = *p == '-';
     p += negative || *p == '+';
@@ -116,7 +116,7 @@ inline const char* read_number(const char* p, const char* end, double& value) no
         const bool below = *p == '-';
         p += below || *p == '+';
         const char* const digits = p;
-        // Held where it still outweighs the digits of any text.
+        // Capped where it still outweighs the digits of any text.
         for (; *p >= '0' && *p <= '9'; ++p)
             if (exponent < 100'000'000'000'000'000) exponent = exponent * 10 + (*p - '0');
         if (p == digits) return nullptr;

@@ -1,4 +1,4 @@
-// Rows whose columns are names of a batch, brought to the columns of a model.
+// Rows whose columns are names of a batch, mapped to the features of a model.
 #pragma once
 
 #include <algorithm>
@@ -9,22 +9,22 @@
 
 namespace scwlearn {
 
-// Compressed sparse rows in the making: arrays with room for all that may come.
+// Compressed sparse rows under construction, with room for the most they can hold.
 struct PlacedRows {
     std::unique_ptr<double[]> values;
     std::unique_ptr<std::int32_t[]> indices, offsets;
     std::int64_t rows = 0, stored = 0;
 };
 
-// For each column of a batch the feature that it is, and with which sign it counts (null: all with +1). A feature that
-// is not from 0 to below `width` says nothing. Several columns may be one feature: their values are added up.
+// The feature of each column of a batch and its sign (null: all +1). Features outside [0, width) are dropped. The
+// values of several columns of one feature are added.
 struct Placing {
     const std::int64_t* features;
     const double* signs;
     std::int64_t width;
 };
 
-// Puts each row in the order of its features. Offsets and columns have been checked.
+// Maps each row and sorts it by feature. Offsets and columns have been checked.
 inline PlacedRows place_rows(const double* values, const std::int32_t* columns, const std::int32_t* offsets,
                              std::int64_t rows, const Placing& placing) {
     const auto most = static_cast<std::size_t>(offsets[rows] - offsets[0]);
@@ -40,13 +40,13 @@ inline PlacedRows place_rows(const double* values, const std::int32_t* columns, 
             const double sign = placing.signs == nullptr ? 1.0 : placing.signs[columns[j]];
             row.emplace_back(static_cast<std::int32_t>(feature), sign * values[j]);
         }
-        // Of equal features the first comes first: their sum is to be the same wherever it is made.
+        // A stable sort, so that sums have the same order everywhere.
         std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (std::size_t k = 0; k < row.size();) {
             const std::int32_t feature = row[k].first;
             double sum = row[k].second;
             for (++k; k < row.size() && row[k].first == feature; ++k) sum += row[k].second;
-            if (sum == 0.0) continue;  // it says nothing
+            if (sum == 0.0) continue;
             placed.indices[static_cast<std::size_t>(placed.stored)] = feature;
             placed.values[static_cast<std::size_t>(placed.stored++)] = sum;
         }

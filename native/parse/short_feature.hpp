@@ -1,5 +1,5 @@
-// Short features and labels, which nearly all are: sixteen characters looked at together and read without a branch on
-// what is in them. How long the next number is, and whether it has a point, is what a processor cannot foresee.
+// Short features and labels, which nearly all are: sixteen characters read at once, without branches on their content.
+// The length of the next number, and whether it has a point, are unpredictable.
 #pragma once
 
 #include <bit>
@@ -12,12 +12,12 @@
 
 namespace scwlearn {
 
-// What comes before a value: the index and a colon of a feature, or for a label the newline of the line before.
+// What comes before a value: an index and a colon, or, for a label, the newline of the previous line.
 enum class Before { index, newline };
 
 #ifdef __SSE2__
 
-// Where `read_short` may look: so many characters behind p and, with its own, ahead of it.
+// The characters that `read_short` may read, behind p and, including p, ahead of it.
 inline constexpr std::ptrdiff_t kShortBehind = 8;
 inline constexpr std::ptrdiff_t kShortAhead = 17;
 
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kLast[] = {0,
                                           0xFFFFFFFFFFFFFF00,
                                           0xFFFFFFFFFFFFFFFF};
 
-// 10^n, and below it for what has a minus.
+// 10^n, and -10^n for numbers with a minus sign.
 inline constexpr double kTens[2][8] = {{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7},
                                        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7}};
 
@@ -48,7 +48,7 @@ inline __m128i two_words(const void* one, const void* other) noexcept {
     return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(low), static_cast<const __m64*>(other)));
 }
 
-// Two numbers of eight digits each, from pairs of digits to pairs of pairs.
+// Combines two numbers of eight digits each, from digits to pairs to groups of four.
 inline __m128i join_digits(__m128i digits) noexcept {
     const __m128i tens = _mm_and_si128(digits, _mm_set1_epi16(0xFF));
     const __m128i pairs = _mm_add_epi16(_mm_mullo_epi16(tens, _mm_set1_epi16(10)), _mm_srli_epi16(digits, 8));
@@ -58,25 +58,25 @@ inline __m128i join_digits(__m128i digits) noexcept {
 
 }  // namespace short_feature
 
-// Reads an index of up to 8 digits, a colon, and a value of up to 7 digits with or without a sign and a point; or the
-// value behind a newline at p. Returns the blank or control character after it, or null for anything else, right or
-// wrong. The value is what `read_number` makes of it.
+// Reads an index of up to 8 digits, a colon, and a value of up to 7 digits with an optional sign and point; or the
+// value after a newline at p. Returns the blank or control character after it, or null for anything else, valid or not.
+// The value is that of `read_number`.
 template <Before kBefore>
 inline const char* read_short(const char* p, std::uint64_t& index, double& value) noexcept {
     using namespace short_feature;
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    // A bit for each character.
+    // One bit per character.
     const __m128i from_zero = _mm_xor_si128(text, _mm_set1_epi8('0'));
     auto others = at_most(from_zero, 9) ^ 0xFFFF;
     auto blanks = at_most(text, ' ');
-    if constexpr (kBefore == Before::newline) blanks &= blanks - 1;  // it takes the place of the colon
+    if constexpr (kBefore == Before::newline) blanks &= blanks - 1;  // the newline takes the place of the colon
     if (blanks == 0) return nullptr;
     others &= blanks ^ (blanks - 1);  // up to the first blank
     const auto end = static_cast<std::size_t>(std::countr_zero(blanks));
     const auto colon = static_cast<std::size_t>(std::countr_zero(others));
     const std::uint32_t colon_bit = others & (~others + 1);
     const std::size_t has_sign = (others & (2 * colon_bit)) != 0;
-    // What is neither digit, colon nor sign: a point or nothing, and the blank.
+    // What is neither digit, colon nor sign: a point, if there is one, and the blank.
     const std::uint32_t left = others & ~(3 * colon_bit);
     if (left == 0) return nullptr;
     const auto point = static_cast<std::size_t>(std::countr_zero(left));
@@ -89,7 +89,7 @@ inline const char* read_short(const char* p, std::uint64_t& index, double& value
     const std::size_t minus = p[colon + 1] == '-';
     if ((minus | (p[colon + 1] == '+')) != has_sign) return nullptr;
     if ((blank & (blank - 1)) != 0 || (p[point] == '.') != has_point) return nullptr;
-    // The digits before the point come from one character earlier, which closes the gap that it leaves.
+    // The digits before the point are taken from one character earlier, which closes the gap that it leaves.
     const __m128i closed = two_words(p + colon - 8, p + end - has_point - 8);
     const __m128i open = two_words(p + colon - 8, p + end - 8);
     const __m128i fraction = two_words(kLast, kLast + places);
@@ -107,7 +107,7 @@ inline const char* read_short(const char* p, std::uint64_t& index, double& value
 inline constexpr std::ptrdiff_t kShortBehind = 0;
 inline constexpr std::ptrdiff_t kShortAhead = 1;
 
-// Nothing is short where there is no fast way to look at sixteen characters.
+// Without SSE2 no feature counts as short.
 template <Before>
 inline const char* read_short(const char*, std::uint64_t&, double&) noexcept {
     return nullptr;

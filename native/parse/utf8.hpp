@@ -1,4 +1,4 @@
-// Whether bytes are text that names may be made of: UTF-8, as strictly as Python reads it, without control characters.
+// Validation of names: UTF-8, as strict as Python, without control characters.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace scwlearn {
 
-// The length of the character at the beginning, or 0 where there is none.
+// The length of the first character, or 0 if it is invalid.
 inline std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);
@@ -17,14 +17,14 @@ inline std::size_t utf8_length(std::string_view text) noexcept {
     if (length == 0 || text.size() < length) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((byte(i) & 0xc0) != 0x80) return 0;
-    // What could be said in fewer bytes, halves of a pair of UTF-16, and what lies behind the last character.
+    // Overlong encodings, surrogates, and code points beyond the last.
     const unsigned char second = byte(1);
     const bool beyond = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
     return beyond ? 0 : length;
 }
 
-// How many characters a text has.
+// The number of characters of a text.
 inline std::int64_t utf8_count(std::string_view text) noexcept {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
     return std::count_if(text.begin(), text.end(), begins);

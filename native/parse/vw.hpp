@@ -1,4 +1,4 @@
-// Examples as Vowpal Wabbit writes them, one a line: [label [weight]] ['tag]|[namespace[:scale]] name[:value] ... |...
+// Parser of Vowpal Wabbit text, one example per line: [label [weight]] ['tag]|[namespace[:scale]] name[:value] ... |...
 #pragma once
 
 #include <algorithm>
@@ -19,38 +19,38 @@
 
 namespace scwlearn {
 
-// What can be wrong with a line; the names that Python knows them by stand in the same order.
+// Errors of a line; the names that Python uses have the same order.
 enum class VwFault {
     bar, label, glued, labels, mixed, length, weight, base, space, prefix, scale, feature, value, sum, name
 };
 inline constexpr const char* kVwFaultNames[] = {"bar",   "label",  "glued", "labels",  "mixed", "length", "weight", "base",
                                                 "space", "prefix", "scale", "feature", "value", "sum",    "name"};
 
-// So many characters may be in a label: Python keeps labels side by side, each as long as the longest.
+// Upper bound on the characters of a label: Python stores labels side by side, each as long as the longest.
 inline constexpr std::int64_t kLongestLabel = 256;
 
-// And so many in the name of a namespace: it is spelled out with each of its features.
+// Upper bound on the characters of a namespace, whose name is repeated with each of its features.
 inline constexpr std::int64_t kLongestPrefix = 256;
 
 // What the labels of a text are.
 enum class VwLabels { none, numbers, words };
 
 struct VwForm {
-    // Others are a fault.
+    // Labels of another kind are an error.
     VwLabels labels = VwLabels::numbers;
     bool labels_optional = false;
-    // Whether to go on behind a line with a fault, and how many of them to describe.
+    // Whether to continue after a line with an error, and how many errors to describe.
     bool skip_faults = false;
     std::size_t most_found = 1;
-    // Namespaces whose features are left out.
+    // Namespaces whose features are ignored.
     std::vector<std::string_view> ignored = {};
 };
 
 // All names are views of the text.
 struct VwParsed {
     std::int64_t lines = 0;
-    std::vector<double> labels;             // NaN where it is a word, or there is none
-    std::vector<std::int32_t> label_words;  // the number of the word, or -1
+    std::vector<double> labels;             // NaN if it is a word or missing
+    std::vector<std::int32_t> label_words;  // number of the word, or -1
     std::vector<double> weights;
     std::vector<std::string_view> tags;
     std::vector<std::int64_t> places;  // the line of each row, counted from 1
@@ -72,8 +72,8 @@ class VwParser {
 public:
     explicit VwParser(const VwForm& form) : form_(form) {}
 
-    // Reads whole lines, of less than 2^31 bytes in all, up to the first fault unless faults are skipped. Allocates only
-    // where a vector has to grow.
+    // Parses whole lines, of less than 2^31 bytes in all, up to the first error unless errors are skipped. Allocates
+    // only to grow vectors.
     VwParsed parse(std::string_view lines) {
         parsed_ = {};
         end_ = lines.data() + lines.size();
@@ -91,7 +91,7 @@ public:
         return std::move(parsed_);
     }
 
-    // What the first label that is sound is.
+    // Returns the kind of the first valid label.
     VwLabels kind_of_labels(std::string_view lines) {
         end_ = lines.data() + lines.size();
         for (const char* p = lines.data(); p != end_; p = next_) {
@@ -106,13 +106,13 @@ public:
     }
 
 private:
-    // What stands before the first bar.
+    // The part of a line before the first bar.
     struct Head {
-        std::array<std::string_view, 3> words;  // the first of those that are no tag
-        std::size_t count = 0;                  // of all those
+        std::array<std::string_view, 3> words;  // the first words that are not the tag
+        std::size_t count = 0;                  // number of such words
         std::string_view tag = {};
-        const char* bar = nullptr;  // null in a line that is blank
-        bool glued = false;         // the tag touches the bar
+        const char* bar = nullptr;  // null for a blank line
+        bool glued = false;         // whether the tag touches the bar
     };
 
     static bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
@@ -135,7 +135,7 @@ private:
         return p;
     }
 
-    // Ends at a blank, a bar, a colon or the end of the line.
+    // Stops at a blank, a bar, a colon or the end of the line.
     const char* skip_name(const char* p) const noexcept {
         static constexpr auto kEnds = [] {
             std::array<bool, 256> ends{};
@@ -146,7 +146,7 @@ private:
         return std::min(p, stop_);
     }
 
-    // Whether the line has a bar or is blank.
+    // Returns whether the line has a bar or is blank.
     bool read_head(Head& head) const noexcept {
         const char* p = skip_blanks(line_);
         if (p == stop_) return true;
@@ -175,7 +175,7 @@ private:
         return several || is_no_number(word) || !is_text(word) ? VwLabels::none : VwLabels::words;
     }
 
-    // What others write for numbers that no label may be.
+    // Words for numbers that a label may not be.
     static bool is_no_number(std::string_view word) noexcept {
         if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
         const auto is = [word](std::string_view name) {
@@ -185,7 +185,7 @@ private:
         return is("nan") || is("inf") || is("infinity");
     }
 
-    // False after a fault.
+    // Returns false after an error.
     bool read_line() {
         Head head;
         if (!read_head(head)) return fail(VwFault::bar, skip_blanks(line_));
@@ -244,7 +244,7 @@ private:
         return true;
     }
 
-    // The namespace, right behind its bar.
+    // Reads a namespace, right behind its bar.
     const char* read_space(const char* p) {
         const char* after = skip_name(p);
         const std::string_view name = view(p, after);
@@ -255,7 +255,7 @@ private:
             after = read_value(number, scale_);
             if (after == nullptr) return fault(VwFault::scale, number);
         }
-        // Their names and those of features are put together with it: so two of them never make one.
+        // The caret joins namespace and feature names; without it in either, two pairs never give the same name.
         if (name.find('^') != std::string_view::npos) return fault(VwFault::space, p);
         if (!is_text(name)) return fault(VwFault::name, p);
         if (utf8_count(name) > kLongestPrefix) return fault(VwFault::prefix, p);
@@ -290,19 +290,19 @@ private:
     std::uint32_t column_of(std::string_view name) {
         const std::size_t caret = unnamed_ ? name.find('^') : std::string_view::npos;
         if (caret == std::string_view::npos || caret == 0) return parsed_.names.number(name, space_);
-        // As if it stood in the namespace that its name begins with: it is called the same.
+        // A name with a caret outside a namespace is the same as in the namespace that it begins with.
         const std::uint32_t space = parsed_.spaces.number(name.substr(0, caret), 0);
         return parsed_.names.number(name.substr(caret + 1), space);
     }
 
-    // A number up to the end of its word, or null.
+    // Reads a number that ends with its word; returns its end, or null.
     const char* read_value(const char* p, double& value) const noexcept {
         const char* const after = read_number(p, end_, value);
         const bool ends = after != nullptr && (after == stop_ || is_blank(*after) || *after == '|');
         return ends && acceptable(value) ? after : nullptr;
     }
 
-    // Puts the features of the row in order, and adds up those that are there several times.
+    // Sorts the features of the row, and adds up repeated ones.
     bool end_row(const char* bar) {
         const auto begin = static_cast<std::size_t>(parsed_.offsets.back());
         std::int32_t* const columns = parsed_.columns.data() + begin;
@@ -339,7 +339,7 @@ private:
     bool fail(VwFault fault, const char* at) {
         ++parsed_.faulty;
         if (parsed_.found.size() < form_.most_found) {
-            // A bar is not part of any word, and is what was found where it stands.
+            // A bar is not part of a word; it is reported where it stands.
             const char* const after = at != stop_ && *at == '|' ? at + 1 : skip_word(at);
             parsed_.found.push_back({fault, parsed_.lines, at - line_ + 1, view(at, after)});
         }
@@ -354,9 +354,9 @@ private:
     const VwForm& form_;
     VwParsed parsed_;
     const char* line_ = nullptr;
-    const char* stop_ = nullptr;  // where the line ends
-    const char* next_ = nullptr;  // where the next one begins
-    const char* end_ = nullptr;   // of the text
+    const char* stop_ = nullptr;  // end of the line
+    const char* next_ = nullptr;  // start of the next line
+    const char* end_ = nullptr;   // end of the text
     double scale_ = 1.0;
     std::uint32_t space_ = 0;
     bool unnamed_ = true;

@@ -1,11 +1,11 @@
-// Goes through a dict: numbers, words and bags of words become the features of an example.
+// Reads a dict: numbers, words and bags of words become the features of an example.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
-#include "python/vocabulary.hpp"
 #include "core/scan.hpp"
+#include "python/vocabulary.hpp"
 
 namespace scwlearn {
 
@@ -14,14 +14,14 @@ inline nb::object checked(PyObject* made) {
     return nb::steal(made);
 }
 
-// The format has a place for where it is and for what is there.
+// Raises an error with a message whose format has places for `where` and `what`.
 [[noreturn]] inline void refuse(PyObject* error, const char* format, const nb::object& where, nb::handle what = {}) {
     const nb::object message = checked(PyUnicode_FromFormat(format, where.ptr(), what.ptr()));
     PyErr_SetObject(error, message.ptr());
     nb::raise_python_error();
 }
 
-// An example in messages: x, or a row of X.
+// The name of an example in messages: x, or an element of a list.
 inline nb::object example_at(std::int64_t row) {
     if (row < 0) return checked(PyUnicode_FromString("x"));
     return checked(PyUnicode_FromFormat("examples[%lld]", static_cast<long long>(row)));
@@ -47,7 +47,7 @@ public:
         PyObject *key, *value;
         for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
             if (add_at_hand(key, value)) continue;
-            // Held on to, because a name or a value of the user's own class may run any code, and change the dict.
+            // Kept alive, because a name or value of the user's class may run any code, and change the dict.
             add_any(nb::borrow(key), nb::borrow(value));
             if (PyDict_GET_SIZE(x.ptr()) != size)
                 refuse(PyExc_ValueError, "%U changed while it was read", example_at(row_));
@@ -55,19 +55,19 @@ public:
         example_.end();
     }
 
-    // How many features have come up, some of them perhaps more than once, and the sum of the sizes of their values.
+    // The number of features found, repeated ones included, and the sum of their absolute values.
     std::int64_t met() const noexcept { return met_; }
     double total() const noexcept { return total_; }
 
 private:
-    // What nearly all features are: a name at hand and a number of Python's own. Whether it is one. No code of the
-    // user's runs.
+    // The fast path of nearly all features: a cached name and a plain number. Returns whether it is one. Runs no user
+    // code.
     bool add_at_hand(PyObject* key, PyObject* number) {
         if (Py_TYPE(key) != key_type_) return false;
         const double value = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : whole_number(number);
         if (!acceptable(value)) return false;
         if (value == 0.0) return true;
-        // Any name may be new, but there may be no text to hash.
+        // When checking, any name may be new, but one that is hashed must have a text.
         const bool asked = kPurpose != Purpose::check || hashed_;
         const std::int64_t* found = asked ? at_hand_.find({key}) : nullptr;
         if (asked && found == nullptr) return false;
@@ -80,7 +80,7 @@ private:
         return true;
     }
 
-    // One of Python's own, or NaN.
+    // The value of a plain int, or NaN.
     static double whole_number(PyObject* number) noexcept {
         if (!PyLong_CheckExact(number)) return std::numeric_limits<double>::quiet_NaN();
         const double value = PyLong_AsDouble(number);
@@ -99,7 +99,7 @@ private:
             add({name, {}}, number_of(name, value));
     }
 
-    // A key that is a string or a whole number is the name that it spells, of whatever class it is.
+    // A key that is a string or an integer is the name that it spells, whatever its class.
     nb::object name_of(const nb::object& key) {
         if (PyBool_Check(key.ptr()))
             refuse(PyExc_TypeError, "%U has the key %R; a key must not be a bool", example_at(row_), key);
@@ -121,7 +121,7 @@ private:
             refuse(PyExc_TypeError, "keys of mixed types: %U, where all before are of type %U; use one type", found,
                    type);
         }
-        // Two keys may spell one name, or be different from each other and not from what is known.
+        // Two keys may give the same name, or differ from each other but not from a known name.
         if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();
         return name;
     }
@@ -157,7 +157,7 @@ private:
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
             if (!PyUnicode_Check(PyList_GET_ITEM(list, i)))
                 refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), PyList_GET_ITEM(list, i));
-        // In which order Python goes through a set is different each time it is started.
+        // The order of a set differs between runs of Python.
         if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list) != 0) nb::raise_python_error();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) add_word(name, nb::borrow(PyList_GET_ITEM(list, i)));
     }
@@ -166,7 +166,7 @@ private:
         if (value == 0.0) return;
         if constexpr (kPurpose == Purpose::check) {
             count(value);
-            // There may be no text for a string or a whole number.
+            // A string or an integer may have no text.
             if (hashed_)
                 vocabulary_.slots_.hash(name);
             else if (name.is_made())
@@ -210,7 +210,7 @@ private:
         return PyLong_AsLongLong(feature);
     }
 
-    // A value in messages.
+    // The name of a value in messages.
     nb::object at(const nb::object& key) const {
         return checked(PyUnicode_FromFormat("%U[%R]", example_at(row_).ptr(), key.ptr()));
     }

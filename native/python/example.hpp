@@ -1,17 +1,17 @@
-// A single example as Python passes it: a vector, or a dict as a compressed sparse row; and the turn of whoever learns
-// from one.
+// A single example as Python passes it: a vector, or a dict as a compressed sparse row; and the guard against learning
+// from two examples at once.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 
-#include "python/bindings.hpp"
 #include "core/scan.hpp"
+#include "python/bindings.hpp"
 
 namespace scwlearn {
 
-// The memory that Python's buffer protocol shows, for as long as this lives.
+// Memory shown by Python's buffer protocol.
 class Buffer {
 public:
     explicit Buffer(nb::handle object) {
@@ -24,7 +24,7 @@ public:
 
     const Py_buffer* operator->() const noexcept { return &view_; }
 
-    // The row that it is, if it is a vector of so many sound numbers.
+    // Returns the row, if it is a vector of `width` valid numbers.
     Rows row(std::int64_t width, bool intercept) const {
         if (view_.ndim != 1 || view_.shape[0] != width) {
             PyErr_Format(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", (long long)width);
@@ -46,10 +46,10 @@ private:
     Py_buffer view_;
 };
 
-// Where in an example each of its features stands, while some may come up again.
+// Positions of features in an example, for features that may occur repeatedly.
 class Positions {
 public:
-    // The position of a feature; one that is new here stands behind all of `indices`.
+    // Returns the position of a feature; a new one goes behind all of `indices`.
     std::size_t of(std::int64_t feature, const std::vector<std::int64_t>& indices) {
         const std::size_t count = indices.size();
         if (2 * (count + 1) > slots_.size()) {
@@ -75,28 +75,28 @@ private:
     std::vector<std::uint32_t> slots_;  // positions, counted from 1
 };
 
-// The features of a dict, and what a vocabulary learns with it.
+// The features of a dict, and what a vocabulary learns from it.
 struct Example {
-    // A name that was met, and its hash.
+    // An occurrence of a hashed name.
     struct Vote {
         std::uint32_t hash;
         nb::object key, word;
     };
 
-    std::vector<std::int64_t> indices;  // all different
+    std::vector<std::int64_t> indices;  // distinct
     std::vector<double> values;
-    std::int64_t known = 0;   // how many features there were before
-    nb::object new_names;     // a dict of these and their features, which are known, known + 1, ..; null for none
-    nb::object key_type;      // of its keys, where none was known before
-    std::vector<Vote> votes;  // where names are hashed
+    std::int64_t known = 0;   // number of features before
+    nb::object new_names;     // dict of new names and their features known, known + 1, ...; null if there are none
+    nb::object key_type;      // type of its keys, if there was none before
+    std::vector<Vote> votes;  // if names are hashed
 
     std::int64_t count() const noexcept { return static_cast<std::int64_t>(values.size()); }
     std::int64_t count_new() const noexcept { return new_names.is_valid() ? PyDict_GET_SIZE(new_names.ptr()) : 0; }
 
-    // From here on a feature may come up again: its values are added up.
+    // From now on features may repeat: their values are added.
     void merge() noexcept { merging_ = true; }
 
-    // Whether the sum is acceptable.
+    // Adds a value; returns whether the sum is acceptable.
     bool add(std::int64_t feature, double value) {
         if (merging_) {
             if (const std::size_t at = positions_.of(feature, indices); at < indices.size()) {
@@ -110,7 +110,7 @@ struct Example {
         return true;
     }
 
-    // All features are there. Those whose values have cancelled each other say nothing.
+    // Ends the example: removes features whose values cancelled each other.
     void end() {
         if (!has_zero_) return;
         std::size_t left = 0;
@@ -123,7 +123,7 @@ struct Example {
         values.resize(left);
     }
 
-    // By index: the loop for a full covariance relies on it, the others sum in any order.
+    // Sorts by index, as the loop of a full covariance needs; the others sum in any order.
     void sort() {
         in_order_.clear();
         for (std::size_t i = 0; i < values.size(); ++i) in_order_.emplace_back(indices[i], values[i]);
@@ -158,8 +158,8 @@ inline void check_weight(double w) {
         refuse("w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
 }
 
-// Taken while an example is learned from. A rule, a name or a number of the user's own may run any code meanwhile, and
-// so may other threads: whoever moved the model then would move it under the example that has been looked at.
+// Held while an example is learned from. A rule, a name or a number of the user's class may run any code then, and so
+// may other threads: a nested update would change the model under the example that has been looked at.
 class ReentrancyGuard {
 public:
     explicit ReentrancyGuard(bool& taken) : taken_(taken) {

@@ -1,4 +1,4 @@
-// LIBSVM text: memory for what a text may hold, filled with the GIL released and handed over to NumPy.
+// LIBSVM text: parsed with the GIL released, into memory that is handed over to NumPy.
 #include "python/text.hpp"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace scwlearn {
 
 namespace {
 
-// What was parsed: labels, values, indices, offsets and the line of each row; lines and columns; how many lines have a
-// fault, and the first of these.
+// Labels, values, indices, offsets and the line of each row; number of lines and columns; number of lines with an
+// error, and the first errors.
 using ParsedText =
     std::tuple<std::tuple<NewArray, NewArray, NewArray, NewArray, NewArray>, std::tuple<std::int64_t, std::int64_t>,
                std::tuple<std::int64_t, std::vector<FoundFault>>>;
 
-// Nothing where an index is allowed but does not fit.
+// Returns nothing if an index is allowed but does not fit.
 template <class Value, class Index>
 std::optional<ParsedText> parse_as(std::string_view lines, LibsvmForm form) {
     constexpr std::int64_t kWidest = std::numeric_limits<Index>::max();
@@ -53,7 +53,7 @@ std::optional<ParsedText> parse_as(std::string_view lines, LibsvmForm form) {
 
 template <class Value>
 ParsedText parse_lines(std::string_view lines, const LibsvmForm& form) {
-    // Indices are short unless one is not, which hardly a text has: then it is read again.
+    // Indices are 32-bit, unless one does not fit, which is rare: then the text is parsed again.
     std::optional<ParsedText> parsed;
     if (lines.size() <= std::numeric_limits<std::int32_t>::max()) parsed = parse_as<Value, std::int32_t>(lines, form);
     return parsed ? *parsed : *parse_as<Value, std::int64_t>(lines, form);
@@ -61,7 +61,7 @@ ParsedText parse_lines(std::string_view lines, const LibsvmForm& form) {
 
 ParsedText parse_libsvm(const Text& text, bool zero_based, std::int64_t max_features, bool single, bool labels_optional,
                         bool skip_faults, std::size_t most_found) {
-    require(max_features >= 0, "max_features must not be negative");
+    require(max_features >= 0, "max_features must be >= 0");
     const std::string_view lines = lines_of(text);
     const LibsvmForm form{zero_based, max_features, labels_optional, skip_faults, most_found};
     return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
@@ -72,10 +72,9 @@ ParsedText parse_libsvm(const Text& text, bool zero_based, std::int64_t max_feat
 void bind_libsvm(nb::module_& module) {
     module.def("parse_libsvm", &parse_libsvm, "text"_a, "zero_based"_a, "max_features"_a, "single"_a,
                "labels_optional"_a = false, "skip_faults"_a = false, "most_found"_a = 1,
-               "The examples in a text of whole lines: labels, values, indices, offsets and the line of each; how many "
-               "lines and columns there are; how many lines have a fault, and what the first of them is: its kind, its "
-               "line and column, counted from 1, and what was found there. Unless faults are skipped, it ends with the "
-               "first.");
+               "Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers "
+               "of lines and columns; the number of lines with an error, and for the first of them its kind, line and "
+               "column, counted from 1, and the text found there. Stops at the first error unless skip_faults.");
 }
 
 }  // namespace scwlearn

@@ -1,4 +1,4 @@
-// Names of features: what they are made of, those met first in a table at hand, and the dict that has them all.
+// Names of features: their parts, a cache of frequent names, and the dict of all names.
 #pragma once
 
 #include <algorithm>
@@ -10,30 +10,30 @@
 
 namespace scwlearn {
 
-// A key of a dict, or a key and a word that it has as its value: "key=word".
+// A key of a dict, or a key and a word that is its value: "key=word".
 struct Name {
     nb::handle key;
     nb::handle word;  // null for a key alone
 
     bool is_made() const noexcept { return word.is_valid(); }
 
-    // Whether no code of the user's runs when it is compared.
+    // Whether comparing it runs no user code.
     bool is_plain() const noexcept { return PyUnicode_CheckExact(key.ptr()) || PyLong_CheckExact(key.ptr()); }
 
-    // The name as Python knows it.
+    // The name as a Python object.
     nb::object object() const {
         return is_made() ? nb::steal(PyUnicode_FromFormat("%S=%U", key.ptr(), word.ptr())) : nb::borrow(key);
     }
 };
 
-// Plain names, of a key or of a key and a word, and a number for each. A dict goes from a slot to an entry, and from
-// there to the name and to the number: four places in memory, where this needs two.
+// A cache of plain names, of a key or of a key and a word, with a number for each. A dict lookup touches four places in
+// memory (slot, entry, name, number), this one two.
 template <std::size_t kParts>
 class NamesAtHand {
 public:
     using Parts = std::array<PyObject*, kParts>;
 
-    // Its number, or null.
+    // Returns its number, or null.
     const std::int64_t* find(Parts name) const noexcept {
         const std::size_t hash = hash_of(name);
         for (std::size_t at = hash & last_;; at = (at + 1) & last_) {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // One that is not there yet, if there is room.
+    // Adds a new name, if there is room.
     void keep(const Parts& name, std::int64_t number) {
         if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
             std::vector<Entry> more(2 * entries_.size());
@@ -75,12 +75,12 @@ private:
         std::int64_t number = 0;
     };
 
-    // So many slots stay in the cache of a core.
+    // Slots that stay in the cache of a core.
     static constexpr std::size_t kLeast = 64, kMost = 1 << 14;
-    // While there are so many slots for each name, hardly two want the same.
+    // With this many slots per name, collisions are rare.
     static constexpr std::size_t kSparse = 8;
 
-    // The first slot that is free, from the one that the hash points to.
+    // The first free slot from the one that the hash points to.
     Entry& free_from(std::size_t hash) noexcept {
         std::size_t at = hash & last_;
         while (entries_[at].name[0].is_valid()) at = (at + 1) & last_;
@@ -94,7 +94,7 @@ private:
     }
 
     static std::size_t hash_of(PyObject* part) noexcept {
-        // Python writes it into a string when it is first asked for.
+        // Python caches the hash in the string when it is first computed.
         if (PyUnicode_CheckExact(part))
             if (const Py_hash_t known = reinterpret_cast<PyASCIIObject*>(part)->hash; known != -1)
                 return static_cast<std::size_t>(known);
@@ -112,7 +112,7 @@ private:
                            static_cast<std::size_t>(length * kind));
     }
 
-    // Most names are short, and a call of memcmp costs more than to compare them.
+    // Most names are short, and calling memcmp costs more than comparing them.
     static bool equal_bytes(const char* a, const char* b, std::size_t size) noexcept {
         if (size < 8 || size > 16) return std::memcmp(a, b, size) == 0;
         const auto differ = [a, b](std::size_t at) {
@@ -129,7 +129,7 @@ private:
     std::size_t count_ = 0;
 };
 
-// All names and their features, which are 0, 1, .. in the order in which they came.
+// All names and their features, which are 0, 1, ... in order of appearance.
 class Names {
 public:
     Names() = default;
@@ -140,7 +140,7 @@ public:
 
     const NamesAtHand<1>& keys() const noexcept { return keys_; }
 
-    // Which feature it is, or -1. A name that is not plain may run any code.
+    // Returns the feature of a name, or -1. A name that is not plain may run any code.
     std::int64_t find(const Name& name) {
         if (!name.is_plain()) return look_up(name.object());
         if (name.is_made()) return find_in(pairs_, {name.key.ptr(), name.word.ptr()}, name);
@@ -151,7 +151,7 @@ public:
         if (PyDict_SetItem(features_.ptr(), name.ptr(), feature.ptr()) != 0) nb::raise_python_error();
     }
 
-    // The name may be there or not.
+    // Removes a name, if it is there.
     void remove(nb::handle name) noexcept {
         if (PyDict_DelItem(features_.ptr(), name.ptr()) != 0) PyErr_Clear();
         keys_.clear();
@@ -176,7 +176,7 @@ private:
         }
         const Py_ssize_t feature = PyLong_AsSsize_t(found);
         if (feature == -1 && PyErr_Occurred()) nb::raise_python_error();
-        require(feature >= 0, "the feature of a name is a number from 0 on");
+        require(feature >= 0, "the feature of a name must be >= 0");
         return feature;
     }
 

@@ -1,4 +1,4 @@
-// Running scales: the arrays of a batch, those of its scaled values and the states of the features.
+// Running scales over the arrays of a batch.
 #include "python/bindings.hpp"
 
 using namespace nanobind::literals;
@@ -8,8 +8,8 @@ namespace scwlearn {
 namespace {
 
 void check_sizes(const Rows& rows, std::size_t states, const Numbers& scaled) {
-    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width, "a scale and a count for each feature");
-    require(static_cast<std::int64_t>(scaled.size()) == rows.stored, "one scaled value for each value");
+    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width, "states must have a scale and a count per feature");
+    require(static_cast<std::int64_t>(scaled.size()) == rows.stored, "scaled must have one number per value");
 }
 
 void learn_scales(Numbers states, const Array& values, const std::optional<Array>& indices,
@@ -17,7 +17,7 @@ void learn_scales(Numbers states, const Array& values, const std::optional<Array
                   Numbers scaled) {
     const Rows rows = rows_of(values, indices, offsets, width, false);
     check_sizes(rows, states.size(), scaled);
-    require(!weights || static_cast<std::int64_t>(weights->size()) == rows.count, "one weight for each row");
+    require(!weights || static_cast<std::int64_t>(weights->size()) == rows.count, "weights must have one weight per row");
     const auto learn = scale_loops_in_use().learn[rows.kind];
     const double* const weighed = weights ? weights->data() : nullptr;
     nb::gil_scoped_release release_gil;
@@ -38,10 +38,10 @@ void apply_scales(const ReadOnly& states, const Array& values, const std::option
 void bind_scaling(nb::module_& module) {
     module.def("learn_scales", &learn_scales, "states"_a.noconvert(), "values"_a, "indices"_a.none(),
                "offsets"_a.none(), "width"_a, "weights"_a.none(), "scaled"_a.noconvert(),
-               "For each row of a scanned batch in order: take its values into the states of their features (scale and "
-               "count of each), unless it weighs 0, then write them scaled.");
+               "For each row of a scanned batch in order: update the states (scale and count) of its features, unless its "
+               "weight is 0, then write the scaled values.");
     module.def("apply_scales", &apply_scales, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
-               "width"_a, "scaled"_a.noconvert(), "Write the values of a scanned batch scaled; the states stay.");
+               "width"_a, "scaled"_a.noconvert(), "Write the scaled values of a scanned batch.");
 }
 
 }  // namespace scwlearn

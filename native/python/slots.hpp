@@ -1,4 +1,4 @@
-// Names hashed into a fixed number of slots, each with the name that was met there most.
+// Names hashed into a fixed number of slots; each slot remembers its most frequent name.
 #pragma once
 
 #include <algorithm>
@@ -6,21 +6,21 @@
 #include <cstdlib>
 #include <limits>
 
-#include "python/names.hpp"
 #include "parse/murmur.hpp"
+#include "python/names.hpp"
 
 namespace scwlearn {
 
-// A name as MurmurHash3 has it. Its slot and its sign are those of scikit-learn's FeatureHasher.
+// Slots and signs are those of scikit-learn's FeatureHasher, by MurmurHash3.
 class Slots {
 public:
-    // The hash is of 32 bits, of which one is the sign.
+    // The hash has 32 bits, one of which is the sign.
     static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
     struct Owner {
         nb::object name;
         std::uint32_t hash = 0;
-        std::uint32_t shared : 1 = 0;  // whether another name was met here, too
+        std::uint32_t shared : 1 = 0;  // whether other names fell into this slot, too
         std::uint32_t votes : 31 = 0;
     };
 
@@ -31,7 +31,7 @@ public:
 
     const NamesAtHand<1>& keys() const noexcept { return keys_; }
 
-    // Of a plain name.
+    // Returns the hash of a plain name.
     std::uint32_t hash(const Name& name) {
         if (name.is_made()) return hash_in(pairs_, {name.key.ptr(), name.word.ptr()});
         return hash_in(keys_, {name.key.ptr()});
@@ -39,15 +39,15 @@ public:
 
     std::int64_t slot(std::uint32_t hash) const noexcept {
         const std::int64_t number = static_cast<std::int32_t>(hash);
-        // The one number whose size does not fit into 32 bits has a rule of its own there.
+        // FeatureHasher has a special case for the one number whose absolute value does not fit into 32 bits.
         if (number == std::numeric_limits<std::int32_t>::min()) return (kMost - (count_ - 1)) % count_;
         return static_cast<std::uint32_t>(std::abs(number)) % static_cast<std::uint32_t>(count_);
     }
 
     static double sign(std::uint32_t hash) noexcept { return static_cast<std::int32_t>(hash) < 0 ? -1.0 : 1.0; }
 
-    // Whoever holds a slot loses a vote to each other name that is met there, and the slot when he has none left: a
-    // name that is met more often than all others together holds it in the end. Names of one hash are one name here.
+    // Majority vote: the owner of a slot loses a vote to every other name, and the slot when none is left, so that a
+    // name that is more frequent than all others together owns it in the end. Names with the same hash count as one.
     void vote(std::uint32_t hash, const Name& name, std::int64_t times = 1) noexcept {
         Owner& owner = owners_[static_cast<std::size_t>(slot(hash))];
         if (owner.name.is_valid() && owner.hash == hash) {
@@ -62,7 +62,7 @@ public:
         }
         nb::object taking = name.object();
         if (!taking.is_valid()) {
-            PyErr_Clear();  // no memory: the slot stays as it is
+            PyErr_Clear();  // out of memory: the slot stays as it is
             return;
         }
         owner.name = std::move(taking);
@@ -70,11 +70,11 @@ public:
         owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(times - owner.votes, kMostVotes)) & kMostVotes;
     }
 
-    // To be called before the first vote.
+    // Must be called before the first vote.
     void prepare() { owners_.resize(static_cast<std::size_t>(count_)); }
 
     void put(std::int64_t slot, nb::object name, bool shared, std::uint32_t votes) {
-        require(slot >= 0 && slot < count_ && votes <= kMostVotes, "a slot lies outside the vocabulary");
+        require(slot >= 0 && slot < count_ && votes <= kMostVotes, "slot or votes out of range");
         prepare();
         const std::uint32_t hash = this->hash({name, {}});
         Owner& owner = owners_[static_cast<std::size_t>(slot)];
@@ -84,7 +84,7 @@ public:
         owner.votes = votes;
     }
 
-    // Takes in as many slots of others; whoever has more votes holds a slot.
+    // Merges the slots of another vocabulary; the name with more votes owns a slot.
     void unite(const Slots& others) {
         if (others.owners_.empty()) return;
         prepare();
@@ -124,7 +124,7 @@ private:
     }
 
     std::int64_t count_;
-    std::vector<Owner> owners_;  // none before the first vote
+    std::vector<Owner> owners_;  // empty before the first vote
     NamesAtHand<1> keys_;
     NamesAtHand<2> pairs_;
     std::string text_;

@@ -1,4 +1,4 @@
-// What the bindings of the parsers share: text as Python passes it, arrays and faults as it gets them.
+// What the bindings of the parsers share: text, new arrays and errors.
 #pragma once
 
 #include "python/bindings.hpp"
@@ -11,7 +11,7 @@ namespace scwlearn {
 
 using Text = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 
-// A fault, its line and column, counted from 1, and what was found there.
+// An error, its line and column, counted from 1, and the text found there.
 using FoundFault = std::tuple<std::string, std::int64_t, std::int64_t, nb::bytes>;
 
 inline std::string_view lines_of(const Text& text) {

@@ -1,4 +1,4 @@
-// The names of features: adding them, keeping some, and how Python sees them.
+// The vocabulary: adding names, selecting and merging, and its Python interface.
 #include "python/vocabulary.hpp"
 
 #include <nanobind/stl/unique_ptr.h>
@@ -14,7 +14,7 @@ namespace scwlearn {
 Vocabulary::Vocabulary(std::optional<std::int64_t> most, bool hashed)
     : most_(most), slots_(hashed ? most.value_or(0) : 0) {
     require(!most || *most >= 1, "max_features must be at least 1");
-    require(!hashed || (most && *most <= Slots::kMost), "names are hashed into 1 to 2147483647 slots");
+    require(!hashed || (most && *most <= Slots::kMost), "max_features must be from 1 to 2147483647 if names are hashed");
 }
 
 template <Purpose kPurpose>
@@ -24,7 +24,7 @@ void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Ex
     reader.run(x);
     const bool bounded = most_ && !hashed();
     if constexpr (kPurpose == Purpose::check) {
-        // Perhaps too many, or too large where some come together.
+        // Possibly too many features, or values that add up to too much: read it again in full.
         if ((bounded && reader.met() > *most_) || reader.total() > kLargestValue) {
             Example whole;
             read<Purpose::learn>(x, room, row, whole);
@@ -43,7 +43,7 @@ void Vocabulary::check(const nb::tuple& rows) {
     Example example;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const nb::handle x = rows[i];
-        // A single one needs no number.
+        // The only example needs no number.
         const std::int64_t row = rows.size() == 1 ? -1 : static_cast<std::int64_t>(i);
         if (!PyDict_Check(x.ptr()))
             refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
@@ -93,7 +93,7 @@ std::vector<std::int64_t> Vocabulary::find(const nb::list& names, bool learns) {
     for (const nb::handle name : names) {
         std::int64_t feature = hashed() ? slots_.slot(slots_.hash({name, {}})) : names_.find({name, {}});
         if (feature < 0 && learns) {
-            // One that comes twice is one feature, as it will be when it is known.
+            // A repeated new name is one feature, as it will be once it is known.
             const nb::int_ next(count() + static_cast<std::int64_t>(coming.size()));
             PyObject* const known = PyDict_SetDefault(coming.ptr(), name.ptr(), next.ptr());
             if (known == nullptr) nb::raise_python_error();
@@ -114,8 +114,8 @@ std::vector<double> Vocabulary::signs(const nb::list& names) {
 
 void Vocabulary::add(const nb::list& names, const Features& counts) {
     check_names(names);
-    require(counts.size() == names.size(), "one count for each name");
-    for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "a count is negative");
+    require(counts.size() == names.size(), "counts must have one count per name");
+    for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "counts must be >= 0");
     if (hashed()) slots_.prepare();
     for (std::size_t i = 0; i < names.size(); ++i) {
         const nb::handle name = names[i];
@@ -128,15 +128,15 @@ void Vocabulary::add(const nb::list& names, const Features& counts) {
 }
 
 std::unique_ptr<Vocabulary> Vocabulary::kept(const Features& features) const {
-    require(!hashed(), "slots are not dropped");
+    require(!hashed(), "features of a hashed vocabulary cannot be dropped");
     std::vector<nb::object> names(static_cast<std::size_t>(count()));
     for (const auto [name, feature] : names_.features()) names.at(nb::cast<std::size_t>(feature)) = nb::borrow(name);
     nb::dict left;
     for (std::size_t i = 0; i < features.size(); ++i) {
-        require(features(i) >= 0 && features(i) < count(), "there is no such feature");
+        require(features(i) >= 0 && features(i) < count(), "features must be known");
         left[names[static_cast<std::size_t>(features(i))]] = i;
     }
-    require(left.size() == features.size(), "a feature is there twice");
+    require(left.size() == features.size(), "features must be distinct");
     auto other = std::make_unique<Vocabulary>(most_, false);
     other->key_type_ = key_type_;
     other->names_ = Names(std::move(left));
@@ -144,13 +144,13 @@ std::unique_ptr<Vocabulary> Vocabulary::kept(const Features& features) const {
 }
 
 std::unique_ptr<Vocabulary> Vocabulary::united(const Vocabulary& other) const {
-    require(most_ == other.most_ && hashed() == other.hashed(), "the vocabularies are not of one kind");
+    require(most_ == other.most_ && hashed() == other.hashed(), "the vocabularies must have the same max_features and hashing");
     require(!key_type_.is_valid() || !other.key_type_.is_valid() || key_type_.is(other.key_type_),
             "the vocabularies have keys of different types");
     auto together = of_state(state());
     if (!key_type_.is_valid()) together->key_type_ = other.key_type_;
     const nb::dict all = together->names_.features();
-    // A list of them, because a name of the user's own class may run any code.
+    // A list, because a name of the user's class may run any code.
     for (const nb::handle name : nb::list(other.names_.features().keys()))
         if (PyDict_SetDefault(all.ptr(), name.ptr(), nb::int_(all.size()).ptr()) == nullptr) nb::raise_python_error();
     together->slots_.unite(other.slots_);
@@ -208,7 +208,7 @@ namespace {
 
 using Read = std::tuple<std::vector<std::int64_t>, std::vector<double>, nb::list>;
 
-// What an example is to who learns from it.
+// An example as a learner sees it.
 Read read_one(Vocabulary& vocabulary, const nb::dict& x) {
     Example example;
     vocabulary.read<Purpose::learn>(x, 0, -1, example);
@@ -228,7 +228,7 @@ PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nu
 
 void bind_vocabulary(nb::module_& module) {
     nb::class_<Vocabulary>(module, "Vocabulary", nb::type_slots(kSlots),
-                           "The names of the features of dicts, apart from what is learned of them.")
+                           "The names of the features of dicts, apart from the model.")
         .def(nb::init<std::optional<std::int64_t>, bool>(), "max_features"_a.none() = nb::none(), "hashed"_a = false)
         .def("__len__", &Vocabulary::count)
         .def_prop_ro("max_features", &Vocabulary::most)
@@ -237,24 +237,23 @@ void bind_vocabulary(nb::module_& module) {
             "key_type", [](const Vocabulary& self) { return self.key_type().is_valid() ? self.key_type() : nb::none(); },
             nb::sig("def key_type(self) -> type | None"), "What all keys are; None before the first.")
         .def_prop_ro("names", &Vocabulary::names, nb::sig("def names(self) -> dict"),
-                     "The feature of each name, to be read only; of hashed ones, those that hold a slot.")
+                     "The feature of each name, read-only; if hashed, of the names that own a slot.")
         .def_prop_ro("features", &Vocabulary::features, nb::sig("def features(self) -> dict[int, tuple[object, bool]]"),
-                     "The name of each feature, and whether it shares it with others.")
+                     "The name of each feature, and whether other names share it.")
         .def("read", &read_one, "x"_a, nb::sig("def read(self, x: dict) -> tuple[list[int], list[float], list]"),
-             "The features of an example, their values, and the names among them that are new. Changes nothing.")
-        .def("check", &Vocabulary::check, "rows"_a, "Raise what there is to say against the examples; nothing changes.")
+             "Return the features of an example, their values, and its new names. Changes nothing.")
+        .def("check", &Vocabulary::check, "rows"_a, "Raise an error for the first invalid example. Changes nothing.")
         .def("find", &Vocabulary::find, "names"_a, "learns"_a,
              nb::sig("def find(self, names: list, learns: bool) -> list[int]"),
-             "The feature of each name: of one that is not known the next that is free if it is to be learned from, "
-             "else -1. Changes nothing.")
+             "Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.")
         .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),
-             "With which sign each name counts that is hashed.")
+             "Return the sign of each hashed name.")
         .def("add", &Vocabulary::add, "names"_a, "counts"_a,
              nb::sig("def add(self, names: list, counts: NDArray[numpy.int64]) -> None"),
-             "Make names known, each of which was met so often.")
-        .def("kept", &Vocabulary::kept, "features"_a, "A vocabulary with these features only, in this order.")
+             "Add names, with the number of occurrences of each.")
+        .def("kept", &Vocabulary::kept, "features"_a, "Return a vocabulary with these features only, in this order.")
         .def("united", &Vocabulary::united, "other"_a,
-             "A vocabulary with the names of the other behind those of this one, perhaps more than max_features.")
+             "Return a vocabulary with the names of the other appended, possibly more than max_features.")
         .def("__getstate__", &Vocabulary::state)
         .def("__setstate__", [](Vocabulary& self, const nb::tuple& state) {
             new (&self) Vocabulary(std::move(*Vocabulary::of_state(state)));

@@ -1,4 +1,4 @@
-// VW text: parsed with the GIL released, but for its names, each of which becomes a string once.
+// VW text: parsed with the GIL released, except that each distinct name becomes one Python string.
 #include "python/text.hpp"
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace scwlearn {
 namespace {
 
 nb::object string_of(std::string_view text) {
-    // It has been checked, but memory may run out.
+    // The text is valid, but memory may run out.
     PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
     if (made == nullptr) throw nb::python_error();
     return nb::steal(made);
@@ -30,7 +30,7 @@ nb::list words_of(const NameTable& words) {
     return made;
 }
 
-// namespace^name, or just the name where the namespace has none.
+// namespace^name, or the name alone outside a namespace.
 nb::list names_of(const NameTable& names, const NameTable& spaces) {
     nb::list made;
     std::string whole;
@@ -50,8 +50,8 @@ std::string_view checked_lines(const Text& text) {
     return lines;
 }
 
-// What was parsed: values, columns, offsets and the names of the columns; labels, and which words they are; weights;
-// tags; the line of each row; how many lines there are; how many have a fault, and the first of these.
+// Values, columns, offsets and the names of the columns; labels, and which words they are; weights; tags; the line of
+// each row; number of lines; number of lines with an error, and the first errors.
 using ParsedText =
     std::tuple<std::tuple<NewArray, NewArray, NewArray, nb::list>, std::tuple<NewArray, NewArray, nb::list>, std::optional<NewArray>,
                std::optional<nb::list>, NewArray, std::int64_t, std::tuple<std::int64_t, std::vector<FoundFault>>>;
@@ -92,11 +92,11 @@ std::optional<bool> vw_labels_are_words(const Text& text) {
 void bind_vw(nb::module_& module) {
     module.def("parse_vw", &parse_vw, "text"_a, "word_labels"_a, "labels_optional"_a, "skip_faults"_a, "most_found"_a,
                "ignored"_a,
-               "The examples in a text of whole lines: values, columns, offsets and the names of the columns; labels, "
-               "which words they are, and all words; weights and tags, or None; the line of each; how many lines there "
-               "are; how many have a fault, and what the first of them is, as parse_libsvm tells it.");
+               "Parse text of whole lines. Return values, columns, offsets and the names of the columns; labels, which words "
+               "they are, and all words; weights and tags, or None; the line of each example; the number of lines; and "
+               "the errors, as parse_libsvm does.");
     module.def("vw_labels_are_words", &vw_labels_are_words, "text"_a,
-               "Whether the first label in a text of whole lines is a word; None where there is no label.");
+               "Return whether the first label in a text of whole lines is a word, or None without labels.");
 }
 
 }  // namespace scwlearn

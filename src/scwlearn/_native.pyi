@@ -77,9 +77,7 @@ def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries:
     """
 
 class Vocabulary:
-    """
-    The names of the features of dicts, apart from what is learned of them.
-    """
+    """The names of the features of dicts, apart from the model."""
 
     def __init__(self, max_features: int | None = None, hashed: bool = False) -> None: ...
 
@@ -98,38 +96,38 @@ class Vocabulary:
     @property
     def names(self) -> dict:
         """
-        The feature of each name, to be read only; of hashed ones, those that hold a slot.
+        The feature of each name, read-only; if hashed, of the names that own a slot.
         """
 
     @property
     def features(self) -> dict[int, tuple[object, bool]]:
-        """The name of each feature, and whether it shares it with others."""
+        """The name of each feature, and whether other names share it."""
 
     def read(self, x: dict) -> tuple[list[int], list[float], list]:
         """
-        The features of an example, their values, and the names among them that are new. Changes nothing.
+        Return the features of an example, their values, and its new names. Changes nothing.
         """
 
     def check(self, rows: tuple) -> None:
-        """Raise what there is to say against the examples; nothing changes."""
+        """Raise an error for the first invalid example. Changes nothing."""
 
     def find(self, names: list, learns: bool) -> list[int]:
         """
-        The feature of each name: of one that is not known the next that is free if it is to be learned from, else -1. Changes nothing.
+        Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.
         """
 
     def signs(self, names: list) -> list[float]:
-        """With which sign each name counts that is hashed."""
+        """Return the sign of each hashed name."""
 
     def add(self, names: list, counts: NDArray[numpy.int64]) -> None:
-        """Make names known, each of which was met so often."""
+        """Add names, with the number of occurrences of each."""
 
     def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:
-        """A vocabulary with these features only, in this order."""
+        """Return a vocabulary with these features only, in this order."""
 
     def united(self, other: Vocabulary) -> Vocabulary:
         """
-        A vocabulary with the names of the other behind those of this one, perhaps more than max_features.
+        Return a vocabulary with the names of the other appended, possibly more than max_features.
         """
 
     def __getstate__(self) -> tuple: ...
@@ -187,17 +185,17 @@ class OneByOne:
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
     """
-    The examples in a text of whole lines: labels, values, indices, offsets and the line of each; how many lines and columns there are; how many lines have a fault, and what the first of them is: its kind, its line and column, counted from 1, and what was found there. Unless faults are skipped, it ends with the first.
+    Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers of lines and columns; the number of lines with an error, and for the first of them its kind, line and column, counted from 1, and the text found there. Stops at the first error unless skip_faults.
     """
 
 def parse_vw(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], word_labels: bool, labels_optional: bool, skip_faults: bool, most_found: int, ignored: Sequence[str]) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], Annotated[NDArray, dict(shape=(None,), order='C')] | None, list | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[int, list[tuple[str, int, int, bytes]]]]:
     """
-    The examples in a text of whole lines: values, columns, offsets and the names of the columns; labels, which words they are, and all words; weights and tags, or None; the line of each; how many lines there are; how many have a fault, and what the first of them is, as parse_libsvm tells it.
+    Parse text of whole lines. Return values, columns, offsets and the names of the columns; labels, which words they are, and all words; weights and tags, or None; the line of each example; the number of lines; and the errors, as parse_libsvm does.
     """
 
 def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool | None:
     """
-    Whether the first label in a text of whole lines is a word; None where there is no label.
+    Return whether the first label in a text of whole lines is a word, or None without labels.
     """
 
 class ModelBatches:
@@ -313,13 +311,13 @@ class Calibration:
 
 def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """
-    For each row of a scanned batch in order: take its values into the states of their features (scale and count of each), unless it weighs 0, then write them scaled.
+    For each row of a scanned batch in order: update the states (scale and count) of its features, unless its weight is 0, then write the scaled values.
     """
 
 def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """Write the values of a scanned batch scaled; the states stay."""
+    """Write the scaled values of a scanned batch."""
 
 def place_rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], signs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
     """
-    Compressed sparse rows by the features that their columns are, in order: values, indices, offsets. A feature outside the width says nothing; values of one feature are added up.
+    Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. Features outside the width are dropped; values of one feature are added.
     """

@@ -356,7 +356,7 @@ def test_a_name_that_is_not_text_cannot_be_hashed():
 
 
 def test_slots_are_not_dropped():
-    with pytest.raises(ValueError, match="slots are not dropped"):
+    with pytest.raises(ValueError, match="cannot be dropped"):
         Vocabulary(4, True).kept(np.array([0]))
 
 

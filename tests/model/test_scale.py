@@ -351,8 +351,8 @@ def test_the_native_functions_reject_arrays_that_do_not_fit():
     _native.learn_scales(**fits, weights=None)
     _native.apply_scales(**fits)
     wrong = {
-        "a scale and a count for each feature": {"states": np.zeros((3, 1))},
-        "one scaled value for each value": {"scaled": np.zeros(11)},
+        "a scale and a count per feature": {"states": np.zeros((3, 1))},
+        "one number per value": {"scaled": np.zeros(11)},
         "a matrix of that width": {"width": 4},
     }
     for message, change in wrong.items():

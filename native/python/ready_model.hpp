@@ -1,0 +1,132 @@
+// A model that is ready for single rows: nothing is looked up or allocated for each.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "python/example.hpp"
+
+namespace scwlearn {
+
+// A rule that always holds, to find out what a round would look at.
+inline constexpr Rule kNoRule{[](const void*, double, double, double, double, double, double) { return HOLD; }, nullptr,
+                              false, false};
+
+// A rule and a model, binary or multi-class, with the memory that a single row needs.
+class ReadyModel {
+public:
+    ReadyModel(HeldRule rule, HeldModel model, const std::string& rivals, bool intercept)
+        : rule_(std::move(rule)), model_(std::move(model)), rivals_(rivals_of(rivals)), intercept_(intercept) {
+        require(model_.size >= (intercept ? 1 : 0), "the model has no intercept");
+        work_.resize(static_cast<std::size_t>(work_for(model_.form, model_.size, model_.lanes, 1)));
+        if (!is_binary() && !needs_sorted())
+            score_work_.resize(static_cast<std::size_t>(lane_work_entries(model_.size, model_.lanes)));
+    }
+
+    std::int64_t width() const noexcept { return model_.size - intercept_; }
+    bool intercept() const noexcept { return intercept_; }
+    bool is_binary() const noexcept { return model_.is_binary(); }
+    // Whether the features of a row must come in the order of their indices.
+    bool needs_sorted() const noexcept { return model_.form.kind == kFull; }
+    nb::handle function() const { return rule_.function(); }
+    bool can_raise() const { return !rule_.is_compiled(); }
+
+    // The number of scores of an example, and after learning from one of label y.
+    std::int64_t scores() const { return is_binary() ? 1 : model_.classes(); }
+    std::int64_t scores_after(double y) const {
+        return is_binary() ? 1 : std::max(scores(), static_cast<std::int64_t>(y) + 1);
+    }
+    bool can_score(std::int64_t count) const { return is_binary() ? count == 1 : count <= scores(); }
+    bool has_room(double y) const noexcept { return is_binary() || y < static_cast<double>(model_.lanes); }
+
+    void check(double y) const {
+        if (is_binary() ? y == 1.0 || y == -1.0 : y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y)) return;
+        refuse(is_binary() ? "a learner's labels are -1 and +1, got y = %R"
+                           : "a label must be the number of a known class, or the next, got y = %R",
+               nb::float_(y));
+    }
+    // y of each row of a list.
+    double label(const Labels& labels, std::size_t row) const {
+        if (is_binary()) return static_cast<const std::int8_t*>(labels.data())[row];
+        return static_cast<const ClassNumber*>(labels.data())[row];
+    }
+    void check_type(const Labels& labels) const {
+        require(labels.dtype() == (is_binary() ? nb::dtype<std::int8_t>() : nb::dtype<ClassNumber>()),
+                "labels must be int8 for a binary model, else int32");
+    }
+
+    // Computes the first `count` scores of a row.
+    void score(const Rows& row, double* scores, std::int64_t count) {
+        const Memory memory = model_.memory(nullptr);
+        if (is_binary()) {
+            score_for(row.kind)(row, weights_of(model_.form.kind, memory.entries, memory.scalars), scores);
+            return;
+        }
+        const ClassWeights weights = class_weights(model_.form, model_.size, model_.lanes, count, memory.entries,
+                                                   memory.scalars, model_.form.scheme == kOneVersusRest);
+        score_classes_for(model_.form.kind)(row, weights, score_work_.data(), scores);
+    }
+
+    // Computes also the variance of the largest score, by a round from which nothing is learned.
+    void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
+        look_work_.resize(work_.size());
+        look_scalars_.assign(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        Task task{row, model_.memory(look_work_.data()), model_.form, kNoRule};
+        task.memory.scalars = reinterpret_cast<Scalars*>(look_scalars_.data());
+        if (!is_binary()) task.memory.known = &count;
+        learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
+    }
+
+    // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and the
+    // variance if wanted. If the rule raises, the model is as it was.
+    void learn(const Rows& row, double y, double w, double* scores, std::int64_t count, double* variance) {
+        Task task{row, model_.memory(work_.data()), model_.form, rule_.rule(), &w};
+        if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
+        const std::int64_t known = model_.classes();
+        const std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        // With a full covariance, one class after the other learns from the row; otherwise none moves before all are asked.
+        const bool in_turn = model_.form.kind == kFull && model_.form.scheme == kOneVersusRest;
+        const double* const entries = model_.entries.data();
+        const std::vector<double> before(entries, entries + (in_turn ? model_.entries.size() : 0));
+        try {
+            model_.count(1, learn_row(task, y, scores, count, variance));
+        } catch (...) {
+            std::copy(scalars.begin(), scalars.end(), model_.scalars.data());
+            std::copy(before.begin(), before.end(), model_.entries.data());
+            model_.known.data()[0] = known;
+            throw;
+        }
+    }
+
+private:
+    Counts learn_row(Task& task, double y, double* scores, std::int64_t count, double* variance) const {
+        const Loop learn = loop_for(model_.form, is_binary(), task.rows.kind);
+        if (is_binary()) {
+            const auto sign = static_cast<std::int8_t>(y);
+            double trace[kTraceWidth];
+            task.signs = &sign;
+            task.trace = trace;
+            const Counts counts = learn(task);
+            *scores = trace[0];
+            if (variance != nullptr) *variance = trace[1];
+            return counts;
+        }
+        const auto label = static_cast<ClassNumber>(y);
+        task.labels = &label;
+        task.rivals = rivals_;
+        task.scores = scores;
+        task.score_stride = count;
+        task.variances = variance;
+        return learn(task);
+    }
+
+    HeldRule rule_;
+    HeldModel model_;
+    Rivals rivals_;
+    bool intercept_;
+    std::vector<double> work_;
+    // Separate, because a Python rule may score while it is asked.
+    std::vector<double> score_work_, look_work_, look_scalars_;
+};
+
+}  // namespace scwlearn

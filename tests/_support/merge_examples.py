@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from laws import draw_examples, taught
+from learner_examples import draw_examples, taught
 from scwlearn import Learner
 from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.model.gaussian import GROWTH, ROUNDS

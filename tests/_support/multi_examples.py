@@ -5,26 +5,8 @@ import functools
 import numpy as np
 import pytest
 
+from learner_examples import FORMS, in_order_of_appearance
 from reference import NAMES
-
-FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
-
-every_form = pytest.mark.parametrize("form", FORMS)
-
-
-def in_order_of_appearance(labels):
-    """The labels, numbered as they come."""
-    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[numbers]
-
-
-def state(learner):
-    """Everything that a learner knows, bit for bit; the room for more classes is nothing it knows."""
-    gaussians = learner.model
-    if gaussians is None:
-        return learner.n_classes, learner.counts
-    scalars = gaussians.scalars[: None if gaussians.joint else gaussians.classes]
-    return gaussians.weights().tobytes(), gaussians.variances().tobytes(), scalars.tobytes(), learner.counts
 
 
 def memory(learner):

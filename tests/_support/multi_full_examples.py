@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from multi_examples import FORMS, in_order_of_appearance
+from learner_examples import FORMS, in_order_of_appearance
 from scwlearn import Learner
 
 ROWS, CLASSES = 180, 6

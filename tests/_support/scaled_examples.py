@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from laws import draw_examples
+from learner_examples import draw_examples
 
 FEATURES = 6
 FACTORS = 10.0 ** np.arange(-2, 4)

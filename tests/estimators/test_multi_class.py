@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 import scwlearn
 from class_examples import LINEAR, blobs, same_model
-from laws import draw_examples
+from learner_examples import draw_examples
 from scwlearn import AROW, PA1, SCW1, KernelPA1, KernelPerceptron, KernelSCW1, Perceptron
 from scwlearn.rules import all_rules, find_rule
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
-from laws import counted, everything, sigma, state
+from learner_examples import everything, sigma, state
 from reference import FIRST_ORDER, GAUSSIAN_FORM, OWN_FORM, Textbook, defaults_of
 from scwlearn import Learner
 from scwlearn._native import Vocabulary
@@ -227,8 +227,8 @@ def test_an_example_that_fails_leaves_the_names_as_they_were(bound):
 
 
 BAD_BOUNDS = [
-    ({"max_features": 0}, ValueError, "max_features must be a whole number of at least 1, got 0"),
-    ({"max_features": 1.5}, TypeError, "max_features must be a whole number of at least 1, got 1.5"),
+    ({"max_features": 0}, ValueError, "max_features must be an integer >= 1, got 0"),
+    ({"max_features": 1.5}, TypeError, "max_features must be an integer >= 1, got 1.5"),
     ({"max_features": True}, TypeError, "max_features must be"),
     ({"overflow": "forget"}, ValueError, "overflow must be one of drop, hash, got 'forget'"),
     ({"overflow": None}, ValueError, "overflow must be one of drop, hash, got None"),
@@ -313,7 +313,7 @@ def test_learning_from_hashed_names_is_learning_from_the_slots(covariance, key):
         block.sort_indices()
         rows.learn(block, [y])
         assert hashed.n_features == slots
-    assert counted(hashed) == counted(rows)
+    assert hashed.counts == rows.counts
     np.testing.assert_allclose(hashed.model.weights(), rows.model.weights(), rtol=0, atol=1e-9)
     np.testing.assert_allclose(sigma(hashed), sigma(rows), rtol=0, atol=1e-9)
 

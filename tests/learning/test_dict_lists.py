@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.utils import murmurhash3_32
 
-from laws import everything
+from learner_examples import everything
 from scwlearn import Learner
 
 pytestmark = pytest.mark.native

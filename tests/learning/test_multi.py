@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from multi_examples import (
-    CLASSES,
-    COVARIANCES,
-    FORMS,
-    ROWS,
-    assert_close,
-    every_covariance,
-    every_form,
-    every_rule,
-    examples,
-    how_of,
-    state,
-)
+from learner_examples import FORMS, every_form, state
+from multi_examples import CLASSES, COVARIANCES, ROWS, assert_close, every_covariance, every_rule, examples, how_of
 from multi_reference import run
 from reference import defaults_of
 from scwlearn import Learner, _native

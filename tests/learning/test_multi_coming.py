@@ -4,17 +4,8 @@ import numpy as np
 import pytest
 
 from helpers import split
-from multi_examples import (
-    CLASSES,
-    FEATURES,
-    FORMS,
-    ROWS,
-    assert_close,
-    every_form,
-    examples,
-    in_order_of_appearance,
-    state,
-)
+from learner_examples import FORMS, every_form, in_order_of_appearance, state
+from multi_examples import CLASSES, FEATURES, ROWS, assert_close, examples
 from scwlearn import Learner, rules
 from scwlearn.rules import Step, all_rules
 

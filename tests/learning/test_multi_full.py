@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from helpers import split
-from multi_examples import FORMS, every_form, in_order_of_appearance
+from learner_examples import FORMS, every_form, in_order_of_appearance
 from multi_examples import memory as state
 from multi_full_examples import CLASSES, ROWS, assert_close, examples, sigmas, taught
 from multi_reference import run

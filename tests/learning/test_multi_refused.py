@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from multi_examples import CLASSES, FORMS, assert_close, every_covariance, every_form, examples, state
+from learner_examples import FORMS, every_form, state
+from multi_examples import CLASSES, assert_close, every_covariance, examples
 from scwlearn import Learner, rules
 from scwlearn.rules import HOLD, Parameter, Step
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernel_examples import as_they_come
-from multi_examples import FORMS
+from learner_examples import FORMS
 from scwlearn import KernelLearner, Learner
 from scwlearn.model.full import Full
 from scwlearn.rules import HOLD, Rule, Step

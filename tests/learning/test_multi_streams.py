@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multi_examples import FORMS, every_form, in_order_of_appearance
+from learner_examples import FORMS, every_form, in_order_of_appearance
 from multi_full_examples import assert_close, sigmas, taught
 from scwlearn import Learner
 

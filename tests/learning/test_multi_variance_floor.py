@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import reconfigured, split
-from multi_examples import FORMS, every_form
+from learner_examples import FORMS, every_form
 from multi_reference import run
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
@@ -212,7 +212,7 @@ def test_two_classes_that_were_a_binary_learner_keep_it(form, covariance):
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
 def test_it_lies_between_zero_and_one(wrong):
-    with pytest.raises(ValueError, match=r"variance_floor must be a number of at least 0 and below 1, got"):
+    with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
         Learner("scw1", n_classes=0, variance_floor=wrong)
     learner = Learner("scw1", n_classes=0)
     learner.learn(np.eye(3), [0, 1, 2])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from laws import draw_examples, everything, state
+from learner_examples import draw_examples, everything, state
 from scwlearn import Learner
 from scwlearn.model.covariances import COVARIANCE_NAMES
 

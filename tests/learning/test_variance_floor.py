@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import scwlearn
 from helpers import reconfigured
-from laws import draw_examples, state
+from learner_examples import draw_examples, state
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import AROW, Learner, _native
 from scwlearn.kernels.learner import KernelLearner
@@ -257,7 +257,7 @@ def test_a_linear_kernel_does_what_the_learner_does(rule):
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
 @pytest.mark.parametrize("learner", [Learner, KernelLearner])
 def test_it_lies_between_zero_and_one(learner, wrong):
-    with pytest.raises(ValueError, match=r"variance_floor must be a number of at least 0 and below 1, got"):
+    with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
         learner("scw1", variance_floor=wrong)
     for kind in ("0.1", None, True):
         with pytest.raises(TypeError, match="variance_floor must be a number"):
@@ -297,7 +297,7 @@ def estimators(order):
 def test_an_estimator_of_the_second_order_takes_it(Estimator):
     assert Estimator().get_params()["variance_floor"] == 0.0
     x, y = three_classes()
-    with pytest.raises(ValueError, match=r"variance_floor must be a number of at least 0 and below 1, got 1.0"):
+    with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got 1.0"):
         Estimator(variance_floor=1.0).fit(x, y)
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance=.identity"):
         Estimator(variance_floor=0.1, covariance="identity").fit(x, y)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from laws import draw_examples, state
+from learner_examples import draw_examples, state
 from scwlearn import KernelLearner, Learner
 from scwlearn.rules import HOLD, Step, all_rules, part_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multi_examples import FORMS, every_form
+from learner_examples import FORMS, every_form
 from scwlearn import Learner
 from scwlearn.learning.merging.features import _arranged
 from scwlearn.model.covariances import COVARIANCE_NAMES

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
-from laws import everything, state
+from learner_examples import everything, state
 from scwlearn import Learner
 from scwlearn._native import Vocabulary
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from laws import draw_examples, state, taught
+from learner_examples import draw_examples, state, taught
 from merge_examples import (
     FEATURES,
     RULES,

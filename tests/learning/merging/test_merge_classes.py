@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from learner_examples import FORMS, every_form
 from merge_examples import FEATURES, RULES, every_covariance, every_rule, reference, ungated
-from multi_examples import FORMS, every_form
 from scwlearn import Learner, merge
 from scwlearn.model.gaussian import GROWTH, NORM2, ROUNDS, SPREAD_SCALE
 

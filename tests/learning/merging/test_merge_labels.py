@@ -9,8 +9,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import scwlearn
+from learner_examples import FORMS, every_form
 from merge_examples import every_rule
-from multi_examples import FORMS, every_form
 from scwlearn import AROW, PA1, SCW1, KernelSCW1, Perceptron, merge
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig

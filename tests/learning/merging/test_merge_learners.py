@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scwlearn
-from laws import assert_alike, state, taught
+from learner_examples import assert_alike, state, taught
 from merge_examples import (
     FEATURES,
     RULES,

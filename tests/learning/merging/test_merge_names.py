@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from laws import everything
+from learner_examples import everything
 from merge_examples import every_rule
 from scwlearn import Learner, merge
 from scwlearn._native import Vocabulary

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from collinear_streams import STREAMS
-from laws import taught
+from learner_examples import taught
 from merge_examples import FEATURES, RULES, every_rule, new, shards
 from scwlearn import merge
 from scwlearn.model.full import factors

@@ -1,14 +1,15 @@
-"""The promises that every learner keeps about dicts, as laws: see laws.py."""
+"""Laws of learning from dicts of named features; see laws.py."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from laws import counted, everything, law, sigma
+from laws import binary_law
+from learner_examples import everything, sigma
 
 
-@law
-def named_features_are_sparse_rows(new, x, y):
+@binary_law
+def named_features_equal_sparse_rows(new, x, y):
     named, rows = new(), new()
     known = []
     for row, label in zip(x, y, strict=True):
@@ -27,11 +28,11 @@ def named_features_are_sparse_rows(new, x, y):
     kept = [*range(len(known)), *([len(weights) - 1] if named.config.intercept else [])]
     np.testing.assert_allclose(weights[kept], rows.model.weights()[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(sigma(named)[np.ix_(kept, kept)], sigma(rows), rtol=0, atol=1e-8)
-    assert counted(named) == counted(rows)
+    assert named.counts == rows.counts
 
 
 def as_dicts(x, y):
-    """Examples with zeros left out, and a word and a bag of words, of which new ones keep coming."""
+    """Yield examples without zeros, with a word and a bag of words; new words keep appearing."""
     for i, (row, label) in enumerate(zip(x, y, strict=True)):
         words = [f"word {j}" for j in np.flatnonzero(row > 0)]
         numbers = {f"feature {j}": row[j] for j in np.flatnonzero(row)}
@@ -39,7 +40,7 @@ def as_dicts(x, y):
 
 
 def by_hand(example):
-    """The same in numbers alone."""
+    """Return the example with words written as numbers."""
     numbers = {}
     for key, value in example.items():
         for word in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
@@ -54,16 +55,16 @@ def one_by_one(learner, examples):
     return learner, scores
 
 
-@law
-def words_are_the_numbers_that_they_stand_for(new, x, y):
+@binary_law
+def words_equal_the_numbers_that_they_stand_for(new, x, y):
     said, scores = one_by_one(new(), as_dicts(x, y))
     spelled, others = one_by_one(new(), [(by_hand(example), label) for example, label in as_dicts(x, y)])
     assert scores == others
     assert everything(said) == everything(spelled)
 
 
-@law
-def many_dicts_are_one_by_one(new, x, y):
+@binary_law
+def learn_many_equals_learn_one_in_turn(new, x, y):
     examples = [example for example, _ in as_dicts(x, y)]
     weights = np.resize([1.0, 0.5, 0.0, 2.0], len(y))
     for bound in ({}, {"max_features": 20}, {"max_features": 40, "overflow": "hash"}):
@@ -78,7 +79,7 @@ def many_dicts_are_one_by_one(new, x, y):
         assert everything(at_once) == everything(each)
 
 
-@law
+@binary_law
 def a_bound_that_is_not_reached_changes_nothing(new, x, y):
     free, _ = one_by_one(new(), as_dicts(x, y))
     for bound in (len(free.names), len(free.names) + 100):

@@ -52,7 +52,7 @@ EUCLIDEAN = {
 }
 
 
-def golden_section(objective, low, high, rounds=110):
+def golden_section(objective, low, high, rounds=75):
     """The least value of many unimodal functions at once, each on its own interval, ends included."""
     best = np.minimum(objective(low), objective(high))
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -133,29 +133,43 @@ def full_objective(problem, mu, sigma, x, y, c, new_mu, new_sigma):
 
 def least_in_full(problem, mu, sigma, x, y, c):
     """The least KL + cost over every mu and every Sigma = L L', by a general-purpose method (SLSQP)."""
-    d = len(mu)
-    lower = np.tril_indices(d, -1)
+    return _least_divergence(problem, mu[np.newaxis], sigma, y * x[np.newaxis], x, c, times=1)
 
-    def unpack(point):
-        factor = np.diag(np.exp(point[d : 2 * d]))
-        factor[lower] = point[2 * d : -1]
-        return point[:d], factor @ factor.T
 
-    def room(point):
-        new_mu, new_sigma = unpack(point)
-        allowed = 0.0 if problem.price is None else point[-1]
-        return y * new_mu @ x + allowed - problem.need(np.sqrt(x @ new_sigma @ x), c)
+def _least_divergence(problem, rows, sigma, directions, x, c, times):
+    """Minimise KL + cost over rows of weights with a common Sigma = L L'.
 
+    The margin is the sum of rows * directions, its variance that of x, once per row; `times` says how often the
+    divergence of Sigma counts.
+    """
+    count, d = rows.shape
+    lower, inverse, log_det = np.tril_indices(d, -1), np.linalg.inv(sigma), np.linalg.slogdet(sigma)[1]
     # What is missing becomes a variable of its own, so that a kink in the price is a bound on it.
     relaxed = Problem(problem.need, None, problem.extra)
 
+    def unpack(point):
+        logs = point[count * d : (count + 1) * d]
+        factor = np.diag(np.exp(logs))
+        factor[lower] = point[(count + 1) * d : -1]
+        projected = x @ factor
+        return point[: count * d].reshape(count, d), factor, 2 * logs.sum(), np.sqrt(count * (projected @ projected))
+
+    def room(point):
+        new_rows, _, _, deviation = unpack(point)
+        allowed = 0.0 if problem.price is None else point[-1]
+        return np.vdot(new_rows, directions) + allowed - problem.need(deviation, c)
+
     def objective(point):
+        new_rows, factor, new_log_det, deviation = unpack(point)
+        gaps = new_rows - rows
+        of_sigma = log_det - new_log_det + np.vdot(inverse @ factor, factor) - d
+        divergence = (times * of_sigma + np.vdot(gaps @ inverse, gaps)) / 2
         price = 0.0 if problem.price is None else problem.price(point[-1], c)
-        return full_objective(relaxed, mu, sigma, x, y, c, *unpack(point)) + price
+        return divergence + relaxed.cost(np.vdot(new_rows, directions), deviation, c) + price
 
     start = np.linalg.cholesky(sigma)
-    missing = max(0.0, float(problem.need(np.sqrt(x @ sigma @ x), c) - y * mu @ x))
-    point = np.concatenate([mu, np.log(np.diag(start)), start[lower], [missing]])
+    missing = max(0.0, float(problem.need(np.sqrt(count * (x @ sigma @ x)), c) - np.vdot(rows, directions)))
+    point = np.concatenate([rows.ravel(), np.log(np.diag(start)), start[lower], [missing]])
     return least_by_slsqp(objective, point, room)
 
 
@@ -190,26 +204,4 @@ def shared_objective(problem, rows, sigma, x, c, new_rows, new_sigma, times=2):
 
 def least_shared(problem, rows, sigma, x, c, times=2):
     """The least of it over all weights of both rows and every Sigma = L L'."""
-    d = len(x)
-    lower = np.tril_indices(d, -1)
-
-    def unpack(point):
-        factor = np.diag(np.exp(point[2 * d : 3 * d]))
-        factor[lower] = point[3 * d : -1]
-        return point[: 2 * d].reshape(2, d), factor @ factor.T
-
-    def room(point):
-        new_rows, new_sigma = unpack(point)
-        allowed = 0.0 if problem.price is None else point[-1]
-        return (new_rows[0] - new_rows[1]) @ x + allowed - problem.need(np.sqrt(2 * x @ new_sigma @ x), c)
-
-    relaxed = Problem(problem.need, None, problem.extra)
-
-    def objective(point):
-        price = 0.0 if problem.price is None else problem.price(point[-1], c)
-        return shared_objective(relaxed, rows, sigma, x, c, *unpack(point), times) + price
-
-    start = np.linalg.cholesky(sigma)
-    missing = max(0.0, float(problem.need(np.sqrt(2 * x @ sigma @ x), c) - (rows[0] - rows[1]) @ x))
-    point = np.concatenate([rows.ravel(), np.log(np.diag(start)), start[lower], [missing]])
-    return least_by_slsqp(objective, point, room)
+    return _least_divergence(problem, rows, sigma, np.array([x, -x]), x, c, times)

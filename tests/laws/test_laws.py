@@ -21,7 +21,9 @@ LAWS = [(axis, law) for axis in CLASS_AXES for law in (BINARY_LAWS if axis == "b
 @pytest.mark.parametrize(("axis", "law"), LAWS, ids=[f"{axis}-{law.__name__}" for axis, law in LAWS])
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules()])
 def test_law(axis, law, rule):
-    for seed, (rows, features, density, classes, intercept, variance) in enumerate(CASES if axis == "binary" else CASES[:2]):
+    for seed, (rows, features, density, classes, intercept, variance) in enumerate(
+        CASES if axis == "binary" else CASES[:2]
+    ):
         settings = {"intercept": intercept, "initial_variance": variance, **CLASS_AXES[axis]}
         if axis == "binary":
             x, y = draw_examples(seed, rows, features, density)

@@ -17,6 +17,8 @@ BLOCKS = [1, 2, 7, 64, ROWS]
 # Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
 WIDTHS = [3, 21, 67]
 DENSITIES = {"dense": 1.0, "sparse": 0.08}
+# Rules that move the mean alone, scale it, move Sigma, stop moving it, or let it grow; others differ in numbers only.
+KINDS_OF_STEP = ("pa1", "romma", "scw1", "narow", "iellip")
 
 
 @functools.cache
@@ -72,7 +74,7 @@ def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block)
         pytest.skip(
             "a row of new features looks at the intercept alone, here a sum of +-1: whether it is 0 is rounding"
         )
-    for width in WIDTHS:
+    for width in WIDTHS if rule in KINDS_OF_STEP else (21,):
         x, y = examples(width, DENSITIES[density])
         for as_rows in (np.asarray, sparse.csr_array):
             use_block(1)
@@ -86,6 +88,8 @@ def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block)
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip", "romma"])
 @pytest.mark.parametrize("density", DENSITIES)
 def test_every_instruction_set_does_the_same(rule, density, instruction_set, use_block):
+    if instruction_set == "portable":
+        pytest.skip("the others are compared with this one")
     if (rule, density) == ("romma", "sparse"):
         pytest.skip("rows of one feature are parallel to each other, where the weights grow to 1e17 and are rounding")
     for width in WIDTHS:
@@ -108,9 +112,10 @@ def test_threads_change_not_a_bit(width, density, instruction_set, use_block, us
         for block in (1, 7, 64):
             use_block(block)
             states = set()
-            for threads in (1, 2, 3, 5):
+            for threads in (1, 2, 5):
                 use_threads(threads)
-                learner, _ = taught("scw1", as_rows(x), y)
+                learner = Learner("scw1", covariance="full")
+                learner.learn(as_rows(x), y)
                 states.add((learner.model.memory.tobytes(), learner.counts))
             assert len(states) == 1, instruction_set
 

@@ -94,16 +94,16 @@ every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 def test_a_grid_learns_what_its_cells_would_separately(rule, covariance, kind):
     x, y = examples()
     rows = ROW_KINDS[kind](x)
-    for how in ({"intercept": False}, {"intercept": True, "initial_variance": 0.3}):
-        how["covariance"] = covariance
-        cells = cells_of(rule)
-        alone = [Learner(rule, **how, **cell) for cell in cells]
-        for learner in alone:
-            learner.learn(rows, y)
-        learners = learn_grid(rule, cells, rows, y, **how)
-        assert list(map(state, learners)) == list(map(state, alone))
-        assert [learner.parameters for learner in learners] == [learner.parameters for learner in alone]
-        assert count_grid(rule, cells, rows, y, **how) == [learner.counts for learner in alone]
+    intercept = [*ROW_KINDS].index(kind) % 2 == 1
+    how = {"covariance": covariance, "intercept": intercept, "initial_variance": 0.3 if intercept else 1.0}
+    cells = cells_of(rule)
+    alone = [Learner(rule, **how, **cell) for cell in cells]
+    for learner in alone:
+        learner.learn(rows, y)
+    learners = learn_grid(rule, cells, rows, y, **how)
+    assert list(map(state, learners)) == list(map(state, alone))
+    assert [learner.parameters for learner in learners] == [learner.parameters for learner in alone]
+    assert count_grid(rule, cells, rows, y, **how) == [learner.counts for learner in alone]
 
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)

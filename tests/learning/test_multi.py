@@ -52,8 +52,7 @@ def textbook(name, covariance, form, intercept, initial_variance, classes=CLASSE
 @every_rule
 @every_covariance
 @every_form
-@pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
-@pytest.mark.parametrize("initial_variance", [1.0, 0.5])
+@pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 1.0), (True, 0.5)])
 def test_a_learner_does_what_the_textbook_does(name, covariance, form, intercept, initial_variance):
     x, y = examples(empty_rows=not intercept)
     weights, variances, mistakes, updates = textbook(name, covariance, form, intercept, initial_variance)
@@ -74,8 +73,8 @@ def test_a_learner_does_what_the_textbook_does(name, covariance, form, intercept
 
 @every_form
 @pytest.mark.usefixtures("instruction_set")
-@pytest.mark.parametrize("name", ["scw1", "arow", "romma", "iellip"])
-@pytest.mark.parametrize("classes", [1, 2, 3, 4, 5, 8, 17, 36, 67])
+@pytest.mark.parametrize("name", ["scw1", "romma", "iellip"])
+@pytest.mark.parametrize("classes", [1, 2, 5, 8, 17, 67])
 def test_any_number_of_classes(name, classes, form):
     x, y = examples(classes)
     for covariance in COVARIANCES:

@@ -22,6 +22,8 @@ BLOCKS = [1, 2, 7, 64, ROWS]
 # Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
 WIDTHS = [3, 21, 67]
 DENSITIES = {"dense": 1.0, "sparse": 0.08}
+# Rules that move the mean alone, scale it, move Sigma, stop moving it, or let it grow; others differ in numbers only.
+KINDS_OF_STEP = ("pa1", "romma", "scw1", "narow", "iellip")
 FORMATS = (np.asarray, sparse.csr_array)
 
 every_rule = pytest.mark.parametrize("name", NAMES)
@@ -46,22 +48,17 @@ def assert_alike(one, other, within=1e-9):
 
 @every_rule
 @every_form
-@pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
-@pytest.mark.parametrize("initial_variance", [1.0, 0.5])
+@pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 1.0), (True, 0.5)])
 def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_variance, use_class_block):
     x, y = examples(13, 0.6)
-    x = x.copy()
+    x = x.astype(np.float32)
     if not intercept:
         x[[5, 70, 71]] = 0.0
     how = {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
     given = {"intercept": intercept, "initial_variance": initial_variance, **defaults_of(name)}
-    weights, matrices, mistakes, updates = run(name, x, y, "full", **given, **how)
+    weights, matrices, mistakes, updates = run(name, x.astype(float), y, "full", **given, **how)
     assert updates > 30
-    for as_rows in (*FORMATS, lambda x: x.astype(np.float32).astype(np.float64)):
-        rows = as_rows(x)
-        if rows is not x and isinstance(rows, np.ndarray):
-            weights, matrices, mistakes, updates = run(name, rows, y, "full", **given, **how)
-            rows = rows.astype(np.float32)
+    for rows in (x, x.astype(float), sparse.csr_array(x)):
         for block in (1, 7, 64):
             use_class_block(block)
             learner = Learner(name, n_classes=0, covariance="full", **given, **FORMS[form])
@@ -91,7 +88,7 @@ def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, fo
 def test_blocks_of_any_size_do_what_rows_do(name, form, density, use_class_block):
     if (name, density) in (("romma", "sparse"), ("aggressive_romma", "sparse"), ("perceptron", "sparse")):
         pytest.skip("rows of one feature make scores that tie or grow without end, where rounding decides")
-    for width in WIDTHS:
+    for width in WIDTHS if name in KINDS_OF_STEP else (21,):
         x, y = examples(width, DENSITIES[density])
         for as_rows in FORMATS:
             use_class_block(1)
@@ -166,6 +163,8 @@ def test_classes_that_begin_within_a_block_do_what_they_do_by_row(form, use_clas
 @every_density
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip"])
 def test_every_instruction_set_does_the_same(rule, form, density, instruction_set, use_class_block):
+    if instruction_set == "portable":
+        pytest.skip("the others are compared with this one")
     for width in WIDTHS:
         x, y = examples(width, DENSITIES[density])
         for as_rows in FORMATS:
@@ -180,7 +179,7 @@ def test_every_instruction_set_does_the_same(rule, form, density, instruction_se
 
 @every_form
 @every_density
-@pytest.mark.parametrize("width", [3, 67, 200])
+@pytest.mark.parametrize("width", [3, 67])
 def test_threads_change_not_a_bit(form, width, density, instruction_set, use_class_block, use_threads):
     x, y = examples(width, DENSITIES[density])
     for block in (1, 7, 64):

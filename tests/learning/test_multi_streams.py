@@ -17,7 +17,7 @@ STREAMS = {
 }
 
 
-LONG = 60_000
+LONG = 30_000
 
 
 def hostile(scale, noise):

@@ -53,7 +53,7 @@ def letters_for(rng, name):
 def test_the_joint_step_solves_the_problem_in_the_space_of_all_weights(name):
     rng = np.random.default_rng(3)
     moved = 0
-    while moved < 12:
+    while moved < 4:
         W, S, x, y, rival = draw(rng)
         parameters, c = letters_for(rng, name)
         learner = learner_at(name, W, S, **parameters)

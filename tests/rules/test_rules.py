@@ -41,23 +41,6 @@ def anything(rule):
     )
 
 
-def drawn_for(test):
-    """The test for every rule, on drawn questions."""
-
-    @every_rule
-    def for_every_rule(rule):
-        @settings(max_examples=250, derandomize=True, deadline=None, database=None)
-        @given(anything(rule))
-        def on(question):
-            *looks, parameters = question
-            test(rule, looks, rule.constants(parameters))
-
-        on()
-
-    for_every_rule.__name__ = test.__name__
-    return for_every_rule
-
-
 def test_exactly_the_declared_rules_are_compiled():
     assert sorted(_native.rule_names()) == sorted(r.name for r in all_rules() + all_variants())
 
@@ -67,21 +50,22 @@ def same(a, b):
     return a == b or abs(a - b) <= 1e-14 * abs(a) + 1e-320
 
 
-@drawn_for
-def test_the_compiled_rule_equals_the_python_function(rule, looks, constants):
-    compiled = _native.Rule(rule.name, list(constants.values())).step(*looks)
-    *looks, n, w = looks
-    assert all(map(same, compiled, rule.step(*looks, constants, n, w)))
+@every_rule
+def test_the_compiled_rule_equals_the_python_function_and_returns_no_nan(rule):
+    @settings(max_examples=250, derandomize=True, deadline=None, database=None)
+    @given(anything(rule))
+    def on(question):
+        *looks, parameters = question
+        constants = rule.constants(parameters)
+        compiled = _native.Rule(rule.name, list(constants.values())).step(*looks)
+        *looks, n, w = looks
+        step = rule.step(*looks, constants, n, w)
+        assert all(map(same, compiled, step))
+        assert not any(map(math.isnan, [*step, *compiled]))
+        assert step.precision >= 0
+        assert step.grow > 0
 
-
-@drawn_for
-def test_no_nan_leaves_a_rule(rule, looks, constants):
-    compiled = _native.Rule(rule.name, list(constants.values())).step(*looks)
-    *looks, n, w = looks
-    step = rule.step(*looks, constants, n, w)
-    assert not any(map(math.isnan, [*step, *compiled]))
-    assert step.precision >= 0
-    assert step.grow > 0
+    on()
 
 
 def printed(name, m, v, phi, C):

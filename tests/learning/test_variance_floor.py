@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import rbf_kernel
 
 import scwlearn
 from helpers import reconfigured
@@ -210,9 +209,10 @@ def test_a_rule_that_is_a_function_feels_it():
 def spans(learner, row, a):
     """The variance along a row of length 1, and what no step takes it below; the same for its part in the span."""
     n = learner.support.count
-    inside = (
-        learner.support.coordinates(rbf_kernel(row, learner.support.examples, gamma=GAMMA))[0] if n else np.zeros(0)
-    )
+    inside = np.zeros(0)
+    if n:
+        distances = np.square(row - learner.support.examples).sum(axis=1)
+        inside = learner.support.coordinates(np.exp(-GAMMA * distances)[np.newaxis])[0]
     within = inside @ learner.model.gaussian(0).matrix()[:n, :n] @ inside
     return np.array([within + a * (1 - inside @ inside), within]), FLOOR * a * np.array([1.0, inside @ inside])
 

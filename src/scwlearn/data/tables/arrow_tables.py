@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -74,6 +72,10 @@ def seekable(stream: Stream, opened: ExitStack) -> BoundedReads:
     """Return the stream, or a copy of it that can seek; Parquet and Arrow files list their contents at the end."""
     if stream.seekable():
         return BoundedReads(stream)
+    # Detecting a format imports this module, and these would double the time that takes.
+    import shutil
+    from tempfile import SpooledTemporaryFile
+
     copy = opened.enter_context(SpooledTemporaryFile(_MAX_IN_MEMORY))  # noqa: SIM115
     shutil.copyfileobj(stream, copy, _READ)
     copy.seek(0)

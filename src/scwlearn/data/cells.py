@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.formats import WriterOptions
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.rows import Rows
 from scwlearn.data.values import split_words
@@ -60,6 +62,22 @@ class Origin(NamedTuple):
 
     column: str
     string: str | None
+
+
+class LineWriter:
+    """Base of writers of one line per example."""
+
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        self.file, self.options = file, options
+
+    def write_lines(self, heads: Iterable[str], features: list[str], cells: Cells) -> None:
+        """Write lines of a head and the features of a row."""
+        rows = zip(heads, pairwise(cells.offsets.tolist()), strict=True)
+        lines = [" ".join([head, *features[begin:end]]) + "\n" for head, (begin, end) in rows]
+        self.file.write("".join(lines).encode())
+
+    def finish(self) -> None:
+        """Do nothing: nothing follows the last line."""
 
 
 def origin_of(name: str, columns: Mapping[str, str]) -> Origin | None:

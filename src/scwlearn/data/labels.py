@@ -77,15 +77,11 @@ class Classes:
         self.values: list[Any] = []
         self.values_in_order: list[Any] = []
         self.numbers: dict[Any, int] = {}
-        self._kind = ""
+        #: Kind of the labels (number, str ...); empty before the first label.
+        self.kind = ""
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @property
-    def kind(self) -> str:
-        """Kind of the labels (number, str ...); empty before the first label."""
-        return self._kind
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -123,7 +119,7 @@ class Classes:
         wider.labels = _concatenated(self.labels, new) if len(self) else np.array(new)
         wider.values, wider.values_in_order = wider.labels.tolist(), wider.in_order.tolist()
         wider.numbers = {label: number for number, label in enumerate(wider.values)}
-        wider._kind = self._kind or _comparable(label_kind(new))
+        wider.kind = self.kind or _comparable(label_kind(new))
         return wider
 
     def first(self, count: int) -> Classes:
@@ -133,7 +129,7 @@ class Classes:
     def check_kind(self, labels: NDArray[Any]) -> None:
         """Raise a TypeError if the labels are not of the same kind as the known ones."""
         kind = _comparable(label_kind(labels))
-        if len(labels) and self._kind and kind != self._kind:
+        if len(labels) and self.kind and kind != self.kind:
             shown = ", ".join(map(repr, self.in_order[:5].tolist())) + (", ..." if len(self) > 5 else "")
             raise TypeError(f"y has labels of type {label_kind(labels)}, but the classes are [{shown}]")
 

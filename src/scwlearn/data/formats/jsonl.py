@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
-from scwlearn.data.cells import error_at, label_values, named_cells, table_of
-from scwlearn.data.formats import Format, WriterOptions
+from scwlearn.data.cells import LineWriter, error_at, label_values, named_cells, table_of
+from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, excerpt, line_too_long
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
@@ -296,16 +296,13 @@ def _label_array(labels: list[Any], kind: str) -> NDArray[Any]:
     return np.array(numbers, dtype=np.float64)
 
 
-class _Writer:
+class _Writer(LineWriter):
     """Writer of JSON lines: features by name, or as the values of given columns."""
-
-    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
-        self._file, self._options = file, options
 
     def write(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         objects = self._objects(batch)
-        label_key, weight_key = self._options.label, self._options.weight
+        label_key, weight_key = self.options.label, self.options.weight
         for key in (label_key, weight_key):
             row = next((row for row, features in enumerate(objects) if key in features), None)
             if row is not None:
@@ -317,15 +314,12 @@ class _Writer:
             own = {label_key: _shortest(label), weight_key: _shortest(weight)}
             whole = {key: value for key, value in own.items() if value is not None} | features
             lines.append(json.dumps(whole, ensure_ascii=False, separators=(",", ":")) + "\n")
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        """Do nothing: nothing follows the last line."""
+        self.file.write("".join(lines).encode())
 
     def _objects(self, batch: Batch) -> list[dict[str, Any]]:
-        zero_based = self._options.zero_based
-        if self._options.columns is not None:
-            table = table_of(batch, self._options.columns, zero_based=zero_based)
+        zero_based = self.options.zero_based
+        if self.options.columns is not None:
+            table = table_of(batch, self.options.columns, zero_based=zero_based)
             return [
                 {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
                 for row in range(len(batch))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
 from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.batch import Batch
-from scwlearn.data.cells import Cells, cells_of, error_at, label_texts, named_cells, number_text
+from scwlearn.data.cells import Cells, LineWriter, cells_of, error_at, label_texts, named_cells, number_text
 from scwlearn.data.formats import NUMBER, Format, WriterOptions
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.lines import Parsed, Text, parse_lines
@@ -199,11 +198,12 @@ def _confidence(line: bytes) -> int:
     return 30 if _EXACT.fullmatch(line) else 10 if _SIMILAR.match(line) else 0
 
 
-class _Writer:
+class _Writer(LineWriter):
     """Writer of LIBSVM text. Names that are numbers are indices; others may be numbered by first appearance."""
 
     def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
-        self._file, self._first = file, 0 if options.zero_based else 1
+        super().__init__(file, options)
+        self._first = 0 if options.zero_based else 1
         #: The numbered names and their numbers; None if names must be numbers.
         self.names: dict[str, int] | None = {} if options.number_names else None
 
@@ -222,15 +222,7 @@ class _Writer:
         cells = self._cells(batch)
         values = map(number_text, cells.values.tolist())
         features = [f"{index}:{value}" for index, value in zip(cells.columns.tolist(), values, strict=True)]
-        offsets = pairwise(cells.offsets.tolist())
-        lines = [
-            " ".join([str(label), *features[begin:end]]) + "\n"
-            for label, (begin, end) in zip(labels, offsets, strict=True)
-        ]
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        """Do nothing: nothing follows the last line."""
+        self.write_lines(map(str, labels), features, cells)
 
     def _cells(self, batch: Batch) -> Cells:
         if isinstance(batch.x, Rows):

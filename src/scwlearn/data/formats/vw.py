@@ -6,15 +6,14 @@ import re
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from scwlearn._native import parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.cells import error_at, label_texts, named_cells, number_text
-from scwlearn.data.formats import Format, WriterOptions
+from scwlearn.data.cells import LineWriter, error_at, label_texts, named_cells, number_text
+from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.lines import Parsed, Text, parse_lines
 from scwlearn.data.io.streams import Stream
@@ -116,30 +115,19 @@ def _finished(batch: Batch, words: list[str]) -> Batch:
     )
 
 
-class _Writer:
+class _Writer(LineWriter):
     """Writer of VW text. All features are in the namespace without a name; "space^name" is read as one of "space"."""
-
-    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
-        self._file, self._options = file, options
 
     def write(self, batch: Batch) -> None:
         """Write the examples of a batch."""
-        names, cells = named_cells(batch, zero_based=self._options.zero_based)
+        names, cells = named_cells(batch, zero_based=self.options.zero_based)
         for name in names:
             if not name or _NOT_IN_NAMES.search(name):
                 problem = "names in VW text have no space, colon or bar; jsonl allows any name"
                 raise DataError(problem, found=repr(name), source=batch.source)
         values = ["" if value == 1 else ":" + number_text(value) for value in cells.values.tolist()]
         features = [names[column] + value for column, value in zip(cells.columns.tolist(), values, strict=True)]
-        offsets = pairwise(cells.offsets.tolist())
-        lines = [
-            " ".join([head, *features[begin:end]]) + "\n"
-            for head, (begin, end) in zip(_heads(batch), offsets, strict=True)
-        ]
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        """Do nothing: nothing follows the last line."""
+        self.write_lines(_heads(batch), features, cells)
 
 
 def _heads(batch: Batch) -> list[str]:

@@ -38,23 +38,9 @@ def whole_records(
     """Yield chunks of whole records, each ending with a newline, until the stream ends or is stopped.
 
     The chunks lie in a ring of buffers: a chunk is valid until as many more chunks as there are buffers are requested.
-    A record of more than `max_bytes` that does not fit a chunk is reported as `TooLong`; reading continues after
-    the next newline if errors are skipped.
-
-    Parameters
-    ----------
-    stream : Stream
-        The text.
-    options : ReaderOptions
-        `chunk_bytes` overrides the default size; `eager` yields the records that a read has completed at once.
-    chunk_bytes : int
-        Default size of a chunk.
-    max_bytes : int
-        Largest size to which a buffer grows for a single record.
-    buffers : int
-        Number of chunks in use at the same time.
-    last_end : callable or None
-        Returns the end of the last whole record in the first bytes of a buffer, or 0. None: a record is a line.
+    `options.eager` yields the records that a read has completed at once. `last_end` returns the end of the last whole
+    record in the first bytes of a buffer, or 0; by default a record is a line. A record of more than `max_bytes` that
+    does not fit a chunk is reported as `TooLong`; reading continues after the next newline if errors are skipped.
     """
     chunk_bytes = options.chunk_bytes or chunk_bytes
     buffer = bytearray(chunk_bytes)

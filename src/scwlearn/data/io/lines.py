@@ -43,20 +43,8 @@ def parse_lines(
 ) -> Generator[tuple[Any, int], None, None]:
     """Yield the parsed content of each chunk that has examples, and the number of lines before it.
 
-    Parameters
-    ----------
-    stream : Stream
-        The text.
-    options : ReaderOptions
-        Options of the reader.
-    parse : callable
-        Parses a chunk, in parallel with others, given the text and perhaps its state.
-    errors : callable
-        Returns the `problem` and perhaps the `hint` of a DataError, given the kind of an error.
-    line_format : str
-        What a line looks like, for the message that there are no examples.
-    state : callable or None
-        Sees the chunks in order; what it returns for a chunk is passed to `parse`.
+    `parse` runs in parallel; what `state` returns for each chunk, in order, is passed to it. `errors` returns fields
+    of a DataError, given the kind of an error of the parser. `line_format` is shown if there are no examples.
     """
     threads, skips, most = options.threads(), options.skips, options.max_line_bytes
     chunks = whole_records(stream, options, chunk_bytes=_CHUNK_BYTES, max_bytes=most, buffers=max(threads, 1))

@@ -33,26 +33,26 @@ def open_output(target: Target) -> Iterator[Any]:
         yield borrowed
 
 
-class _Borrowed:
+class _Borrowed(io.RawIOBase):
     """File for a writer that cannot close it, nor write to it after the block.
 
     Writers of other libraries complete and close their files even when they are discarded after an error or Ctrl-C.
     """
 
-    closed = False
-
     def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
         self._file: BinaryIO | None = file
 
-    def __enter__(self) -> Any:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.detach()
+        self.discard()
 
-    def detach(self) -> None:
+    def discard(self) -> None:
         """Discard what is written from now on."""
         self._file = None
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
 
     def write(self, data: Any) -> int:
         """Write all of the data, even if the file takes less at a time."""
@@ -73,19 +73,7 @@ class _Borrowed:
             self._file.flush()
 
     def close(self) -> None:
-        """Do nothing."""
-
-    def readable(self) -> bool:
-        """Return False."""
-        return False
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return False: the file is written from beginning to end."""
-        return False
+        """Do nothing: the file belongs to the caller."""
 
 
 @contextmanager
@@ -104,7 +92,7 @@ def _compressed(file: BinaryIO, path: str) -> Iterator[Any]:
             yield compressed
         except BaseException:
             # With the trailer, the reader of a pipe would take the data for complete.
-            borrowed.detach()
+            borrowed.discard()
             raise
 
 

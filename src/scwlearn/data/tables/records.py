@@ -56,24 +56,8 @@ def read_records(
 ) -> tuple[Schema, Generator[Batch, None, None]]:
     """Return the schema that the first records determine, and the batches.
 
-    Parameters
-    ----------
-    chunks : generator
-        Parts of the source, read in order.
-    parse : callable
-        Makes records of a chunk, in parallel with others.
-    resolve : callable
-        Returns the complete schema, given the first records.
-    convert : callable
-        Makes a batch of records, in parallel with others.
-    stream : Stream
-        The source.
-    options : ReaderOptions
-        Options of the reader.
-    expected : str
-        What the source should contain, for the message that there are no examples.
-    max_threads : int
-        Largest number of threads that are of use.
+    `parse` makes records of a chunk and `convert` a batch of records, both in parallel with others. `resolve` completes
+    the schema, given the first records. `expected` says what the source should contain, if there are no examples.
     """
     skipped = 0
 

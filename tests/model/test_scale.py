@@ -353,12 +353,12 @@ def test_the_native_functions_reject_arrays_that_do_not_fit():
     wrong = {
         "a scale and a count per feature": {"states": np.zeros((3, 1))},
         "one number per value": {"scaled": np.zeros(11)},
-        "a matrix of that width": {"width": 4},
+        "a matrix with": {"width": 4},
     }
     for message, change in wrong.items():
         with pytest.raises(ValueError, match=message):
             _native.learn_scales(**(fits | change), weights=None)
         with pytest.raises(ValueError, match=message):
             _native.apply_scales(**(fits | change))
-    with pytest.raises(ValueError, match="one weight for each row"):
+    with pytest.raises(ValueError, match="one weight per row"):
         _native.learn_scales(**fits, weights=np.ones(3))

@@ -199,7 +199,7 @@ def table(name: str, split: Split, found: dict[str, Results]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_PEER_LOOKS = {
+_PEER_STYLES = {
     "SGDClassifier(log_loss)": ("#7a7a7a", "s"),
     "River LogisticRegression": ("#2a9d8f", "^"),
     "Vowpal Wabbit": ("#8052c1", "v"),
@@ -210,7 +210,7 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
     """Draw the observed frequency minus the predicted probability; 0 everywhere means calibrated."""
     import matplotlib.pyplot as plt
 
-    looks = {rule.estimator: theme.algorithm_style(rule) for rule in all_rules()}
+    styles = {rule.estimator: theme.algorithm_style(rule) for rule in all_rules()}
     with pictures.picture_style():
         figure, panels = plt.subplots(2, 2, figsize=(10, 7.2), layout="constrained")
         for panel, (name, models) in zip(panels.flat, found.items(), strict=False):
@@ -219,7 +219,7 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
                 if model in ("PA1", "Perceptron"):
                     continue
                 p, share = curve(*confidence(results.last, splits[name].y_test))
-                colour, marker = _PEER_LOOKS.get(model) or (looks[model].colour, looks[model].marker)
+                colour, marker = _PEER_STYLES.get(model) or (styles[model].colour, styles[model].marker)
                 dash = theme.DASHES["dashed" if model in PEERS else "solid"]
                 panel.plot(p, share - p, color=colour, marker=marker, markersize=4.5, linestyle=dash, label=model)
             of = "the likeliest class" if splits[name].classes > 2 else "the second class"

@@ -29,18 +29,19 @@ RULES = ("arow", "nherd", "scw1", "scw2", "cw", "pa1", "perceptron")
 #: The first half of the newsgroups against the second.
 HALF = 10
 
-Looks = tuple[Array, Array]
+#: Scores and variances of rows.
+Scored = tuple[Array, Array]
 Signal = Callable[[Array, Array], Array]
 
 
-def logistic(*signals: Signal) -> Callable[[Trace, Array, Looks], Array]:
+def logistic(*signals: Signal) -> Callable[[Trace, Array, Scored], Array]:
     """Return a logistic regression on some signals."""
 
-    def probabilities(before: Trace, y: Array, looks: Looks) -> Array:
+    def probabilities(before: Trace, y: Array, test: Scored) -> Array:
         late = slice(len(y) * 2 // 3, None)
         columns, new = (
             np.stack([signal(*each) for signal in signals], axis=1)
-            for each in ((before.score[late], before.variance[late]), looks)
+            for each in ((before.score[late], before.variance[late]), test)
         )
         usual = np.sqrt((columns**2).mean(axis=0))
         fitted: Array = LogisticRegression().fit(columns / usual, y[late]).predict_proba(new / usual)[:, 1]
@@ -59,15 +60,15 @@ def sure(f: Array, v: Array) -> Array:
     return np.where(f == 0, 0.0, f / np.where(f == 0, 1.0, np.sqrt(v) + abs(f) / 8))
 
 
-def learned_online(before: Trace, y: Array, looks: Looks) -> Array:
+def learned_online(before: Trace, y: Array, test: Scored) -> Array:
     """Return the probabilities of scwlearn's online calibration."""
     calibration = Calibration()
     calibration.learn(before.score, before.variance, y == 1)
-    return calibration.probabilities(*looks)
+    return calibration.probabilities(*test)
 
 
-FORMS: dict[str, Callable[[Trace, Array, Looks], Array]] = {
-    "Φ(f/√(1 + v)), uncalibrated": lambda before, y, looks: ndtr(noisy(*looks)),
+FORMS: dict[str, Callable[[Trace, Array, Scored], Array]] = {
+    "Φ(f/√(1 + v)), uncalibrated": lambda before, y, test: ndtr(noisy(*test)),
     "line in f": logistic(lambda f, v: f),
     "line in f/√(1 + v)": logistic(noisy),
     "line in f/√v, saturated": logistic(sure),
@@ -96,9 +97,9 @@ def main() -> None:
             y = np.where(split.y[order] == 1, 1, -1)
             learner = Learner(rule, intercept=True)
             before = learner.trace(split.x[order], y)
-            looks = learner.scores(split.x_test), learner.margin_variances(split.x_test)
+            test = learner.scores(split.x_test), learner.margin_variances(split.x_test)
             for form, probabilities in FORMS.items():
-                p = probabilities(before, y, looks)
+                p = probabilities(before, y, test)
                 measured = quality(np.stack([1 - p, p], axis=1), split.y_test)
                 found[form].append((measured.log_loss, measured.ece_mass))
         for form, values in found.items():

@@ -1,4 +1,4 @@
-"""The curves from scores to probabilities without any of the short cuts: all rows are kept, sums are sums over them."""
+"""Reference calibration without shortcuts: all rows are kept, and every sum runs over them."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ KNOTS = (np.arange(33) - 16) * 0.5
 
 
 class Clock:
-    """How much each row counts, and when the curve is drawn anew."""
+    """The weights of the rows, and when the curve is fitted again."""
 
     def __init__(self, window):
         self.window = window
         self.weights, self.gains = [], []
-        self.drawn = 0
+        self.fitted = 0
 
     def enter(self, w):
         grown = 1 + 2 * w / (min(sum(self.weights), self.window) + 100)
@@ -20,9 +20,9 @@ class Clock:
 
     def is_due(self):
         rows = len(self.weights)
-        if rows - self.drawn < min(max(1, rows / 16), max(1, self.window / 16)):
+        if rows - self.fitted < min(max(1, rows / 16), max(1, self.window / 16)):
             return False
-        self.drawn = rows
+        self.fitted = rows
         return True
 
     def shares(self):
@@ -40,7 +40,7 @@ def usual_sizes(signal, w):
 
 
 def best_line(matrix, target):
-    """Where the parabola is least, of what has no negative slope (the first two): every set that may be 0 is tried."""
+    """Minimize the parabola with non-negative slopes (the first two entries), by trying all sets of zero slopes."""
     best = None
     for free in ([0, 1], [0], [1], []):
         places = [*free, *range(2, len(target))]
@@ -53,7 +53,7 @@ def best_line(matrix, target):
 
 
 def shift_of(u, w, y, p):
-    """By how much the log-odds at each knot are to be corrected."""
+    """Return the correction of the log-odds at each knot."""
     near = np.maximum(0, 1 - abs(np.clip(u / 0.5 + 16, 0, 32)[:, None] - np.arange(33)))
     seen, positive, expected = (near.T @ (w * part) for part in (1, y, p))
     heights = KNOTS + np.log((positive + 4) / (expected + 4) * (seen - expected + 4) / (seen - positive + 4))
@@ -62,7 +62,7 @@ def shift_of(u, w, y, p):
 
 
 def isotonic(heights, mass):
-    """By the min-max formula: the largest of the smallest means of what begins before and ends after."""
+    """Compute the isotonic regression by the min-max formula."""
     n = len(heights)
     sums, masses = np.append(0, np.cumsum(heights * mass)), np.append(0, np.cumsum(mass))
 
@@ -77,7 +77,7 @@ def logistic(u):
 
 
 class Textbook:
-    """Two classes."""
+    """The binary case."""
 
     def __init__(self, window=30_000.0):
         self.clock = Clock(window)
@@ -95,9 +95,9 @@ class Textbook:
         self.logits.append(u)
         self.labels.append(float(y > 0))
         if self.clock.is_due():
-            self.draw()
+            self.fit()
 
-    def draw(self):
+    def fit(self):
         w = self.clock.shares()
         z, u, y = np.array(self.signals), np.array(self.logits), np.array(self.labels)
         p = logistic(u)
@@ -115,16 +115,16 @@ class Textbook:
 
 
 class ClassTextbook:
-    """Any number of classes."""
+    """Several classes."""
 
     def __init__(self, n_classes, window=30_000.0):
         self.clock = Clock(window)
-        self.signals, self.lines, self.chances, self.labels = [], [], [], []
+        self.signals, self.lines, self.before, self.labels = [], [], [], []
         # Two slopes, then the constants.
         self.line, self.limit, self.shift = np.zeros(2 + n_classes), np.full(2, 1e60), np.zeros(33)
 
     def signals_and_softmax(self, f, v):
-        """The signals of each class with its place among the constants, and the softmax."""
+        """Return the signals of each class, with a unit vector for its constant, and the softmax."""
         z = np.hstack([signals(f - max(f), v, self.limit), np.eye(len(f))])
         e = np.exp(z @ self.line - max(z @ self.line))
         return z, e / e.sum()
@@ -133,15 +133,15 @@ class ClassTextbook:
         z, p = self.signals_and_softmax(f, v)
         self.clock.enter(w)
         self.signals.append(z)
-        self.chances.append(p)
+        self.before.append(p)
         self.lines.append(self.line)
         self.labels.append(np.eye(len(f))[label])
         if self.clock.is_due():
-            self.draw()
+            self.fit()
 
-    def draw(self):
+    def fit(self):
         w = self.clock.shares()
-        # The second largest is the margin to the top class, which has 0.
+        # The top class has signal 0; the second largest is the margin to it.
         margins = np.array([np.sort(z[:, :2], axis=0)[-2] for z in self.signals])
         usual, self.limit = usual_sizes(margins, w)
         size = len(self.line)
@@ -149,14 +149,14 @@ class ClassTextbook:
         prior = 1 + 1e-9 * w.sum()
         matrix, target = np.diag([prior] * 2 + [3 * prior] * (size - 2)), np.zeros(size)
         target[0] = prior / 2
-        for share, z, p, y, line in zip(w, self.signals, self.chances, self.labels, self.lines, strict=True):
-            # Around the mean, the second derivative but for what lies between two constants.
+        for share, z, p, y, line in zip(w, self.signals, self.before, self.labels, self.lines, strict=True):
+            # The second derivative around the mean, without the terms between two constants.
             around = z - np.append(p @ z[:, :2], np.zeros(size - 2))
             bend = (around * p[:, None]).T @ around
             matrix += share * bend / np.outer(usual, usual)
             target += share * (bend @ line + z.T @ (y - p)) / usual
         self.line = best_line(matrix, target) / usual
-        p, y = np.concatenate(self.chances), np.concatenate(self.labels)
+        p, y = np.concatenate(self.before), np.concatenate(self.labels)
         self.shift = shift_of(np.log(p / (1 - p)), np.repeat(w, size - 2), y, p)
 
     def probabilities(self, f, v):

@@ -1,4 +1,4 @@
-"""What the tests of labels and classes share."""
+"""Data and comparisons for the tests of estimators with several classes."""
 
 import numpy as np
 from sklearn.datasets import make_blobs

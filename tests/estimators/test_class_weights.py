@@ -26,9 +26,9 @@ def test_class_weights_equal_sample_weights():
     x, y = blobs(3)
     by_class = {0: 0.5, 2: 3.0}
     weights = np.array([0.5, 1.0, 3.0])[y]
-    told = [KernelSCW1(class_weight=by_class).fit(x, y), KernelSCW1().fit(x, y, sample_weight=weights)]
-    np.testing.assert_array_equal(told[0].decision_function(x), told[1].decision_function(x))
-    assert (told[0].decision_function(x) != KernelSCW1().fit(x, y).decision_function(x)).any()
+    models = [KernelSCW1(class_weight=by_class).fit(x, y), KernelSCW1().fit(x, y, sample_weight=weights)]
+    np.testing.assert_array_equal(models[0].decision_function(x), models[1].decision_function(x))
+    assert (models[0].decision_function(x) != KernelSCW1().fit(x, y).decision_function(x)).any()
     for new in (lambda **how: SCW1(covariance="diagonal", **how), lambda **how: Perceptron(**how)):
         same_model(new(class_weight=by_class).fit(x, y), new().fit(x, y, sample_weight=weights))
         both = new(class_weight=by_class).fit(x, y, sample_weight=np.full(len(y), 2.0))

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scwlearn.kernels.support import Examples
+
 Array = NDArray[np.float64]
 #: Computes the kernels of all pairs of rows of two matrices.
 KernelFunction = Callable[[Any, Any], Any]
@@ -28,6 +30,8 @@ PRECOMPUTED = "precomputed"
 
 # Largest relative difference of k(x, z) and k(z, x) that counts as rounding.
 _SYMMETRIC = 1e-8
+# Kernels of rows with themselves are taken from all pairs of this many rows.
+_ROWS_WITH_THEMSELVES = 64
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,27 @@ class Kernel:
             with config_context(assume_finite=True, skip_parameter_validation=True):
                 kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
         return self.checked(kernels, (x.shape[0], z.shape[0]))
+
+    def with_support(self, x: Any, support: Examples) -> Array:
+        """Compute the kernels of rows with the support; rows of a precomputed kernel have them already."""
+        if not support.count:
+            return np.zeros((x.shape[0], 0))
+        if self.is_precomputed:
+            return self.checked(x[:, support.examples], (x.shape[0], support.count))
+        return self(support.like(x), support.examples)
+
+    def with_each_other(self, x: Any, numbers: NDArray[np.intp]) -> Array:
+        """Compute the kernels of all pairs of rows; `numbers` are their columns in a precomputed kernel."""
+        kernels = self.checked(x[:, numbers], (len(numbers),) * 2) if self.is_precomputed else self(x, x)
+        check_symmetric(kernels, kernels.T)
+        return np.ascontiguousarray(kernels)
+
+    def squared_norms(self, x: Any) -> Array:
+        """Compute the kernel of each row with itself."""
+        if self.is_precomputed:
+            raise ValueError("the variance of a score needs k(x, x), which a precomputed kernel does not have")
+        parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
+        return np.concatenate([self(part, part).diagonal() for part in parts])
 
     def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:
         """Return the result of a kernel as a matrix of finite floats, plus 1 with a constant."""

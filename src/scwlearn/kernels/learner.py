@@ -18,7 +18,7 @@ from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
-from scwlearn.kernels.model import KernelModel
+from scwlearn.kernels.model import KernelModel, padded
 from scwlearn.kernels.support import Examples
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import Batch
@@ -40,8 +40,6 @@ _ROWS_AT_ONCE = 128
 _ROWS_OF_CLASSES = 2**15
 # Blocks that are only scored may be larger: only memory grows with them.
 _ROWS_SCORED_AT_ONCE = 1024
-# The kernel of a row with itself is computed from all pairs of this many rows.
-_ROWS_WITH_THEMSELVES = 64
 
 # Relative rounding error of the squared norm of an example.
 _ROUNDING = 1e-15
@@ -175,7 +173,7 @@ class KernelLearner(BaseLearner):
             For bad rows, and before the first row has been learned.
         """
         weights = self._score_weights()
-        return self._concatenated(self._map_blocks(x, lambda block: self._with_support(block) @ weights))
+        return self._concatenated(self._map_blocks(x, lambda block, kernels: kernels @ weights))
 
     def margin_variances(self, x: Any) -> Array:
         """Compute x'Sigma x, the variance of the score, of each row.
@@ -195,17 +193,12 @@ class KernelLearner(BaseLearner):
         ValueError
             For bad rows, before the first row has been learned, and with a precomputed kernel, which lacks k(x, x).
         """
-        return self._concatenated(self._map_blocks(x, lambda b: self._variances(b, self._with_support(b))))
+        return self._concatenated(self._map_blocks(x, self._variances))
 
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
         """Compute `scores` and `margin_variances` together, with the kernels computed once."""
         weights = self._score_weights()
-
-        def compute(block: Any) -> tuple[Array, Array]:
-            kernels = self._with_support(block)
-            return kernels @ weights, self._variances(block, kernels)
-
-        pairs = self._map_blocks(x, compute)
+        pairs = self._map_blocks(x, lambda block, kernels: (kernels @ weights, self._variances(block, kernels)))
         return self._concatenated([scores for scores, _ in pairs]), self._concatenated([v for _, v in pairs])
 
     def dual_coefficients(self) -> Array:
@@ -294,13 +287,13 @@ class KernelLearner(BaseLearner):
             check_symmetric(_dense(x), _dense(rows.columns(chosen)).T)
         x = self.support.like(x)
         weights = None if batch.weights is None else batch.weights[chosen]
-        return _KernelBatch(x, chosen, batch.labels[chosen], weights, part, self._with_each_other(x, chosen))
+        return _KernelBatch(x, chosen, batch.labels[chosen], weights, part, self.kernel.with_each_other(x, chosen))
 
     def _learn_some(self, batch: _KernelBatch, record: Recorded | None, threads: int) -> None:
         model = self.model
         known = np.array([model.classes], dtype=np.int64)
         model.add_classes(self._axis.classes_after(batch.labels, model.classes) - model.classes)
-        inside = model.coordinates(self._with_support(batch.x))
+        inside = model.coordinates(self.kernel.with_support(batch.x, self.support))
         rooms = self._rooms(len(batch))
         wanted = [min(span.count + len(batch), room) for span, room in zip(model.spans, rooms, strict=True)]
         model.make_room(wanted * model.classes if model.one_span else wanted)
@@ -358,7 +351,7 @@ class KernelLearner(BaseLearner):
         tolerance = self._tolerance()
         rounding = min(tolerance, _EXACT) * norms
         left[left <= rounding] = 0.0
-        known, coordinates = inside.shape[1], _padded(inside, size)
+        known, coordinates = inside.shape[1], padded(inside, size)
         return coordinates, Coordinates(coordinates, residuals, left, rounding, tolerance * norms, known, room)
 
     def _tolerance(self) -> float:
@@ -372,48 +365,19 @@ class KernelLearner(BaseLearner):
         return weights
 
     def _variances(self, block: Any, kernels: Array) -> Array:
-        norms, inside = self._squared_norms(block), self.model.coordinates(kernels)
-        variances = np.empty((len(norms), self.model.classes))
-        for c, size in enumerate(self.model.sizes):
-            coordinates = inside[0 if self.model.one_span else c]
-            variances[:, c] = self.model.gaussian(c).margin_variances(_padded(coordinates, size))[:, 0]
-            variances[:, c] += self.model.unseen(c) * _residual_norms(norms, coordinates)
-        return self._axis.squeeze(variances)
+        return self._axis.squeeze(self.model.margin_variances(kernels, self.kernel.squared_norms(block)))
 
     def _concatenated(self, parts: list[Array]) -> Array:
         return np.concatenate([self._axis.empty_scores(0, self.model.classes), *parts])
 
-    def _with_support(self, x: Any) -> Array:
-        """Compute the kernels of rows with the support."""
-        support = self.support
-        if not support.count:
-            return np.zeros((x.shape[0], 0))
-        if self.kernel.is_precomputed:
-            return self.kernel.checked(x[:, support.examples], (x.shape[0], support.count))
-        return self.kernel(support.like(x), support.examples)
-
-    def _with_each_other(self, x: Any, numbers: NDArray[np.intp]) -> Array:
-        """Compute the kernels of all pairs of rows."""
-        if self.kernel.is_precomputed:
-            kernels = self.kernel.checked(x[:, numbers], (len(numbers),) * 2)
-        else:
-            kernels = self.kernel(x, x)
-        check_symmetric(kernels, kernels.T)
-        return np.ascontiguousarray(kernels)
-
-    def _squared_norms(self, x: Any) -> Array:
-        """Compute the kernel of each row with itself."""
-        if self.kernel.is_precomputed:
-            raise ValueError("the variance of a score needs k(x, x), which a precomputed kernel does not have")
-        parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
-        return np.concatenate([self.kernel(part, part).diagonal() for part in parts])
-
-    def _map_blocks(self, x: Any, function: Callable[[Any], Any]) -> list[Any]:
+    def _map_blocks(self, x: Any, function: Callable[[Any, Array], Any]) -> list[Any]:
+        """Apply a function to each block of rows and its kernels with the support."""
         if self.model.n_features is None:
             raise ValueError("this learner has not learned from any row yet")
         rows = as_rows(x)
         self._check_width(rows)
-        return [function(_doubles(block)) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
+        blocks = (_doubles(block) for block in rows.blocks(_ROWS_SCORED_AT_ONCE))
+        return [function(block, self.kernel.with_support(block, self.support)) for block in blocks]
 
 
 def kernel_config(rule: str | Rule | OwnRule, given: Mapping[str, Any], **faces: Face) -> LearnerConfig:
@@ -430,19 +394,6 @@ _ARGUMENTS = (
 )
 KernelLearner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
 KernelLearner.__doc__ = fill_settings(KernelLearner.__doc__, _ARGUMENTS[2:])
-
-
-def _padded(coordinates: Array, size: int) -> Array:
-    """Return coordinates padded with zeros to `size`."""
-    wider = np.zeros((len(coordinates), size))
-    wider[:, : coordinates.shape[1]] = coordinates
-    return wider
-
-
-def _residual_norms(norms: Array, inside: Array) -> Array:
-    """Return the squared norm of each row outside a span, from its squared norm and its coordinates in the span."""
-    left: Array = np.maximum(norms - np.einsum("ij,ij->i", inside, inside), 0.0)
-    return left
 
 
 def _doubles(block: Block) -> Any:

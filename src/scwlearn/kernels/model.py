@@ -116,6 +116,17 @@ class KernelModel:
         """Return handles for the native loops on the same memory."""
         return [self.gaussian(c).native(self.tally, variance_floor) for c in range(self.classes)]
 
+    def margin_variances(self, kernels: Array, norms: Array) -> Array:
+        """Compute x'Sigma x of rows and classes, from their kernels with the support and with themselves."""
+        inside = self.coordinates(kernels)
+        variances = np.empty((len(norms), self.classes))
+        for c, size in enumerate(self.sizes):
+            coordinates = inside[0 if self.one_span else c]
+            variances[:, c] = self.gaussian(c).margin_variances(padded(coordinates, size))[:, 0]
+            outside = np.maximum(norms - np.einsum("ij,ij->i", coordinates, coordinates), 0.0)
+            variances[:, c] += self.unseen(c) * outside
+        return variances
+
     def unseen(self, c: int) -> float:
         """Return the variance of a class outside its span."""
         return self.initial_variance * float(self.scalars[0 if self.joint else c, GROWTH])
@@ -177,6 +188,13 @@ class KernelModel:
                 np.copyto(array, old)
             self.__dict__.update(before)
             raise
+
+
+def padded(coordinates: Array, size: int) -> Array:
+    """Return coordinates padded with zeros to `size`."""
+    wider = np.zeros((len(coordinates), size))
+    wider[:, : coordinates.shape[1]] = coordinates
+    return wider
 
 
 def _no_examples() -> Support:

@@ -140,7 +140,7 @@ def test_learn_one_and_learn_many_treat_labels_alike():
 def test_a_collection_is_not_a_label(label):
     model = taught("arow")
     before = model.counts
-    with pytest.raises((TypeError, ValueError), match=r"labels must be strings, numbers or bools|one label for each"):
+    with pytest.raises((TypeError, ValueError), match=r"labels must be strings, numbers or bools|one label per"):
         model.learn_one({"x": 1.0}, label)
     assert model.counts == before
 

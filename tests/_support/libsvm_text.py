@@ -1,4 +1,4 @@
-"""What the tests of LIBSVM text share."""
+"""Helpers for the tests of LIBSVM text."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Tables as text and as examples, for the tests of what reads and writes them."""
+"""Helpers for the tests of readers and writers: tables as text, and batches as dicts."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What the tests of VW text share: a plain parser, written from the format's description, and readers."""
+"""Helpers for the tests of VW text: a plain parser, written from the description of the format."""
 
 import io
 import re

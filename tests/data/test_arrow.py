@@ -1,4 +1,4 @@
-"""Parquet and Arrow: a column is what its type says, and a file is hostile until it is checked."""
+"""Parquet and Arrow: the type decides the kind of a column, and a file is hostile until it is checked."""
 
 import datetime
 import decimal
@@ -89,14 +89,14 @@ ways = pytest.mark.parametrize(("format", "written"), WAYS, ids=["parquet", "fil
 
 
 @ways
-def test_columns_are_what_their_types_say(format, written):
+def test_the_type_decides_the_kind_of_a_column(format, written):
     data = written(TABLE)
     assert batches(data, format).schema == Schema(format, label="label", columns=KINDS)
     assert examples(data, format) == EXPECTED
 
 
 @ways
-def test_batches_change_nothing_but_the_batches(format, written):
+def test_the_division_into_batches_does_not_change_the_examples(format, written):
     table = pa.concat_tables([TABLE] * 50).combine_chunks()
     read = [*batches(written(table), format, columns={"about": "text"}, options={"batch_rows": 7})]
     assert max(map(len, read)) == 7
@@ -111,7 +111,7 @@ def test_row_groups_and_record_batches_are_read_one_at_a_time():
 
 
 @ways
-def test_a_pipe_will_do(format, written):
+def test_a_pipe_can_be_read(format, written):
     data = written(TABLE)
     reading, writing = os.pipe()
 
@@ -145,7 +145,7 @@ def test_labels_keep_their_type(labels, expected):
     assert [type(label) for label in label_list(batch)] == [type(label) for label in expected]
 
 
-def test_kinds_can_be_given():
+def test_kinds_can_be_declared():
     table = pa.table({"n": [1, None, 3], "f": [1.5, 2, 3], "s": ["1", " 2 ", None], "y": [1, 2, 1]})
     columns = {"n": "categorical", "f": "categorical", "s": "numeric", "y": "categorical"}
     assert examples(as_parquet(table), "parquet", columns=columns) == [
@@ -169,7 +169,7 @@ def test_decimals_and_large_numbers_are_numbers():
         (pa.array([[1.0]]), "list<element: double>"),
     ],
 )
-def test_types_that_say_nothing_are_refused_or_ignored(column, type_name):
+def test_unusable_types_are_rejected_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
     message = (
         f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, "
@@ -222,12 +222,12 @@ NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
         ({"x": [1], "y": [["a"]]}, {}, "data.parquet: the label 'y' must be numeric or categorical, not text"),
     ],
 )
-def test_what_is_at_fault_is_said_with_its_record(table, said, message):
+def test_errors_name_the_record(table, said, message):
     with pytest.raises(ValueError, match=exactly(message)):
         examples(as_parquet(pa.table(table)), "parquet", **said)
 
 
-def test_records_at_fault_are_left_out_and_counted():
+def test_bad_records_are_skipped_and_counted():
     faults = SkippedRecords()
     table = pa.table({"x": [1.0, np.nan, 3.0], "y": [1, 2, None]})
     options = {"on_error": "skip", "skipped": faults}
@@ -238,14 +238,14 @@ def test_records_at_fault_are_left_out_and_counted():
     ]
 
 
-def test_two_columns_of_one_name_are_refused():
+def test_two_columns_of_one_name_are_rejected():
     table = pa.table([[1], [2], [3]], names=["a", "a", "y"])
     with pytest.raises(ValueError, match=exactly("data.arrow: two columns have the name 'a'; names must be unique")):
         examples(as_stream(table), "arrow")
 
 
 @ways
-def test_a_file_cut_short_or_changed_is_read_or_refused(format, written):
+def test_a_file_truncated_or_changed_is_read_or_rejected(format, written):
     data = written(TABLE.drop_columns(["about"]))
     refused = []
     for place in range(0, len(data), 7):
@@ -259,7 +259,7 @@ def test_a_file_cut_short_or_changed_is_read_or_refused(format, written):
 
 
 @ways
-def test_a_fault_of_the_system_is_no_fault_of_the_file(format, written):
+def test_a_system_error_is_not_reported_as_a_bad_file(format, written):
     class Torn(io.BytesIO):
         def seek(self, *place):
             raise OSError(errno.EIO, "Input/output error")

@@ -1,4 +1,4 @@
-"""CSV and TSV: every cell becomes the features that the same row has as a dict, with the line that it stands on."""
+"""CSV and TSV: a row has the same features as the row as a dict, and knows its line."""
 
 import gzip
 import os
@@ -24,7 +24,7 @@ MIXED = b"""age,job,about,label
 """
 
 
-def test_columns_are_told_apart_by_their_first_cells():
+def test_the_first_cells_decide_the_kind_of_a_column():
     assert batches(MIXED).schema == Schema(
         "csv",
         label="label",
@@ -41,7 +41,7 @@ def test_cells_become_features_of_their_column():
     ]
 
 
-def test_a_table_teaches_what_its_rows_teach_as_dicts():
+def test_learning_from_a_table_equals_learning_from_its_rows_as_dicts():
     rows = [
         {"age": 31.0, "job": "nurse", "about": ["likes", "long", "quiet", "walks"]},
         {"job": "cook", "about": ["plays", "in", "a", "band"]},
@@ -126,7 +126,7 @@ def test_tabs_separate_the_cells_of_tsv():
     assert examples(b"a\tb\ty\n1\tx,y\tyes\n", "tsv") == [({"a": 1, "b=x,y": 1}, "yes", None)]
 
 
-def test_kinds_that_are_given_go_before_those_that_are_seen():
+def test_declared_kinds_override_detected_ones():
     columns = {"n": "categorical", "word": "text", "y": "categorical"}
     text = b"n,word,other,y\n1,Big House,2,0\n01,House,3,1\n"
     read = batches(text, columns=columns)
@@ -173,7 +173,7 @@ def test_weights_are_read_and_columns_ignored():
     assert examples(text, weight="w", ignore=("id",)) == [({"x": 1}, 1, 0.5), ({"x": 2}, 2, 0.0)]
 
 
-def test_labels_may_be_missing_where_they_are_optional():
+def test_labels_may_be_missing_if_they_are_optional():
     optional = {"labels": "optional"}
     (batch,) = batches(b"x,y\n1,\n2,1\n", options=optional)
     assert label_list(batch) == [None, 1]
@@ -183,7 +183,7 @@ def test_labels_may_be_missing_where_they_are_optional():
     assert (batch.labels, batch.weights) == (None, None)
 
 
-def test_a_table_is_read_as_the_schema_says_that_another_showed():
+def test_the_schema_of_one_table_applies_to_another():
     schema = batches(b"x,y\n1,1\n2,2\n").schema
     assert examples(b"new,y,x\nfoo,1,3\n", schema=schema) == [({"x": 3}, 1, None)]
 
@@ -201,7 +201,7 @@ def test_the_first_records_decide_for_all_files(tmp_path):
     assert "job=7" in rows[4]
 
 
-def test_a_pipe_is_read_as_it_comes():
+def test_an_eager_reader_yields_the_records_of_a_pipe_at_once():
     reading, writing = os.pipe()
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as file:
         file.write(b"x,y\n1,1\n")
@@ -221,7 +221,7 @@ def test_closing_stops_the_reading():
 
 
 @pytest.mark.data
-def test_a_data_set_comes_through_csv_as_it_is(load_data):
+def test_a_data_set_is_unchanged_after_a_round_trip_through_csv(load_data):
     x, y = load_data("elec2", 8)
     rows = [",".join(map(repr, [*row, label])) for row, label in zip(x.tolist(), y.tolist(), strict=True)]
     text = "\n".join([",".join([*(f"x{j}" for j in range(8)), "label"]), *rows]).encode()

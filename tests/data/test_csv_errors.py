@@ -1,4 +1,4 @@
-"""CSV that is at fault: the place, what was found and what is allowed; or the record is left out, and counted."""
+"""Errors in CSV: raised with the place and what is allowed, or skipped and counted."""
 
 import gzip
 import io
@@ -107,12 +107,12 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "said", "message"), FAULTS, ids=range(len(FAULTS)))
-def test_what_is_at_fault_is_said_with_its_place(text, said, message):
+def test_errors_name_the_place_the_problem_and_the_excerpt(text, said, message):
     with pytest.raises(ValueError, match=exactly(message)):
         examples(text, **said)
 
 
-def test_a_column_has_a_name_that_is_not_endless():
+def test_the_length_of_a_column_name_is_limited():
     expected = "data.csv, line 2: the header must name the columns: field larger than field limit (131072); "
     expected += f"found '{'a' * 40}'..."
     with pytest.raises(ValueError, match=exactly(expected)):
@@ -131,7 +131,7 @@ def test_very_many_columns_that_are_known_are_found():
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 20, 2**20])
-def test_the_mark_of_utf_8_is_a_character_in_the_middle_of_a_file(chunk_bytes):
+def test_a_byte_order_mark_inside_a_file_is_a_character(chunk_bytes):
     # Arrow leaves out one at the beginning of each chunk.
     text = "a,label\n\ufeffx,1\n\ufeff\n\ufeff\ufeff,2\n".encode()
     faults, told = SkippedRecords(), {"columns": {"a": "categorical"}}
@@ -145,13 +145,13 @@ def test_the_mark_of_utf_8_is_a_character_in_the_middle_of_a_file(chunk_bytes):
     assert [str(fault) for fault in faults.first] == [f"data.csv, line 3: {CELLS}1"]
 
 
-def test_a_fault_in_a_later_chunk_has_its_line_too():
+def test_an_error_in_a_later_chunk_has_its_line_too():
     text = b"a,label\n" + b'"1\n",x\n' * 1000 + b"1,2,3\n"
     with pytest.raises(ValueError, match=r"^data.csv, line 2002: a record must have 2 cells"):
         examples(text, options={"chunk_bytes": 500})
 
 
-def test_what_comes_before_a_fault_is_read():
+def test_records_before_an_error_are_read():
     read = batches(b"a,label\n" + b"1,2\n" * 1000 + b"1,2,3\n", options={"chunk_bytes": 400})
     assert len(next(read)) == 98
     with pytest.raises(ValueError, match="line 1002"):
@@ -159,7 +159,7 @@ def test_what_comes_before_a_fault_is_read():
             pass
 
 
-def test_records_at_fault_are_left_out_and_counted():
+def test_bad_records_are_skipped_and_counted():
     text = b"a,b,label\n1,x,1\nfoo,bar\n2,\xff,1\n3,y,\nz,y,2\n4,z,2\n\n5,z,0\0\n6,x,1"
     faults = SkippedRecords(keep=4)
     options = {"on_error": "skip", "skipped": faults}
@@ -177,7 +177,7 @@ def test_records_at_fault_are_left_out_and_counted():
     assert str(faults.first[3]) == f"data.csv, line 6, column 'a': {NUMBER}'z'{ANY_STRING}"
 
 
-def test_a_record_with_two_faults_counts_once():
+def test_a_record_with_two_errors_counts_once():
     faults = SkippedRecords()
     said = {"columns": {"a": "numeric", "b": "numeric"}}
     text = b"a,b,label\n1,1,1\nx,y,\n"
@@ -185,7 +185,7 @@ def test_a_record_with_two_faults_counts_once():
     assert (faults.count, faults.first[0].column) == (1, "label")
 
 
-def test_nothing_but_faults_is_an_error():
+def test_a_file_without_a_good_record_is_rejected():
     message = r"^data.csv: no examples \(2 records could not be read\); records must follow the header$"
     with pytest.raises(ValueError, match=message):
         examples(b"a,label\n1\n2\n", options={"on_error": "skip"})
@@ -193,7 +193,7 @@ def test_nothing_but_faults_is_an_error():
         examples(b"a,label\nx,\ny,\n", label="label", columns={"label": "numeric"}, options={"on_error": "skip"})
 
 
-def test_a_record_has_a_largest_size():
+def test_the_length_of_a_record_is_limited():
     limit = {"chunk_bytes": 10, "max_record_bytes": 100}
     assert len(examples(b"a,y\n" + b"x" * 90 + b",1\n", options=limit)) == 1
     message = "data.csv, line 3: a record has at most 100 bytes; is a quote not closed?"
@@ -202,7 +202,7 @@ def test_a_record_has_a_largest_size():
         examples(b"a,y\n1,2\n" + b"x" * 500 + b",1\n", options=limit)
 
 
-def test_an_endless_record_takes_no_endless_memory():
+def test_an_endless_record_takes_bounded_memory():
     class Endless(io.RawIOBase):
         def readable(self):
             return True
@@ -230,18 +230,18 @@ def test_a_quote_that_is_not_closed_is_the_one_that_opens_the_cell(chunk_bytes):
         examples(text, options={"chunk_bytes": chunk_bytes})
 
 
-def test_a_file_that_is_cut_off_says_so():
+def test_a_truncated_file_is_rejected():
     packed = gzip.compress(b"a,label\n" + b"1,2\n" * 1000)
     with pytest.raises(ValueError, match=r"data.csv"):
         examples(packed[:-20])
 
 
-def test_a_file_in_text_mode_or_of_another_format_is_refused():
+def test_a_file_in_text_mode_or_of_another_format_is_rejected():
     with pytest.raises(TypeError, match="source is a file in text mode"):
         Reading(io.StringIO("a,y\n"), Schema("csv"))
 
 
-def test_missing_pyarrow_is_said(monkeypatch):
+def test_missing_pyarrow_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for format, what in (("csv", "CSV"), ("parquet", "Parquet")):
         with pytest.raises(ValueError, match=exactly(f'{what} needs pyarrow (pip install "scwlearn[cli]")')):

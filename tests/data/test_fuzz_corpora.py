@@ -1,4 +1,4 @@
-"""What the fuzzers began with and found worth keeping: all of it is read, or refused with a message."""
+"""The fuzzing corpora: every input is read, or rejected with a message."""
 
 import io
 
@@ -15,7 +15,7 @@ FORMATS = ("libsvm", "vw", "csv")
 @pytest.mark.native
 @pytest.mark.parametrize("chunk_bytes", [32, 2**16])
 @pytest.mark.parametrize("target", FORMATS)
-def test_what_the_fuzzers_know_is_read_or_refused(target, chunk_bytes):
+def test_fuzzing_inputs_are_read_or_rejected(target, chunk_bytes):
     inputs = sorted((ROOT / "fuzz" / "corpus" / target).iterdir())
     assert len(inputs) >= 8
     seen = refused = 0

@@ -1,4 +1,4 @@
-"""JSON lines: each value is the feature that it is in a dict; each fault has its line and place."""
+"""JSON lines: values are the same features as in dicts, and errors name the line and the key."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def as_dict(row):
     return {names[number]: value for number, value in zip(numbers, found, strict=True)}
 
 
-def test_kinds_can_be_given():
+def test_kinds_can_be_declared():
     text = lines({"y": 1, "zip": 123, "about": "To be or not to be", "n": 1})
     read = examples(text, "jsonl", columns={"zip": "categorical", "about": "text", "y": "categorical"})
     words = {"about=to": 2, "about=be": 2, "about=or": 1, "about=not": 1}
@@ -86,7 +86,7 @@ def test_label_weight_and_what_is_ignored():
     assert examples(text, "jsonl", label="gold.class", ignore=("in", "id", "w"))[0][0] == {}
 
 
-def test_labels_may_be_missing_where_they_are_optional():
+def test_labels_may_be_missing_if_they_are_optional():
     (batch,) = batches(lines({"x": 1}, {"x": 2}), "jsonl", options={"labels": "optional"})
     assert batch.labels is None
     (batch,) = batches(lines({"x": 1}, {"x": 2, "y": 3}), "jsonl", options={"labels": "optional"})
@@ -230,17 +230,17 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "said", "message"), FAULTS, ids=range(len(FAULTS)))
-def test_what_is_at_fault_is_said_with_its_place(text, said, message):
+def test_errors_name_the_place_the_problem_and_the_excerpt(text, said, message):
     with pytest.raises(ValueError, match=exactly(message)):
         examples(text, "jsonl", **said)
 
 
-def test_a_number_of_thousands_of_digits_is_refused():
+def test_a_number_of_thousands_of_digits_is_rejected():
     with pytest.raises(ValueError, match=r"\Adata.jsonl, line 2: .*digits"):
         examples(GOOD + b'{"y": 1, "x": %s}' % (b"9" * 10**4), "jsonl")
 
 
-def test_a_key_that_is_there_twice_among_very_many_is_found():
+def test_a_repeated_key_among_many_is_found():
     text = b'{"y": 1, %s, "k7": 1}' % b", ".join(b'"k%d": 1' % i for i in range(300_000))
     with pytest.raises(
         ValueError, match=exactly("data.jsonl, line 1: keys must not repeat within an object; found 'k7' twice")
@@ -249,7 +249,7 @@ def test_a_key_that_is_there_twice_among_very_many_is_found():
 
 
 @pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"a": ', b"}")], ids=["lists", "objects"])
-def test_what_can_just_be_read_but_not_be_written_is_refused_too(opens, closes):
+def test_nesting_that_cannot_be_written_is_rejected_too(opens, closes):
     for depth in range(MAX_DEPTH, sys.getrecursionlimit() + 10):
         innermost = b"0" if opens != b"[" else b""
         text = b'{"x": "\\u0041", "y": 1, "b": %s}' % (opens * depth + innermost + closes * depth)
@@ -257,7 +257,7 @@ def test_what_can_just_be_read_but_not_be_written_is_refused_too(opens, closes):
             examples(text, "jsonl")
 
 
-def test_lines_at_fault_are_left_out_and_counted():
+def test_bad_lines_are_skipped_and_counted():
     faults = SkippedRecords(keep=3)
     text = GOOD + b'{\n{"y": "a"}\n' + b'{"y": 1, "x": "%s"}\n' % (b"x" * 1000) + b'{"y": 2, "x": [0]}\n' + GOOD
     options = {"on_error": "skip", "skipped": faults, "max_line_bytes": 200, "chunk_bytes": 50}
@@ -273,6 +273,6 @@ def test_lines_after_one_that_is_too_long_have_their_numbers():
     assert [line for batch in read for line in batch.lines.tolist()] == [1, 3, 4]
 
 
-def test_a_file_in_text_mode_is_refused():
+def test_a_file_in_text_mode_is_rejected():
     with pytest.raises(TypeError, match="text mode"):
         Reading(io.StringIO(), Schema("jsonl"))

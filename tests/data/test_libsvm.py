@@ -1,4 +1,4 @@
-"""LIBSVM text: each line as a plain parser reads it, each fault with its place.
+"""LIBSVM text: lines are read as a plain parser reads them, and errors name the place.
 
 Most numbers are read by a path for short ones, which keeps away from the ends of a text and leaves what it does not
 know to a careful one: tests pad texts to be read by the first, and spell numbers oddly to be read by the second.
@@ -145,7 +145,7 @@ def test_any_byte_at_any_place_of_short_features_is_read_as_the_plain_parser_rea
 
 
 @native
-def test_a_text_is_read_alike_wherever_it_begins_and_ends():
+def test_a_text_is_read_the_same_at_any_offset():
     text = b"1 12345678:-1234.567 13:1 4:.5\n+2.5 17:1. 18:0.25\n-1 3:1\n"
     for behind, ahead in itertools.product(range(30), range(30)):
         assert_this_is_read_as_reference(b"\n" * behind + text + b"\n" * ahead)
@@ -159,7 +159,7 @@ VALID += b"3 00000000000000000000001:12345678901234567890 99:1"
 @native
 @many
 @given(st.lists(st.tuples(st.integers(0, len(VALID)), st.integers(0, 3), st.sampled_from(PIECES)), max_size=4))
-def test_a_damaged_text_is_read_as_the_plain_parser_reads_it_or_refused(damages):
+def test_a_damaged_text_is_read_as_the_plain_parser_reads_it_or_rejected(damages):
     text = VALID
     for at, dropped, piece in damages:
         text = text[:at] + piece + text[at + dropped :]
@@ -169,7 +169,7 @@ def test_a_damaged_text_is_read_as_the_plain_parser_reads_it_or_refused(damages)
 @native
 @many
 @given(st.binary(max_size=200).filter(lambda text: not text.startswith(MARKS)))
-def test_random_bytes_are_read_or_refused(text):
+def test_random_bytes_are_read_or_rejected(text):
     assert_read_as_reference(text)
 
 
@@ -212,7 +212,7 @@ def test_features_come_out_sorted_whatever_their_order():
 
 
 @native
-def test_indices_are_long_where_one_does_not_fit():
+def test_indices_are_int64_if_one_does_not_fit_int32():
     x, _ = loaded(b"1 2147483647:1\n")
     assert (x.indices.dtype, x.indices[0], x.shape[1]) == (np.int32, 2**31 - 2, 2**31 - 1)
     for dtype in (np.float64, np.float32):
@@ -281,14 +281,14 @@ FAULTS |= {
 
 @native
 @pytest.mark.parametrize(("text", "message"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_reported_with_its_place_what_was_found_and_what_is_allowed(text, message):
+def test_an_error_is_reported_with_its_place_what_was_found_and_what_is_allowed(text, message):
     with pytest.raises(ValueError, match=f"^the file, .*{message}"):
         loaded(text)
 
 
 @native
 @pytest.mark.parametrize("text", [text for text, _ in FAULTS.values()], ids=FAULTS)
-def test_a_fault_is_reported_alike_inside_of_a_text_and_at_its_ends(text):
+def test_an_error_is_reported_alike_inside_of_a_text_and_at_its_ends(text):
     def message(text):
         with pytest.raises(ValueError, match=r"^the file, line") as caught:
             loaded(text)
@@ -299,7 +299,7 @@ def test_a_fault_is_reported_alike_inside_of_a_text_and_at_its_ends(text):
 
 
 @native
-def test_what_is_allowed_depends_on_what_was_asked_for():
+def test_error_messages_state_the_limits_in_force():
     with pytest.raises(ValueError, match=r"column 7: indices must be from 1 to 5 \(n_features=5\); found '6:1'"):
         loaded(b"1 5:1 6:1", n_features=5)
     with pytest.raises(ValueError, match=r"column 7: indices must be from 0 to 4 \(n_features=5\); found '5:1'"):
@@ -319,7 +319,7 @@ def test_lines_are_counted_over_all_chunks_and_the_file_is_named(tmp_path):
             load_libsvm(path, ReaderOptions(chunk_bytes=chunk_bytes))
 
 
-def test_a_source_that_cannot_be_read_is_refused(tmp_path):
+def test_a_source_that_cannot_be_read_is_rejected(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"missing\.svm"):
         load_libsvm(tmp_path / "missing.svm")
     with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
@@ -334,7 +334,7 @@ def test_a_source_that_cannot_be_read_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["n_features", "chunk_bytes", "max_line_bytes"])
-def test_a_bad_option_is_refused_at_once(name):
+def test_a_bad_option_is_rejected_at_once(name):
     for value, error in ((0, ValueError), (-1, ValueError), (2**63, ValueError), (1.5, TypeError), (True, TypeError)):
         with pytest.raises(error, match=f"{name} must be an integer .*, got {value}"):
             loaded(b"", **{name: value})

@@ -1,4 +1,4 @@
-"""LIBSVM text in batches: all chunks alike, no thread left behind, memory that stays flat."""
+"""LIBSVM text in batches: chunk sizes do not matter, threads end, and memory stays flat."""
 
 import io
 import os
@@ -59,7 +59,7 @@ def test_chunks_that_end_at_any_byte_give_the_same():
 
 @native
 @pytest.mark.parametrize("read_ahead", [True, False])
-def test_batches_are_rows_that_need_no_check_and_grow_in_width(read_ahead):
+def test_batches_have_checked_rows_of_growing_width(read_ahead):
     text = b"".join(b"%d %d:1 %d:%d\n" % (i % 2, i, i // 2 + 1, i) for i in range(3, 400))
     batches = [*read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=300, read_ahead=read_ahead))]
     assert len(batches) > 10
@@ -79,7 +79,7 @@ def test_batches_are_rows_that_need_no_check_and_grow_in_width(read_ahead):
 
 
 @native
-def test_learning_from_batches_is_learning_from_the_whole():
+def test_learning_from_batches_equals_learning_from_the_whole_file():
     rng = np.random.default_rng(3)
     text = "".join(f"{rng.choice([-1, 1])} {rng.integers(1, 50)}:{rng.normal()!r} 50:1\n" for _ in range(500)).encode()
     one, many = (Learner("scw1", covariance="diagonal") for _ in range(2))
@@ -90,7 +90,7 @@ def test_learning_from_batches_is_learning_from_the_whole():
     assert np.array_equal(one.model.weights(), many.model.weights())
 
 
-def test_a_line_without_end_is_refused_before_it_fills_the_memory():
+def test_a_line_without_end_is_rejected_before_it_fills_the_memory():
     for text in (b"1" * 1000, b"# words ", b"1 1:1 "):
         endless = Trickle(text, step=100, endless=True)
         with pytest.raises(
@@ -183,7 +183,7 @@ class LateFirst:
         return parsed
 
 
-def test_chunks_that_are_parsed_in_another_order_come_out_in_that_of_the_file(threads, monkeypatch):
+def test_chunks_parsed_out_of_order_are_yielded_in_order(threads, monkeypatch):
     monkeypatch.setattr("scwlearn.data.formats.libsvm.parse_libsvm", LateFirst(20, threads))
     text = b"".join(b"%02d %d:1\n" % (i, 30 - i) for i in range(1, 21))
     batches = [*read_libsvm(io.BytesIO(text), ReaderOptions(chunk_bytes=10))]
@@ -240,7 +240,7 @@ def test_no_more_batches_are_read_ahead_than_there_are_threads(threads):
 
 
 @pytest.mark.parametrize("buffering", [0, -1])
-def test_a_pipe_that_says_nothing_does_not_hold_up_the_end(buffering, threads):
+def test_a_silent_pipe_does_not_delay_closing(buffering, threads):
     reader, writer = os.pipe()
     with open(reader, "rb", buffering=buffering) as file, open(writer, "wb", buffering=0) as into:
         batches = read_libsvm(file, ReaderOptions(chunk_bytes=100))

@@ -1,4 +1,4 @@
-"""LIBSVM data that are not as they should be: each with its exact message, from files, pipes and compressed data."""
+"""Errors in LIBSVM text: their exact messages, from files, pipes and compressed data."""
 
 import gzip
 import io
@@ -58,7 +58,7 @@ def fault_of(source, **options):
 
 @native
 @faults_at_hand
-def test_a_fault_is_raised_with_file_line_and_column(line, column, message, tmp_path):
+def test_an_error_is_raised_with_file_line_and_column(line, column, message, tmp_path):
     text = b"1 1:1\n# a comment\n" + line + b"\n1 2:1\n"
     path = tmp_path / "some.svm"
     for data in (text, text.replace(b"\n", b"\r\n"), gzip.compress(text), b"\xef\xbb\xbf" + text, text[:-7]):
@@ -68,7 +68,7 @@ def test_a_fault_is_raised_with_file_line_and_column(line, column, message, tmp_
 
 
 @native
-def test_what_is_unusual_but_sound_is_read():
+def test_unusual_but_valid_lines_are_read():
     for text in (b"1 2147483649:1\n", b"1 2147483649:1\r\n", b"\xef\xbb\xbf1 2147483649:1"):
         (batch,) = read(text)
         (block,) = batch.x.blocks(1)
@@ -78,7 +78,7 @@ def test_what_is_unusual_but_sound_is_read():
     assert read(b"1")[0].labels.tolist() == [1]
 
 
-def test_files_without_examples_are_refused(tmp_path):
+def test_files_without_examples_are_rejected(tmp_path):
     path = tmp_path / "none.svm"
     for text in (b"", b"\n\r\n", b"# a comment", b"\xef\xbb\xbf", gzip.compress(b"")):
         path.write_bytes(text)
@@ -88,14 +88,14 @@ def test_files_without_examples_are_refused(tmp_path):
     assert fault_of(path, on_error="skip") == expected
 
 
-def test_sources_that_are_not_files_are_refused(tmp_path):
+def test_sources_that_are_not_files_are_rejected(tmp_path):
     with pytest.raises(IsADirectoryError, match=rf"^\[Errno 21\] Is a directory: '{re.escape(str(tmp_path))}'$"):
         [*Reading(tmp_path, LIBSVM)]
     with pytest.raises(FileNotFoundError, match=r"^\[Errno 2\] No such file or directory: '.*missing\.svm'$"):
         [*Reading(tmp_path / "missing.svm", LIBSVM)]
 
 
-def test_compressed_data_that_are_cut_short_are_refused_after_what_was_whole(tmp_path):
+def test_truncated_compressed_data_is_rejected_after_its_whole_lines(tmp_path):
     path = tmp_path / "cut.svm.gz"
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(100_000))
     path.write_bytes(gzip.compress(text)[:-2000])
@@ -112,7 +112,7 @@ def test_compressed_data_that_are_cut_short_are_refused_after_what_was_whole(tmp
 
 
 class LongLine(io.RawIOBase):
-    """A line of so many bytes between two short ones, made as it is read."""
+    """A line of `size` bytes between two short ones, generated while it is read."""
 
     def __init__(self, size):
         self.left, self.given = [b"1 1:1\n1 2:", size, b"\n-1 3:1\n"], 0
@@ -137,7 +137,7 @@ class LongLine(io.RawIOBase):
         return count
 
 
-def test_a_line_of_a_gigabyte_is_refused_without_being_kept():
+def test_a_line_of_a_gigabyte_is_rejected_without_being_kept_in_memory():
     message = "the file, line 2: a line has at most 1000000 bytes; found '1 2:" + "7" * 36 + "'..."
     message += " (raise the limit with max_line_bytes=...)"
     options = {"chunk_bytes": 100_000, "max_line_bytes": 1_000_000}
@@ -155,7 +155,7 @@ def test_a_line_of_a_gigabyte_is_refused_without_being_kept():
     assert (faults.count, str(faults.first[0])) == (1, message)
 
 
-def test_a_number_that_is_as_long_as_a_line_may_be_is_read_or_refused():
+def test_a_number_that_is_as_long_as_a_line_may_be_is_read_or_rejected():
     assert fault_of(LongLine(10_000_000)) == f"the file, line 2, column 5: {VALUE}; found '{'7' * 40}'..."
 
 
@@ -164,7 +164,7 @@ def test_a_number_that_is_as_long_as_a_line_may_be_is_read_or_refused():
 
 @native
 @faults_at_hand
-def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
+def test_a_bad_line_is_skipped_and_recorded(line, column, message):
     text = b"1 1:1 5:1\n" + line + b"\n" + line + b"\n-1 2:1\n"
     for padding in (b"", PADDING):
         for chunk_bytes in (1, 12, 2**20):
@@ -180,7 +180,7 @@ def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
 
 
 @native
-def test_only_so_many_faults_are_remembered_in_the_order_of_the_file():
+def test_the_first_errors_are_kept_in_file_order():
     text = b"".join(b"1 1:%s\n" % (b"x" if i % 3 else b"1") for i in range(1, 301))
     for chunk_bytes in (50, 2**20):
         faults = SkippedRecords()
@@ -192,7 +192,7 @@ def test_only_so_many_faults_are_remembered_in_the_order_of_the_file():
 
 
 @native
-def test_a_large_index_is_read_behind_a_line_at_fault_and_before_one():
+def test_a_large_index_is_read_between_bad_lines():
     faults = SkippedRecords()
     text = b"1 1:x\n1 3000000000:1\n1 99999999999999999999:1\n1 1:1\n"
     (batch,) = read(text, on_error="skip", skipped=faults)
@@ -205,7 +205,7 @@ def test_a_large_index_is_read_behind_a_line_at_fault_and_before_one():
 
 
 @native
-def test_labels_may_be_left_out_where_they_are_not_needed():
+def test_labels_may_be_missing_if_they_are_optional():
     (batch,) = read(b"1:1 2:2\n-1 1:1\n\nqid:3 2:1\n 3:1 # c\n2\n", labels="optional")
     assert batch.labelled.tolist() == [False, True, False, False, True]
     assert batch.labels[batch.labelled].tolist() == [-1, 2]
@@ -235,7 +235,7 @@ def test_every_example_knows_its_line_and_its_source(tmp_path):
         assert all(batch.weights is batch.tags is batch.labelled is None for batch in batches)
 
 
-def test_a_pipe_hands_on_whole_lines_as_they_come():
+def test_an_eager_reader_yields_the_lines_of_a_pipe_at_once():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         batches = Reading(file, LIBSVM, ReaderOptions(eager=True))

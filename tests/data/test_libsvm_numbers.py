@@ -1,4 +1,4 @@
-"""Numbers in LIBSVM text are what Python reads, to the last bit."""
+"""Numbers in LIBSVM text are read as Python reads them, to the last bit."""
 
 from fractions import Fraction
 
@@ -68,7 +68,7 @@ def assert_read_as_floats(texts):
         assert [(texts[i], x.data[i], labels[i]) for i in wrong[:5]] == []
 
 
-def test_a_million_spellings_are_what_python_reads_to_the_last_bit():
+def test_a_million_spellings_of_numbers_are_read_as_python_reads_them():
     texts = spellings(1_000_000)
     assert len(texts) > 1_000_000
     assert_read_as_floats(texts)

@@ -1,4 +1,4 @@
-"""Data from anywhere: formats told by content, several sources as one, what does not fit together refused."""
+"""Reading any source: formats are detected by content, and several sources are read as one."""
 
 import contextlib
 import gzip
@@ -36,7 +36,7 @@ GIB = 2**30
         ({"batch_rows": 0}, ValueError, "batch_rows must be an integer >= 1, got 0"),
     ],
 )
-def test_what_is_asked_of_readers_is_checked(asked, error, message):
+def test_reader_options_are_checked(asked, error, message):
     with pytest.raises(error, match=exactly(message)):
         ReaderOptions(**asked)
 
@@ -51,7 +51,7 @@ def test_short_numbers_of_numpy_do_not_overflow():
         assert sum(map(len, batches)) == 201
 
 
-def test_how_to_read_is_said_by_a_HowToRead():
+def test_options_must_be_reader_options():
     with pytest.raises(TypeError, match="options must be ReaderOptions, got None"):
         read_batches([io.BytesIO(b"1 1:1\n")], options=None)
 
@@ -85,13 +85,13 @@ HEADS_LIST = [(format, head) for format, heads in HEADS.items() for head in head
 
 
 @pytest.mark.parametrize(("format", "head"), HEADS_LIST)
-def test_a_format_is_told_by_how_data_begin_whatever_they_are_called(format, head):
+def test_a_format_is_detected_by_content_whatever_the_name(format, head):
     assert set(HEADS) == set(format_names())
     for name in ("data", "data.csv", "data.svm.gz", "data.parquet"):
         assert detect_format(head, name) == format
 
 
-def test_what_leaves_a_doubt_is_decided_by_the_name():
+def test_the_name_decides_if_the_content_is_ambiguous():
     for format in format_names():
         for ending in get_format(format).suffixes:
             for packed in ("", ".gz", ".zst"):
@@ -114,19 +114,19 @@ def test_what_leaves_a_doubt_is_decided_by_the_name():
         ("1 1:1\n".encode("utf-16-le"), "byte 2 is 0x00", "'1\\x00 \\x001\\x00:\\x001\\x00\\n\\x00'"),
     ],
 )
-def test_what_is_no_text_is_refused(head, place, shown):
+def test_binary_data_is_rejected(head, place, shown):
     with pytest.raises(ValueError, match="neither") as caught:
         detect_format(head, "x.svm")
     assert str(caught.value) == f"x.svm: neither text in UTF-8 nor Parquet or Arrow: {place}; found {shown}"
 
 
-def test_an_empty_file_is_refused_and_a_character_that_is_cut_is_not():
+def test_an_empty_file_is_rejected_but_a_cut_character_is_not():
     with pytest.raises(ValueError, match=r"^x\.svm: empty file$"):
         detect_format(b"", "x.svm")
     assert detect_format("a,ä".encode()[:-1], "x") == "csv"
 
 
-def test_no_more_is_looked_at_than_is_needed():
+def test_peeking_reads_no_more_than_needed():
     for head, enough in (
         (b"", False),
         (b"1 1:1", False),
@@ -158,7 +158,7 @@ def test_several_sources_are_read_one_after_the_other(tmp_path):
     assert told == [("a.svm", [1, 2], [1, 3]), ("b.svm", [3], [1]), ("c.svm", [4], [1]), ("the file", [5], [1])]
 
 
-def test_numbered_features_never_become_fewer(tmp_path):
+def test_the_width_never_shrinks(tmp_path):
     _, batches = read_batches([io.BytesIO(b"1 9:1\n"), io.BytesIO(b"1 2:1\n"), io.BytesIO(b"1 11:1\n")])
     assert [batch.x.width for batch in batches] == [9, 9, 11]
 
@@ -170,7 +170,7 @@ def test_named_features_are_read_by_their_reader():
     assert (schema, batch.x.names) == (Schema("vw", ignore=("m",)), ["n^a"])
 
 
-def test_all_sources_are_of_one_format(tmp_path):
+def test_all_sources_must_have_the_same_format(tmp_path):
     one, other = files(tmp_path, a_svm=b"1 1:1\n", b_vw=b"1 |n a\n")
     _, batches = read_batches([one, other])
     next(batches)
@@ -179,7 +179,7 @@ def test_all_sources_are_of_one_format(tmp_path):
     assert str(caught.value) == f"{other} is vw data, but {one} is libsvm data; all sources must have the same format"
 
 
-def test_a_format_that_is_given_is_believed():
+def test_a_given_format_is_not_detected():
     schema, batches = read_batches([io.BytesIO(b"1\n2\n")], format="libsvm", zero_based=True)
     assert schema == Schema("libsvm", zero_based=True)
     assert next(batches).labels.tolist() == [1, 2]
@@ -187,7 +187,7 @@ def test_a_format_that_is_given_is_believed():
         read_batches([io.BytesIO(b"1\n2\n")], format="xml")
 
 
-def test_what_a_format_has_no_place_for_is_refused():
+def test_options_that_do_not_apply_to_a_format_are_rejected():
     for text, options, message in (
         (
             b"1 1:1",
@@ -213,7 +213,7 @@ def test_what_a_format_has_no_place_for_is_refused():
         read_batches([])
 
 
-def test_a_model_says_how_data_are_read():
+def test_the_schema_of_a_model_decides_how_data_is_read():
     learned = Schema("libsvm", zero_based=True)
     schema, batches = read_batches([io.BytesIO(b"1 0:1\n")], learned)
     assert schema == learned
@@ -240,7 +240,7 @@ def test_a_table_shows_its_columns_when_it_is_opened(tmp_path):
     assert [[*batch.x.dicts()] for batch in batches] == [[{"a": 1}], [{"a": 3}]]
 
 
-def test_faults_are_counted_over_all_sources(tmp_path):
+def test_errors_are_counted_over_all_sources(tmp_path):
     paths = files(tmp_path, a_svm=b"1 1:1\n1 x\n", b_svm=b"1 y\n1 1:1\n")
     faults = SkippedRecords()
     _, batches = read_batches(paths, options=ReaderOptions(on_error="skip", skipped=faults))
@@ -248,7 +248,7 @@ def test_faults_are_counted_over_all_sources(tmp_path):
     assert [(os.path.basename(fault.source), fault.line) for fault in faults.first] == [("a.svm", 2), ("b.svm", 1)]
 
 
-def test_nothing_is_left_open_however_it_ends(tmp_path):
+def test_all_files_are_closed_however_reading_ends(tmp_path):
     paths = files(tmp_path, a_svm=b"1 1:1\n" * 1000, b_svm=b"1 1:1\n")
     descriptors = len(os.listdir("/dev/fd"))
 
@@ -267,7 +267,7 @@ def test_nothing_is_left_open_however_it_ends(tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"1 1:1\n", b"1 |n a\n"])
-def test_a_pipe_hands_on_whole_lines_as_they_come(text):
+def test_an_eager_reader_yields_the_lines_of_a_pipe_at_once(text):
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         into.write(text)
@@ -283,7 +283,7 @@ def test_a_pipe_hands_on_whole_lines_as_they_come(text):
 @pytest.mark.parametrize(
     "words", [b"12," * 5000 + b"x", b"1 " * 5000 + b"x", b"12345678901234567890" * 500, b"1,1 " * 2000]
 )
-def test_what_a_long_line_of_numbers_is_takes_no_time_to_find_out(words):
+def test_detecting_a_long_line_of_numbers_is_fast(words):
     # Numbers that could be divided in several ways once took longer than anybody would wait.
     with contextlib.suppress(ValueError):
         assert detect_format(words + b"\n", "data") in {"csv", "libsvm"}
@@ -299,7 +299,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("format", BROKEN)
 @pytest.mark.parametrize("read_ahead", [False, True])
-def test_what_stands_before_a_fault_comes_before_it(format, read_ahead):
+def test_examples_before_an_error_are_yielded_first(format, read_ahead):
     _, batches = read_batches([io.BytesIO(BROKEN[format])], options=ReaderOptions(read_ahead=read_ahead))
     assert next(batches).labels.tolist() == [1, -1]
     with pytest.raises(ValueError, match=f"^the file, line {4 if format == 'csv' else 3}"):

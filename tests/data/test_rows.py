@@ -1,4 +1,4 @@
-"""Rows of every kind are read alike, and what is no matrix of numbers is refused with the place."""
+"""Rows of every kind are read the same, and invalid matrices are rejected with the place."""
 
 import os
 import re
@@ -89,12 +89,12 @@ def test_lists_are_rows():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_dense_rows_in_order_are_read_where_they_lie(dtype):
+def test_dense_rows_are_read_in_place(dtype):
     x = numbers().astype(dtype)
     assert all(np.shares_memory(part.values, x) for part in Rows(x).blocks(7))
 
 
-def test_sparse_rows_are_read_where_they_lie():
+def test_sparse_rows_are_read_in_place():
     x = sparse.csr_array(numbers().astype(float))
     for part in Rows(x).blocks(7):
         assert np.shares_memory(part.values, x.data)
@@ -149,7 +149,7 @@ def scattered(values=np.float64):
 
 
 @pytest.mark.parametrize("values", [np.float64, np.float32, np.int64])
-def test_a_feature_that_is_there_twice_counts_as_the_sum_and_the_matrix_stays_as_it_was(values):
+def test_repeated_features_are_added_and_the_matrix_is_unchanged(values):
     matrix = scattered(values)
     arrays = [a.copy() for a in (matrix.data, matrix.indices, matrix.indptr)]
     expected = np.array([[2.0, 0, 5], [0, 0, 0], [0, 24, 0], [32, 0, 0]])
@@ -159,13 +159,13 @@ def test_a_feature_that_is_there_twice_counts_as_the_sum_and_the_matrix_stays_as
     assert all(map(np.array_equal, arrays, (matrix.data, matrix.indices, matrix.indptr)))
 
 
-def test_a_matrix_that_claims_to_be_in_order_is_not_believed():
+def test_a_matrix_that_claims_to_be_sorted_is_checked():
     matrix = scattered()
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     assert np.array_equal(read(Rows(matrix)), read(Rows(scattered())))
 
 
-def test_duplicates_whose_sum_is_too_large_are_refused():
+def test_duplicates_whose_sum_is_too_large_are_rejected():
     matrix = sparse.csr_array((np.array([8e149, 8e149]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
     with pytest.raises(ValueError, match=r"X\[0, 0\]"):
         Rows(matrix)
@@ -213,7 +213,7 @@ def test_every_block_is_a_matrix_of_its_own_rows(make):
 )
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array])
 @pytest.mark.parametrize("place", [(0, 0), (5, 3), (39, 6), (17, 1)])
-def test_a_bad_value_is_refused_with_its_place(make, place, value, words):
+def test_a_bad_value_is_rejected_with_its_place(make, place, value, words):
     x = numbers().astype(float)
     x[place] = value
     with pytest.raises(ValueError, match=rf"contains .*{words}.*X\[{place[0]}, {place[1]}\] = ") as error:
@@ -232,7 +232,7 @@ def test_the_largest_value_allowed_is_allowed():
     assert read(Rows(np.array([[1e150, -1e150]]))).tolist() == [[1e150, -1e150]]
 
 
-def test_a_long_double_that_no_double_holds_is_refused():
+def test_a_long_double_that_no_double_holds_is_rejected():
     if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
         with pytest.raises(ValueError, match=r"X\[0, 0\]"), np.errstate(over="ignore"):
             Rows(np.array([[np.longdouble("1e400")]]))
@@ -253,7 +253,7 @@ def test_a_long_double_that_no_double_holds_is_refused():
         ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
     ],
 )
-def test_what_is_no_matrix_of_numbers_is_refused(x, error, words):
+def test_only_matrices_of_numbers_are_accepted(x, error, words):
     with pytest.raises(error, match=words):
         Rows(x)
 
@@ -285,7 +285,7 @@ def corrupt(fault, values=np.float64, indices=np.int32):
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
 @pytest.mark.parametrize("values", [np.float64, np.float32])
 @pytest.mark.parametrize("fault", CORRUPT)
-def test_a_corrupt_csr_matrix_is_refused_with_the_place(fault, values, indices):
+def test_a_corrupt_csr_matrix_is_rejected_with_the_place(fault, values, indices):
     with pytest.raises(ValueError, match="X is not a valid CSR matrix: .*" + CORRUPT[fault][1]):
         Rows(corrupt(fault, values, indices))
 
@@ -299,18 +299,18 @@ def refusal(make):
 
 
 @pytest.mark.parametrize("fault", CORRUPT)
-def test_a_corrupt_csr_matrix_of_integers_is_refused_too(fault):
+def test_a_corrupt_csr_matrix_of_integers_is_rejected_too(fault):
     assert re.search(
         "^ValueError: X is not a valid CSR matrix: .*" + CORRUPT[fault][1], refusal(f"corrupt({fault!r}, numpy.int64)")
     )
 
 
 @pytest.mark.parametrize("fault", ["index enormous", "offset far too large"])
-def test_a_corrupt_csc_matrix_is_refused_before_it_is_converted(fault):
+def test_a_corrupt_csc_matrix_is_rejected_before_it_is_converted(fault):
     assert refusal(f"corrupt({fault!r}).T").startswith("ValueError: X is not a valid")
 
 
-def test_a_refused_matrix_teaches_nothing():
+def test_a_rejected_matrix_leaves_the_learner_unchanged():
     learner = Learner("arow")
     with pytest.raises(ValueError, match="not a valid CSR matrix"):
         learner.learn(corrupt("index too large"), [1, 1, 1])
@@ -318,7 +318,7 @@ def test_a_refused_matrix_teaches_nothing():
     assert learner.counts.seen == 0
 
 
-def test_masked_values_are_refused_and_an_empty_mask_is_not():
+def test_masked_values_are_rejected_and_an_empty_mask_is_not():
     with pytest.raises(ValueError, match="masked values; fill them in first"):
         Rows(np.ma.array([[1.0, 2.0]], mask=[[False, True]]))
     assert len(Rows(np.ma.array([[1.0, 2.0]]))) == 1
@@ -331,7 +331,7 @@ def test_masked_values_are_refused_and_an_empty_mask_is_not():
         "sparse.bsr_array(numpy.eye(4)), 'indptr', numpy.array([0, 1, 2, 2**30, 4])",
     ],
 )
-def test_other_corrupt_formats_are_refused_before_they_are_converted(make):
+def test_other_corrupt_formats_are_rejected_before_they_are_converted(make):
     assert refusal(f"with_attribute({make.replace('sparse.', 'test_rows.sparse.')})").startswith("ValueError: X is not")
 
 
@@ -412,7 +412,7 @@ def test_values_that_are_not_aligned_are_copied():
     assert np.array_equal(next(Rows(packed).blocks(3)).values, np.arange(6.0).reshape(3, 2))
 
 
-def test_a_lil_matrix_with_lists_of_different_lengths_is_refused():
+def test_a_lil_matrix_with_lists_of_different_lengths_is_rejected():
     broken = sparse.lil_array(np.eye(3))
     broken.data[0].append(1.0)
     with pytest.raises(ValueError, match="X is not a valid LIL matrix"):

@@ -1,4 +1,4 @@
-"""Shuffling within a buffer: the order that a plain loop gives, with everything that belongs to an example."""
+"""Shuffling within a buffer gives the order of a plain loop, with all fields of each example."""
 
 import io
 from dataclasses import replace
@@ -72,13 +72,13 @@ def test_the_order_is_that_of_a_plain_loop_whatever_the_batches(read, count, buf
     assert sorted(expected) == sorted(told(read(count, 2**20)))
 
 
-def test_another_seed_is_another_order():
+def test_another_seed_gives_another_order():
     one, same, other = (told(shuffled(libsvm(500, 1000), 50, seed)) for seed in (1, 1, 2))
     assert one == same
     assert one != other
 
 
-def test_an_example_waits_among_so_many_and_no_more():
+def test_the_buffer_bounds_how_far_an_example_moves():
     # Within a buffer of one nothing can change; in a large one, nearly everything does.
     lines = [line for _, _, line, _, _ in told(shuffled(libsvm(1000, 500), 1, 0))]
     assert lines == [*range(1, 1001)]
@@ -88,7 +88,7 @@ def test_an_example_waits_among_so_many_and_no_more():
     assert (lines != np.arange(2000) + 1).mean() > 0.95
 
 
-def test_names_that_are_gone_are_forgotten():
+def test_names_that_no_longer_occur_are_dropped():
     batches = [*shuffled(vw(20_000, 5000), 100, 3)]
     assert max(len(batch.x.names) for batch in batches) < 5 * 1500
     assert all(len(batch.x.names) == batch.x.rows.width for batch in batches)
@@ -128,7 +128,7 @@ def examples(labels, *, names=None, labelled=None, weights=None, tags=None, sour
     )
 
 
-def test_a_matrix_that_holds_more_than_its_rows_is_shuffled_without_it():
+def test_values_beyond_the_last_row_of_a_matrix_are_not_shuffled():
     matrix = sparse.csr_array(np.eye(3))
     matrix.data, matrix.indices = np.append(matrix.data, 7.0), np.append(matrix.indices, 0).astype(np.int32)
     batches = [replace(examples([1.0, 2.0, 3.0]), x=Rows(matrix)) for _ in range(2)]
@@ -137,7 +137,7 @@ def test_a_matrix_that_holds_more_than_its_rows_is_shuffled_without_it():
     assert Rows(matrix).occurrences().tolist() == [1, 1, 1]
 
 
-def test_what_only_some_batches_say_is_filled_in():
+def test_fields_that_only_some_batches_have_are_filled_in():
     batches = [
         examples([1.0, 2.0]),
         examples(None, weights=np.array([5.0, 6.0]), source="b"),
@@ -151,7 +151,7 @@ def test_what_only_some_batches_say_is_filled_in():
     assert out.source == "several sources"
 
 
-def test_labels_of_two_kinds_stay_what_they_are():
+def test_labels_of_two_kinds_are_not_converted():
     (out,) = shuffled([examples([1.0, 2.0]), examples(["a", "bcd"])], 100, 0)
     assert sorted(map(repr, out.labels.tolist())) == ["'a'", "'bcd'", "1.0", "2.0"]
     (out,) = shuffled([examples(["a", "b"]), examples(["abcdef", "b"])], 100, 0)
@@ -164,7 +164,7 @@ def test_dense_rows_become_sparse_ones():
     assert out.x.names == ["n"]
 
 
-def test_closing_it_closes_what_it_reads():
+def test_closing_the_reader_closes_the_source():
     closed = []
 
     def batches():
@@ -181,7 +181,7 @@ def test_closing_it_closes_what_it_reads():
     assert closed
 
 
-def test_nothing_stays_nothing_and_a_bad_option_is_refused_at_once():
+def test_an_empty_stream_stays_empty_and_a_bad_option_is_rejected_at_once():
     assert [*shuffled([], 10, 0)] == []
     for buffer in (0, -1):
         with pytest.raises(ValueError, match=f"buffer must be an integer >= 1, got {buffer}"):

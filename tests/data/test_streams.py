@@ -1,4 +1,4 @@
-"""Sources as streams: unpacked by content, looked at without being read, errors that name the file."""
+"""Sources as streams: decompressed by content, peeked at without being read, errors that name the file."""
 
 import bz2
 import gzip
@@ -59,7 +59,7 @@ def content(source):
 
 
 @packed
-def test_compressed_data_are_told_by_content_not_by_name(kind, tmp_path):
+def test_compression_is_detected_by_content_not_by_name(kind, tmp_path):
     path = tmp_path / "data.txt"
     path.write_bytes(PACKERS[kind](TEXT))
     assert content(path) == content(str(path)) == TEXT
@@ -69,7 +69,7 @@ def test_compressed_data_are_told_by_content_not_by_name(kind, tmp_path):
 
 
 @packed
-def test_pipes_and_files_of_any_kind_will_do(kind):
+def test_pipes_and_files_of_any_kind_can_be_read(kind):
     data = PACKERS[kind](TEXT)
     for step in (1, 3, 7, 1000):
         assert content(Trickle(data, step)) == TEXT
@@ -80,7 +80,7 @@ def test_pipes_and_files_of_any_kind_will_do(kind):
 
 
 @packed
-def test_several_parts_are_read_one_after_the_other(kind):
+def test_several_members_are_read_in_sequence(kind):
     pack = PACKERS[kind]
     assert content(io.BytesIO(pack(b"one\n") + pack(b"") + pack(b"two\n") + pack(TEXT))) == b"one\ntwo\n" + TEXT
     assert content(Trickle(pack(b"one\n") * 100, 1)) == b"one\n" * 100
@@ -89,7 +89,7 @@ def test_several_parts_are_read_one_after_the_other(kind):
 
 
 @packed
-def test_what_expands_enormously_is_read_in_pieces(kind):
+def test_highly_compressed_data_is_read_in_pieces(kind):
     data = PACKERS[kind](b"\n" * 2**23)
     with open_source(io.BytesIO(data)) as stream:
         total = 0
@@ -100,7 +100,7 @@ def test_what_expands_enormously_is_read_in_pieces(kind):
 
 
 @packed
-def test_data_that_are_cut_short_are_refused_with_what_there_was_before(kind, tmp_path):
+def test_truncated_data_is_rejected_after_its_whole_part(kind, tmp_path):
     path = tmp_path / "cut.svm"
     data = PACKERS[kind](os.urandom(200_000) + TEXT)
     for size in (20, len(data) // 2, len(data) - 5, len(data) - 1):
@@ -114,14 +114,14 @@ def test_data_that_are_cut_short_are_refused_with_what_there_was_before(kind, tm
 
 
 @packed
-def test_a_second_part_that_is_cut_short_is_refused_too(kind):
+def test_a_second_part_that_is_truncated_is_rejected_too(kind):
     data = PACKERS[kind](b"one\n") + PACKERS[kind](TEXT)[:20]
     with pytest.raises(ValueError, match=rf"^the file: truncated {kind} data after \d+ decompressed bytes"):
         content(io.BytesIO(data))
 
 
 @packed
-def test_broken_data_are_refused(kind):
+def test_corrupt_data_is_rejected(kind):
     data = bytearray(PACKERS[kind](os.urandom(100_000)))
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(ValueError, match=rf"^the file: corrupt {kind} data after \d+ decompressed bytes: "):
@@ -129,7 +129,7 @@ def test_broken_data_are_refused(kind):
 
 
 @packed
-def test_other_data_behind_compressed_ones_are_refused(kind):
+def test_other_data_behind_compressed_ones_are_rejected(kind):
     with pytest.raises(ValueError, match=rf"^the file: (corrupt|truncated) {kind} data after 4 "):
         content(io.BytesIO(PACKERS[kind](b"one\n") + b"this is something else altogether, and long enough to be seen"))
 
@@ -150,7 +150,7 @@ def zstd_with_window(log):
     return b"\x28\xb5\x2f\xfd" + bytes([0, log - 10 << 3]) + (len(text) << 3 | 1).to_bytes(3, "little") + text
 
 
-def test_a_header_may_not_ask_for_more_memory_than_others_take(tmp_path):
+def test_a_header_that_asks_for_too_much_memory_is_rejected(tmp_path):
     assert content(io.BytesIO(lzma.compress(TEXT, preset=9))) == TEXT
     # 128 MiB, the most.
     assert content(io.BytesIO(xz_with_dictionary(30))) == TEXT
@@ -170,7 +170,7 @@ def test_a_header_may_not_ask_for_more_memory_than_others_take(tmp_path):
             )
 
 
-def test_what_little_data_become_is_not_held_as_a_whole():
+def test_decompressed_data_is_not_held_as_a_whole():
     # 512 MiB of newlines, in blocks of four bytes each.
     blocks = [(2**17 << 3 | 1 << 1 | last).to_bytes(3, "little") + b"\n" for last in (0, 1)]
     data = b"\x28\xb5\x2f\xfd" + bytes([0, 17 << 3]) + blocks[0] * 4095 + blocks[1]
@@ -185,12 +185,12 @@ def test_what_little_data_become_is_not_held_as_a_whole():
     assert most < 2**27
 
 
-def test_many_short_parts_are_one_text():
+def test_many_short_members_are_one_text():
     for kind, pack in PACKERS.items():
         assert content(io.BytesIO(pack(b"a\n") * 500)) == b"a\n" * 500, kind
 
 
-def test_zstd_asks_for_its_package_where_it_is_missing(monkeypatch):
+def test_missing_zstandard_is_reported(monkeypatch):
     for name in ("zstandard", "compression.zstd"):
         monkeypatch.setitem(sys.modules, name, None)
     message = r"the file: zstd data needs the package zstandard \(pip install 'scwlearn\[zstd\]'\)"
@@ -203,7 +203,7 @@ def test_parallel_writers_of_zstd_begin_with_a_frame_to_be_skipped():
     assert content(io.BytesIO(skipped + PACKERS["zstd"](TEXT) + skipped + PACKERS["zstd"](TEXT))) == TEXT * 2
 
 
-def test_a_header_alone_is_data_that_end_in_the_middle():
+def test_a_header_alone_is_truncated_data():
     for head in (b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"):
         with pytest.raises(ValueError, match="after 0 decompressed bytes"):
             content(io.BytesIO(head))
@@ -212,7 +212,7 @@ def test_a_header_alone_is_data_that_end_in_the_middle():
         assert content(io.BytesIO(head)) == head
 
 
-def test_gzip_with_a_wrong_checksum_is_refused():
+def test_gzip_with_a_wrong_checksum_is_rejected():
     data = bytearray(gzip.compress(TEXT))
     data[-8:-4] = (zlib.crc32(TEXT) ^ 1).to_bytes(4, "little")
     with pytest.raises(ValueError, match=r"corrupt gzip data after .*: Error -3 .*incorrect data check$"):
@@ -223,7 +223,7 @@ def test_gzip_with_a_wrong_checksum_is_refused():
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 100])
-def test_the_mark_of_utf_8_is_left_out(step):
+def test_the_byte_order_mark_is_removed(step):
     bom = b"\xef\xbb\xbf"
     for data in (bom + TEXT, gzip.compress(bom + TEXT)):
         assert content(Trickle(data, step)) == content(io.BytesIO(data)) == TEXT
@@ -233,7 +233,7 @@ def test_the_mark_of_utf_8_is_left_out(step):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf_16_is_refused(encoding):
+def test_utf_16_is_rejected(encoding):
     data = ("\ufeff" * (encoding[-1] == "e") + "1 1:1\n").encode(encoding)
     message = "the file: UTF-16 text; only UTF-8 is read (convert it: iconv -f UTF-16 -t UTF-8)"
     for source in (data, gzip.compress(data)):
@@ -244,7 +244,7 @@ def test_utf_16_is_refused(encoding):
 # Streams
 
 
-def test_a_stream_is_looked_at_without_being_read():
+def test_peeking_does_not_consume_a_stream():
     with open_source(Trickle(TEXT, 10)) as stream:
         assert stream.peek(lambda head: len(head) > 25)[:25] == TEXT[:25]
         assert stream.read(5) == TEXT[:5]
@@ -282,7 +282,7 @@ def test_a_file_that_was_passed_open_stays_open_and_a_path_is_closed(tmp_path):
         assert not file.closed
 
 
-def test_a_pipe_whose_buffer_somebody_filled_is_read_from_there():
+def test_a_pipe_with_a_filled_buffer_is_read_from_the_buffer():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         into.write(b"one\ntwo\nthree\n")
@@ -295,7 +295,7 @@ def test_a_pipe_whose_buffer_somebody_filled_is_read_from_there():
             assert (stream.read(2), stream.read(100)) == (b"fi", b"ve\n")
 
 
-def test_compressed_data_that_come_no_further_do_not_hold_up_the_end():
+def test_compressed_data_from_a_silent_pipe_does_not_delay_closing():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         packer = zlib.compressobj(wbits=31)
@@ -326,13 +326,13 @@ def test_a_file_that_may_not_be_read_is_an_error_with_its_name(tmp_path):
         content(path)
 
 
-def test_standard_input_that_is_closed_is_said_to_be(monkeypatch):
+def test_closed_standard_input_is_reported(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ValueError, match=r"^standard input: closed; there is nothing to read$"):
         content("-")
 
 
-def test_what_is_no_source_is_refused():
+def test_a_source_must_be_a_path_or_a_file():
     with pytest.raises(TypeError, match=r"^source is a file in text mode; open it with mode='rb' or pass its .buffer$"):
         content(io.StringIO("1 1:1"))
     with pytest.raises(TypeError, match=r"^source must be a path or a binary file, got 5$"):
@@ -342,7 +342,7 @@ def test_what_is_no_source_is_refused():
 # Patterns
 
 
-def test_patterns_become_the_files_they_match_in_order(tmp_path):
+def test_patterns_expand_to_sorted_files(tmp_path):
     for name in ("b.svm", "a.svm", "c.txt", "[x].svm", "deep/d.svm"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(TEXT)

@@ -1,4 +1,4 @@
-"""VW text: each line as a plain parser reads it, whatever stands around it."""
+"""VW text: lines are read as a plain parser reads them, at any offset."""
 
 import io
 import os
@@ -48,7 +48,7 @@ def test_a_line_has_label_weight_tag_and_features_in_namespaces():
 
 
 @native
-def test_what_touches_the_bar_or_begins_with_a_quote_is_a_tag():
+def test_a_tag_touches_the_bar_or_starts_with_a_quote():
     for line, tag in (
         (b"1 zebra| a", "zebra"),
         (b"1 'zebra| a", "zebra"),
@@ -85,7 +85,7 @@ def test_two_spellings_of_one_name_are_one_feature():
 
 
 @native
-def test_namespaces_can_be_left_out():
+def test_namespaces_can_be_ignored():
     assert features(b"1 |n a |m b | c |nn d", ignore=["n", ""]) == {"m^b": 1, "nn^d": 1}
     (batch,) = read(b"1 |n a |m b\n", ignore=["n"])
     assert batch.x.names == ["m^b"]
@@ -103,7 +103,7 @@ def test_labels_are_numbers_or_words():
 
 
 @native
-def test_labels_may_be_left_out_where_they_are_not_needed():
+def test_labels_may_be_missing_if_they_are_optional():
     (batch,) = read(b"| a\n1 | b\n'tag | c\ntag| d\n", labels="optional")
     assert batch.labelled.tolist() == [False, True, False, False]
     assert batch.labels[1] == 1
@@ -117,7 +117,7 @@ def test_labels_may_be_left_out_where_they_are_not_needed():
 
 
 @native
-def test_what_no_line_says_is_none():
+def test_missing_labels_weights_and_tags_are_none():
     (batch,) = read(b"1 | a\n")
     assert (batch.weights, batch.tags, batch.labelled, batch.source) == (None, None, None, "the file")
     (batch,) = read(b"1 0 | a\n2 t| b\n")
@@ -125,7 +125,7 @@ def test_what_no_line_says_is_none():
 
 
 @native
-def test_blank_lines_are_left_out_and_lines_counted_over_all_chunks():
+def test_blank_lines_are_ignored_and_lines_counted_over_all_chunks():
     text = b"\n1 | a\r\n\r\n \t\n2 | b\n\n3 | c\n" * 3
     whole = examples(text)
     assert [line for *_, line in whole] == [2, 5, 7, 9, 12, 14, 16, 19, 21]
@@ -229,7 +229,7 @@ def test_many_names_keep_their_numbers_while_the_table_grows():
     assert sorted(batch.x.names) == sorted({name for row in expected for name in row})
 
 
-def test_a_pipe_hands_on_whole_lines_as_they_come():
+def test_an_eager_reader_yields_the_lines_of_a_pipe_at_once():
     reader, writer = os.pipe()
     with open(reader, "rb") as file, open(writer, "wb", buffering=0) as into:
         batches = Reading(file, Schema("vw"), ReaderOptions(eager=True))
@@ -256,12 +256,12 @@ def test_ctrl_c_ends_a_program_that_waits_for_standard_input():
         assert process.stderr.read().endswith(b"KeyboardInterrupt\n")
 
 
-def test_a_source_that_is_no_file_is_refused():
+def test_a_source_must_be_a_file():
     with pytest.raises(TypeError, match="text mode"):
         Reading(io.StringIO("1 | a"), Schema("vw"))
 
 
-def test_labels_that_are_words_come_in_parts_that_are_not_too_large(monkeypatch):
+def test_batches_with_string_labels_are_bounded(monkeypatch):
     text = b"".join(b"%s | x:%d\n" % (b"spam" if i % 3 else b"ham", i) for i in range(7)) + b"| x:7\n"
     whole = examples(text, labels="optional")
     monkeypatch.setattr("scwlearn.data.formats.vw._MAX_ROWS_WITH_STRINGS", 3)

@@ -1,4 +1,4 @@
-"""VW text that is not as it should be: each fault with its exact message, raised or skipped."""
+"""Errors in VW text: their exact messages, raised or skipped."""
 
 import gzip
 import io
@@ -84,7 +84,7 @@ def fault_of(source, **options):
 
 @native
 @at_hand
-def test_a_fault_is_raised_with_file_line_and_column(line, column, message, tmp_path):
+def test_an_error_is_raised_with_file_line_and_column(line, column, message, tmp_path):
     text = b"1 |n a\n\n" + line + b"\n1 |n b\n"
     path = tmp_path / "some.vw"
     for data in (text, text.replace(b"\n", b"\r\n"), gzip.compress(text), b"\xef\xbb\xbf" + text, text[:-8]):
@@ -95,8 +95,8 @@ def test_a_fault_is_raised_with_file_line_and_column(line, column, message, tmp_
 
 @native
 @at_hand
-def test_a_line_at_fault_is_left_out_and_remembered(line, column, message):
-    # A name that only a line at fault has is none of the batch.
+def test_a_bad_line_is_skipped_and_recorded(line, column, message):
+    # A name that occurs only in a bad line is not in the batch.
     text = b"1 |n a\n" + line.replace(b"|n ", b"|n gone ") + b"\n" + line + b"\n2 t| b |n c\n"
     for chunk_bytes in (1, 12, 2**20):
         faults = SkippedRecords()
@@ -121,7 +121,7 @@ def test_labels_that_are_words_stay_words_over_all_chunks():
 
 
 @native
-def test_a_label_has_a_largest_size():
+def test_the_length_of_a_label_is_limited():
     longest = "ß" * 256
     assert [batch.labels.tolist() for batch in read(f"spam | a\n{longest} | a\n".encode())] == [["spam", longest]]
     message = f"a label must have at most 256 characters; found '{'x' * 40}'..."
@@ -135,7 +135,7 @@ def test_a_label_has_a_largest_size():
 
 
 @native
-def test_a_namespace_has_a_largest_size():
+def test_the_length_of_a_namespace_is_limited():
     longest = "ß" * 256
     assert [batch.x.names for batch in read(f"1 |{longest} a b\n".encode())] == [[f"{longest}^a", f"{longest}^b"]]
     message = "the file, line 1, column 4: the name of a namespace must have at most 256 characters; found "
@@ -143,7 +143,7 @@ def test_a_namespace_has_a_largest_size():
 
 
 @native
-def test_a_label_at_fault_does_not_say_what_labels_are():
+def test_a_bad_label_does_not_decide_the_kind_of_labels():
     faults = SkippedRecords()
     (batch,) = read(b"nan | a\n1:2 | a\nspam | a\n1 | a\n", on_error="skip", skipped=faults)
     assert batch.labels.tolist() == ["spam"]
@@ -151,19 +151,19 @@ def test_a_label_at_fault_does_not_say_what_labels_are():
 
 
 @native
-def test_labels_that_are_not_needed_are_still_checked():
+def test_optional_labels_are_still_checked():
     message = f"the file, line 2, column 1: {LABELS}; found '1:2'"
     assert fault_of(io.BytesIO(b"| a\n1:2 | a\n"), labels="optional") == message
 
 
-def test_files_without_examples_are_refused(tmp_path):
+def test_files_without_examples_are_rejected(tmp_path):
     path = tmp_path / "none.vw"
     for text in (b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"):
         path.write_bytes(text)
         assert fault_of(path) == f"{path}: no examples; a line is label |namespace name:value name:value ..."
 
 
-def test_a_line_that_is_too_long_is_refused_or_left_out():
+def test_a_line_that_is_too_long_is_rejected_or_left_out():
     text = b"1 | a\n1 | " + b"b" * 10_000 + b"\n1 | c\n"
     message = "the file, line 2: a line has at most 1000 bytes; found '1 | " + "b" * 36 + "'..."
     message += " (raise the limit with max_line_bytes=...)"

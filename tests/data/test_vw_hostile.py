@@ -1,4 +1,4 @@
-"""VW text whose names were chosen to want the same slot of the parser's table."""
+"""VW text whose names were chosen to collide in the parser's hash table."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def test_the_names_are_made_for_the_hash_that_the_parser_has():
 
 
 @native
-def test_names_that_want_one_slot_are_told_apart_in_linear_time():
+def test_colliding_names_are_distinguished_in_linear_time():
     names = colliding_names(600_000)
     assert len(set(names)) == 600_000
     text = ("1 | " + " ".join(names) + "\n").encode()
@@ -71,7 +71,7 @@ def test_names_that_want_one_slot_are_told_apart_in_linear_time():
 
 
 @native
-def test_names_that_want_one_slot_are_found_again_and_forgotten_with_a_line_at_fault():
+def test_colliding_names_are_found_again_and_dropped_with_a_bad_line():
     names = colliding_names(3000)
     lines = [names[:200], names[:400], names[300:2000], [*names[100:3000], "a:b"], names[2990:], names]
     text = "".join(f"1 | {' '.join(line)}\n" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""Batch that are written are read again as the same, in every format that can hold them; others say so."""
+"""Written batches are read back unchanged, in every format that can hold them."""
 
 import bz2
 import gzip
@@ -63,7 +63,7 @@ words = st.sampled_from(["yes", "no", "perhaps!"])
 @pytest.mark.parametrize("format", NAMED)
 @given(rows=dicts, data=st.data())
 @settings(deadline=None, max_examples=40)
-def test_named_features_come_back_to_the_last_bit(format, rows, data):
+def test_named_features_survive_a_round_trip_to_the_last_bit(format, rows, data):
     several = st.lists(st.one_of(words), min_size=len(rows), max_size=len(rows))
     weights = st.lists(st.floats(1e-100, 1e100), min_size=len(rows), max_size=len(rows))
     batch = made(rows, data.draw(several), weights=data.draw(weights))
@@ -72,7 +72,7 @@ def test_named_features_come_back_to_the_last_bit(format, rows, data):
 
 @pytest.mark.parametrize("format", NAMED)
 @pytest.mark.parametrize("labels", [[1, -1], [0.1, 1e-300], [2**53 + 1, 0], ["a", "b"]])
-def test_labels_come_back_as_they_were(format, labels):
+def test_labels_survive_a_round_trip(format, labels):
     batch = made([{"x": 1.0}, {"x": -0.1}], labels)
     read = [label for _, label, _ in again([batch], format)]
     # VW's are floats.
@@ -86,7 +86,7 @@ numbered = st.lists(st.dictionaries(st.integers(0, 30), numbers, max_size=5), mi
 @pytest.mark.parametrize("zero_based", [False, True])
 @given(rows=numbered)
 @settings(deadline=None, max_examples=25)
-def test_numbered_features_come_back_through_any_format(format, zero_based, rows):
+def test_numbered_features_survive_a_round_trip_through_any_format(format, zero_based, rows):
     x = sparse.lil_array((len(rows), 31))
     for i, row in enumerate(rows):
         for number, value in row.items():
@@ -108,7 +108,7 @@ SCHEMA = {"label": "label", "weight": "weight"}
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow"])
 @pytest.mark.parametrize("other", ["csv", "tsv", "jsonl", "parquet", "arrow"])
-def test_a_table_goes_from_format_to_format_with_its_columns(format, other):
+def test_a_table_is_unchanged_after_a_round_trip_through_any_format(format, other):
     read = batches(TABLE, **SCHEMA)
     columns, first = read.schema.columns, [*read]
     data = written(first, format, columns=columns)
@@ -118,7 +118,7 @@ def test_a_table_goes_from_format_to_format_with_its_columns(format, other):
     assert examples(data, other, columns={} if other == "jsonl" else columns, **SCHEMA) == expected(first)
 
 
-def test_columns_make_a_table_what_it_was():
+def test_columns_restore_the_original_table():
     read = batches(TABLE, **SCHEMA)
     columns = read.schema.columns
     table = written([*read], "csv", columns=columns)
@@ -127,7 +127,7 @@ def test_columns_make_a_table_what_it_was():
     )
 
 
-def test_without_columns_every_feature_is_one():
+def test_without_columns_every_feature_is_a_column():
     batch = made([{"b": 1.0, "a=x": 2.0}, {"c": -3.5}], ["u", "v"])
     assert written([batch, batch], "csv") == b"b,a=x,c,label\n1,2,,u\n,,-3.5,v\n1,2,,u\n,,-3.5,v\n"
     assert written([batch], "jsonl") == b'{"label":"u","b":1,"a=x":2}\n{"label":"v","c":-3.5}\n'
@@ -152,7 +152,7 @@ def test_missing_labels_stay_missing(format):
     assert again([unlabelled], format, optional=True) == [({"x": 1}, None, None)]
 
 
-def test_names_of_libsvm_data_are_written_beside(tmp_path):
+def test_names_of_libsvm_features_are_written_to_a_file(tmp_path):
     given = [made([{"b c": 1.0, "a": 0.5}], [1]), made([{"a": 2.0, "é": 3.0}], [-1])]
     assert write_batches(given, tmp_path / "x.svm", "libsvm", names=tmp_path / "names") == 2
     assert (tmp_path / "x.svm").read_bytes() == b"1 1:1 2:0.5\n-1 2:2 3:3\n"
@@ -168,13 +168,13 @@ def test_names_of_libsvm_data_are_written_beside(tmp_path):
         (".zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
     ],
 )
-def test_an_ending_says_how_a_file_is_compressed(tmp_path, ending, unpack):
+def test_the_suffix_decides_the_compression(tmp_path, ending, unpack):
     path = tmp_path / f"data.jsonl{ending}"
     write_batches([made([{"x": 1.0}], [1])], path, "jsonl")
     assert unpack(path.read_bytes()) == b'{"label":1,"x":1}\n'
 
 
-def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path):
+def test_an_existing_file_is_kept_until_the_new_one_is_complete(tmp_path):
     path = tmp_path / "data.vw"
     path.write_bytes(b"before")
 
@@ -193,7 +193,7 @@ def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["libsvm", "vw", "jsonl"])
-def test_who_can_only_be_written_to_is_a_target(format):
+def test_a_target_needs_only_a_write_method(format):
     class Target:
         def __init__(self):
             self.text = b""
@@ -209,7 +209,7 @@ def test_who_can_only_be_written_to_is_a_target(format):
 
 @pytest.mark.parametrize("format", ["libsvm", "csv", "parquet"])
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_a_file_that_takes_a_little_at_a_time_gets_all(format, at_once):
+def test_a_file_that_takes_a_little_at_a_time_gets_all_data(format, at_once):
     class Slow(io.RawIOBase):
         def __init__(self):
             self.taken = b""
@@ -236,7 +236,7 @@ def test_a_file_that_takes_nothing_is_an_error(answer):
         write_batches([made([{"7": 1.0}], [1])], Full(), "libsvm")
 
 
-def test_two_who_write_the_same_file_are_not_in_each_others_way(tmp_path):
+def test_two_writers_of_one_file_do_not_interfere(tmp_path):
     path = tmp_path / "data.vw"
 
     def first():

@@ -1,4 +1,4 @@
-"""What a format cannot hold is refused, with what it is and what can hold it."""
+"""A format rejects what it cannot hold, and names formats that can."""
 
 import bz2
 import gc
@@ -166,19 +166,19 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("given", "format", "options", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_a_format_cannot_hold_is_refused(given, format, options, message):
+def test_a_format_rejects_what_it_cannot_hold(given, format, options, message):
     with pytest.raises(ValueError, match=exactly(message)):
         write_batches(given, io.BytesIO(), format, **options)
 
 
-def test_labels_that_change_their_kind_are_refused():
+def test_labels_that_change_their_kind_are_rejected():
     given = [made([X], [1]), made([X], ["a"])]
     with pytest.raises(ValueError, match="source, line 1: all labels must have the type int64"):
         write_batches(given, io.BytesIO(), "parquet")
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
-def test_an_open_file_is_left_as_it_is_when_examples_break_off(format):
+def test_an_open_file_stays_open_when_writing_fails(format):
     class Broken(Exception):
         pass
 
@@ -198,7 +198,7 @@ def test_an_open_file_is_left_as_it_is_when_examples_break_off(format):
 
 
 @pytest.mark.parametrize(("ending", "decoder"), DECODERS)
-def test_what_is_packed_into_a_pipe_does_not_look_whole_when_examples_break_off(tmp_path, ending, decoder):
+def test_compressed_output_to_a_pipe_is_truncated_when_writing_fails(tmp_path, ending, decoder):
     class Broken(Exception):
         pass
 

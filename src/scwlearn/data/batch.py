@@ -98,7 +98,7 @@ class NamedRows:
 
 
 def _with_used_names(rows: Rows, names: list[Any]) -> NamedRows:
-    """Return named rows without the names that do not occur, so that nobody has to look them up."""
+    """Return named rows without the names that do not occur, which would only be looked up in vain."""
     values, columns, offsets = rows.compressed()
     used = np.zeros(len(names), dtype=bool)
     used[columns] = True

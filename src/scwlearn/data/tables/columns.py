@@ -29,7 +29,7 @@ def require_arrow(what: str) -> None:
         import pyarrow  # noqa: F401
     except ImportError:
         raise DataError(f"{what} needs pyarrow", hint='pip install "scwlearn[cli]"') from None
-    # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C meanwhile. Here it is kept.
+    # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
     with suppress(ImportError):
         import_module("pandas")
 
@@ -54,7 +54,7 @@ class BadCells(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Cells as numbers; 0 where there is none."""
+    """Cells as numbers; 0 for missing ones."""
 
     values: NDArray[np.float64]
     missing: NDArray[np.bool_]

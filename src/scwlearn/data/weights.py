@@ -29,7 +29,10 @@ def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights
         raise TypeError(f"{name} must be numbers, got {given.dtype}")
     if given.shape != (count,):
         raise ValueError(f"{name} must be a vector of {count} weights, one per row of X, got shape {given.shape}")
-    checked = np.ascontiguousarray(given, dtype=np.float64)
+    try:
+        checked = np.ascontiguousarray(given, dtype=np.float64)
+    except OverflowError:  # an int may be larger than any float
+        raise ValueError(f"a weight must be {ALLOWED_WEIGHT}; {name} holds a larger number") from None
     bad = np.flatnonzero(~is_weight(checked))
     if len(bad):
         raise ValueError(f"a weight must be {ALLOWED_WEIGHT}, got {name}[{bad[0]}] = {checked[bad[0]]}")

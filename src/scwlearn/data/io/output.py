@@ -110,5 +110,3 @@ _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".xz": lambda file: import_module("lzma").LZMAFile(file, "wb"),
     ".zst": _zstd,
 }
-#: Suffixes of compressed files.
-COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)

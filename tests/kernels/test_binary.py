@@ -78,8 +78,10 @@ def test_the_linear_kernel_equals_the_explicit_learner(rule, a):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "width"), [("svmguide3", 21), ("splice", 60)])
+@pytest.mark.parametrize(
+    ("name", "width", "rule"),
+    [*(("svmguide3", 21, rule) for rule in RULES), *(("splice", 60, rule) for rule in ("scw1", "iellip", "pa1"))],
+)
 def test_the_linear_kernel_equals_the_explicit_learner_on_real_data(name, width, rule, load_data):
     x, y = load_data(name, width)
     order = np.random.default_rng(0).permutation(len(y))

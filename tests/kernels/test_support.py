@@ -15,12 +15,12 @@ pytestmark = pytest.mark.native
 @pytest.mark.parametrize("rule", ["cw", "arow"])
 def test_a_large_support_keeps_its_kernel_matrix_and_its_variances(rule):
     rng = np.random.default_rng(4)
-    x = rng.normal(size=(1800, 6))
+    x = rng.normal(size=(1300, 6))
     y = np.where(np.prod(x[:, :2], axis=1) > 0, 1, -1)
-    y[rng.random(1800) < 0.2] *= -1
+    y[rng.random(1300) < 0.2] *= -1
     learner = KernelLearner(rule, kernel_parameters={"gamma": 0.3})
     trace = learner.trace(x, y)
-    assert learner.support.count > 700
+    assert learner.support.count > 500
     assert trace.variance.min() > 0
     factor, examples = learner.support.factor, learner.support.examples
     np.testing.assert_allclose(factor @ factor.T, rbf(examples, examples, 0.3), rtol=0, atol=1e-12)

@@ -245,12 +245,12 @@ CASES = [
     (
         "full",
         set_number("memory", 16, 3.0),
-        "array 'memory': each of the 6 features must have a place of its own in Sigma",
+        "array 'memory': the places must be a permutation of the 6 features",
     ),
     (
         "full",
         set_number("memory", 16, np.nan),
-        "array 'memory': each of the 6 features must have a place of its own in Sigma",
+        "array 'memory': the places must be a permutation of the 6 features",
     ),
     ("full", set_number("memory", 32, -1.0), "array 'memory': variances must be positive and finite"),
     ("full", set_number("memory", 48, 2.0), "array 'memory': U must be a finite unit triangle"),

@@ -110,7 +110,7 @@ def test_a_learner_from_rows_takes_no_list_of_dicts():
     learner = Learner("arow")
     learner.learn_one([1.0, 2.0], 1)
     for call in (lambda: learner.learn_many([{"a": 1.0}], [1]), lambda: learner.score_many([{"a": 1.0}])):
-        with pytest.raises(ValueError, match="features without names; go on with examples of the same kind"):
+        with pytest.raises(ValueError, match="features without names; continue with examples of the same kind"):
             call()
 
 

@@ -248,6 +248,6 @@ def test_examples_of_the_other_kind_are_refused():
     for learner, x in ((named, [1.0]), (plain, {"a": 1.0})):
         before = knows(learner)
         for call in (learner.score_one, lambda x, learner=learner: learner.learn_one(x, 0)):
-            with pytest.raises(ValueError, match="go on with examples of the same kind"):
+            with pytest.raises(ValueError, match="continue with examples of the same kind"):
                 call(x)
         assert knows(learner) == before

@@ -289,7 +289,7 @@ def test_examples_of_the_other_kind_are_refused():
     for learner, x, kind in ((named, KINDS["vector"], "with names"), (plain, KINDS["dict"], "without names")):
         before = everything(learner)
         for call in CALLS:
-            with pytest.raises(ValueError, match=f"features {kind}; go on with examples of the same kind"):
+            with pytest.raises(ValueError, match=f"features {kind}; continue with examples of the same kind"):
                 call(learner, x)
         assert everything(learner) == before
 

@@ -132,7 +132,7 @@ class KernelModel:
         return self.initial_variance * float(self.scalars[0 if self.joint else c, GROWTH])
 
     def copy(self) -> KernelModel:
-        """Return the same model in memory of its own."""
+        """Return a deep copy."""
         return replace(
             self,
             scalars=self.scalars.copy(),

@@ -87,7 +87,7 @@ class Batch:
 
 
 def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> list[Array]:
-    """Apply a function to each block of rows, where a row takes `per_row` floats on the way: some 10 MB at a time."""
+    """Apply a function to each block of rows, where a row takes `per_row` temporary floats: some 10 MB at a time."""
     rows.check()
     return [function(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
 

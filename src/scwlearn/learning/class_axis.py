@@ -42,7 +42,7 @@ class Recorded:
     variances: Array
     #: The fields of a `Trace`, one row per round; binary only.
     lines: Array | None = None
-    #: Whether to compute variances where that takes a look of its own, which with a full covariance changes the last
+    #: Whether to compute variances if that needs an extra pass, which with a full covariance changes the last
     #: bits of the scores.
     has_variances: bool = True
 

@@ -55,7 +55,7 @@ class Classifier:
         self.class_weights = ClassWeights(class_weight)
         #: `Learner` or `KernelLearner`.
         self.learner_type = learner
-        #: What is learned so far. Replaced as a whole when a class comes.
+        #: The current state; replaced as a whole when a class is added.
         self.snapshot = Snapshot(learner.from_config(config), Calibration(), Classes())
 
     @property

@@ -266,7 +266,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
         raise TypeError("learners that learn together must be binary, with labels -1 and +1")
     models = [learner if learner.model is None else learner.model for learner in learners]
     if len(set(map(id, models))) < len(models):
-        raise ValueError("two of the learners are one, or share their memory; each must have its own")
+        raise ValueError("two learners are the same object or share memory; each must have its own")
     priors: dict[tuple[str, bool, float], Gaussian] = {}
     runs, needed = [], 0
     for learner in learners:

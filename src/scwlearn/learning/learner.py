@@ -205,7 +205,7 @@ class Learner(OneAtATime):
             yield self._rows(x)
             return
         if self.config.max_features is not None and self.config.overflow == "drop":
-            raise ValueError("features that are dropped for others are learned from dicts: learn_many takes them")
+            raise ValueError("overflow='drop' needs dicts; use learn_many")
         self._check_kind(named=True)
         seen = self.counts.seen
         with self._rollback():
@@ -231,7 +231,7 @@ class Learner(OneAtATime):
         if isinstance(x, NamedRows):
             model, vocabulary, _ = self.state()
             if vocabulary is None:
-                raise ValueError("this learner has learned from features without names; go on with such examples")
+                raise ValueError("this learner has learned from features without names; continue with such examples")
             features = vocabulary.find(x.names, False)
             return x.in_columns(features, _signs(vocabulary, x.names), model.size - self.config.intercept)
         rows = as_rows(x, check=False)
@@ -307,7 +307,7 @@ class Learner(OneAtATime):
         block_rows = max(1, int(WORK_OF_A_BLOCK / work))
         at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
         if at_once > 1:
-            # Blocks must be full, and are so much work that a check of their own costs nothing.
+            # Blocks must be full, and are large enough that checking them separately is free.
             rows.check()
         # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to
         # would cost more than the work.

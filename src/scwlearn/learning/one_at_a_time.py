@@ -258,7 +258,7 @@ class OneAtATime(BaseLearner):
     def _check_kind(self, *, named: bool) -> None:
         if self.model is not None and named != (self.vocabulary is not None):
             known = "without names" if self.vocabulary is None else "with names"
-            raise ValueError(f"this learner has learned from features {known}; go on with examples of the same kind")
+            raise ValueError(f"this learner has learned from features {known}; continue with examples of the same kind")
 
     def _score_many(self, rows: tuple[dict[Any, Any], ...], variances: Array | None) -> Array:
         one = self._named or self._handle(named=True)

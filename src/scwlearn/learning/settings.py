@@ -83,7 +83,7 @@ class Setting:
     helps: Mapping[Face, str] = field(default_factory=dict)
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
-    #: The settings that a value of it stands for, where it is only a short way to give others.
+    #: For a shorthand: the settings that a value expands to.
     expand: Callable[[Any], dict[str, Any]] | None = None
 
     def name_in(self, face: Face) -> str:
@@ -379,7 +379,7 @@ def arguments_for(face: Face, rule: Rule | None = None) -> tuple[Argument, ...]:
 def signature(arguments: Iterable[Argument], **leading: Any) -> inspect.Signature:
     """Return the signature of a constructor that takes `arguments` by keyword, after `self` and `leading`.
 
-    A rule among the leading arguments brings parameters of its own.
+    A rule among the leading arguments adds its own parameters.
     """
     position = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("self", position)]

@@ -156,7 +156,7 @@ class Full:
     def check(self, memory: Array, size: int) -> None:
         for sigma in self._sigmas(memory, size):
             if not np.array_equal(np.sort(sigma[1, :size]), np.arange(size)):
-                raise ValueError(f"each of the {size} features must have a place of its own in Sigma")
+                raise ValueError(f"the places must be a permutation of the {size} features")
             check_variances(sigma[2, :size])
             rows = max(1, _CHECKED_AT_ONCE // sigma.shape[1])
             for start in range(0, size, rows):

@@ -96,7 +96,7 @@ class Gaussian:
         return view
 
     def copy(self) -> Gaussian:
-        """Return the same model in memory of its own."""
+        """Return a deep copy."""
         return self._with(aligned_copy(self.memory))
 
     def writable(self) -> Gaussian:

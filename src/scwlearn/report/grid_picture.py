@@ -60,7 +60,7 @@ def draw_grid(results: Group, metric: str, path: Path) -> None:
 
 
 def _curve_panels(groups: Sequence[Group]) -> list[list[Group]]:
-    """Split algorithms with one parameter or none: bounded parameters get a panel of their own."""
+    """Split algorithms with one parameter or none: bounded parameters get separate panels."""
     bounded = [group for group in groups if any(not math.isinf(p.high) for p in _varying(group))]
     others = [group for group in groups if group not in bounded]
     return [panel for panel in (others, bounded) if panel]

@@ -270,7 +270,7 @@ def read_all(batches: Iterable[Batch], limit: int | None = None) -> Batch:
         if available is not None and needed * (_COPIES - 1) // _COPIES > available:
             raise ValueError(
                 f"{part.source} is too large: a comparison shuffles the data in memory, and {count + len(part)} "
-                f"examples need {needed / 2**30:.3g} GiB, more than there is; compare fewer examples (limit)"
+                f"examples need {needed / 2**30:.3g} GiB, more than is available; compare fewer examples (limit)"
             )
         parts.append(part)
         count += len(part)
@@ -295,7 +295,7 @@ class Comparison:
         return replace(self._configs[rule.name], parameters=parameters).classifier()
 
     def tune(self, report: ProgressReporter) -> None:
-        """Choose the parameters of each algorithm from the paper's grid, on an order of its own.
+        """Choose the parameters of each algorithm from the paper's grid, on a separate order.
 
         Progress is reported in runs, as one run of each algorithm.
         """

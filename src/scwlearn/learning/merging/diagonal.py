@@ -1,4 +1,4 @@
-"""Merging where each weight stands for itself: a diagonal Sigma, or none."""
+"""Merging models without covariance between features: a diagonal Sigma, or none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scwlearn.learning.merging.shards import Shards
 from scwlearn.model.covariance import Array
 from scwlearn.model.gaussian import MEAN_SCALE, SPREAD_SCALE, Gaussian
 
-# Weights merged at a time, so that what is kept of each model on the way stays small.
+# Weights merged at a time, to bound temporary memory.
 _AT_ONCE = 2**16
 
 #: Relative to the prior. Less evidence than this is rounding, or there is none because the rule moved only the mean:

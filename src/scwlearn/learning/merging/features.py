@@ -81,7 +81,7 @@ def rescale_alike(
     """Return the models as if each had learned behind the scale of all, and that scale.
 
     A weight grows as its feature shrinks. Its variance, which is relative to the prior, stays. If the last learner is
-    what all others went on from (`again`), the others count as one on average, because they have that in common.
+    what all others continued from (`again`), the others count as one on average, because they have that in common.
     """
     if learners[0].running_scale is None:
         return models, None

@@ -1,4 +1,4 @@
-"""Merging Gaussians that went on from a common prior."""
+"""Merging Gaussians that continued from a common prior."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from scwlearn.model.gaussian import (
 )
 from scwlearn.rules import Parameter
 
-#: The ways to merge; "auto" chooses one of the others.
+#: Merge methods; "auto" selects one of the others.
 MERGE_RULES = ("auto", "bcm", "ev", "kl")
 
 # Well above the scale at which the native loops multiply it into the variances.
@@ -44,7 +44,7 @@ def merge_gaussians(
     weights: Sequence[float] | None = None,
     prior: Gaussian | None = None,
 ) -> Gaussian:
-    """Merge Gaussians, each of which went on from the prior with examples of its own.
+    """Merge Gaussians, each of which continued from the prior with examples of its own.
 
     Several classes are merged class by class; Sigma does not depend on the means, so a shared one can be, too.
 
@@ -57,7 +57,7 @@ def merge_gaussians(
     weights : sequence of float, optional
         The weight of the evidence of each; 1 if not given.
     prior : Gaussian, optional
-        The model that all of them went on from; N(0, initial_variance I) if not given.
+        The model that all of them continued from; N(0, initial_variance I) if not given.
 
     Returns
     -------

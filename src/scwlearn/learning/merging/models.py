@@ -39,7 +39,7 @@ def merge(
     * "ev" averages the mean of each feature, weighted by evidence:
       mu = mu_0 + sum w_k dL_k (mu_k - mu_0) / sum w_k dL_k, L = L_0 + sum (w_k dL_k)^2 / sum w_k dL_k.
       If no variance fell, the models whose mean moved count equally. With a full Sigma, the directions in which the
-      evidence of all together is uncorrelated take the place of the features.
+      evidence of all together is uncorrelated replace the features.
     * "kl" minimises sum w_k KL(N || N_k): L = mean of L_k, L mu = mean of L_k mu_k, weighted. Only the ratios of the
       weights matter. What one model alone knows is diluted by the others.
     * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none. With `prior` it is "ev" for a diagonal Sigma, too,
@@ -55,7 +55,7 @@ def merge(
     weights : sequence of float, optional
         A positive number for each model; 1 each if not given.
     prior : model, optional
-        The model that all of them went on from, if they did not start untrained: when models are merged repeatedly
+        The model that all of them continued from, if they did not start untrained: when models are merged repeatedly
         while they learn, the merged model of the last time, of which each is a copy that has learned on.
 
     Returns
@@ -119,7 +119,7 @@ class Method:
 
 @singledispatch
 def merged(first: Any, models: Sequence[Any], prior: Any, method: Method) -> Any:
-    """Merge models of one type, of which `first` is one, and the model that all went on from, or None.
+    """Merge models of one type, of which `first` is one, and the model that all continued from, or None.
 
     Register a function for a further type.
     """
@@ -135,6 +135,6 @@ def refuse(model: Any) -> NoReturn:
 
 
 def titled(models: Sequence[Model], prior: Model | None) -> dict[str, Model]:
-    """Return the models, and last the one that they went on from, by their titles in errors."""
+    """Return the models, and last the one that they continued from, by their titles in errors."""
     named = {f"models[{i}]": model for i, model in enumerate(models)}
     return named if prior is None else named | {"prior": prior}

@@ -1,4 +1,4 @@
-"""The input of a merge: binary Gaussians that went on from a common prior, each with a weight."""
+"""The input of a merge: binary Gaussians that continued from a common prior, each with a weight."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class Shards:
         return Shards([shard.gaussian for shard in kept], [shard.weight for shard in kept], self.prior)
 
     def check(self) -> None:
-        """Raise a ValueError for a Gaussian that cannot have gone on from the prior."""
+        """Raise a ValueError for a Gaussian that cannot have continued from the prior."""
         before = self.prior.scalars[0, ROUNDS]
         for i, gaussian in enumerate(self.gaussians):
             if gaussian.scalars[0, ROUNDS] < before:
                 raise ValueError(
                     f"models[{i}] is at round {gaussian.scalars[0, ROUNDS]:.0f} and prior at round {before:.0f}; "
-                    "prior must be the model that all models went on from"
+                    "prior must be the model that all models continued from"
                 )
 
 

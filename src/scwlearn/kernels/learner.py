@@ -21,7 +21,7 @@ from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
 from scwlearn.kernels.model import KernelModel, padded
 from scwlearn.kernels.support import Examples
 from scwlearn.learning.base import BaseLearner
-from scwlearn.learning.batch import Batch
+from scwlearn.learning.batch import LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
@@ -235,11 +235,11 @@ class KernelLearner(BaseLearner):
 
     def new_batch(
         self, rows: Rows | NamedRows, labels: NDArray[Any], places: NDArray[np.intp] | None, weights: Array | None
-    ) -> Batch:
+    ) -> LabeledBatch:
         if weights is not None and not weights.all():
             # Skipped, not removed: rows are columns of a precomputed kernel.
             places = nonzero_rows(np.arange(len(rows)) if places is None else places, weights)
-        return Batch(rows, labels, weights, places, None)
+        return LabeledBatch(rows, labels, weights, places, None)
 
     def _covariance(self) -> Covariance:
         return Identity() if isinstance(self.rule, Rule) and self.rule.order == 1 else AppendableFull()
@@ -265,7 +265,7 @@ class KernelLearner(BaseLearner):
         if known is not None and rows.width != known:
             raise ValueError(f"X has {rows.width} features, but this learner has learned from {known}")
 
-    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+    def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         assert isinstance(batch.rows, Rows)
         self._check_rows(batch.rows)
         if batch.all_skipped:
@@ -279,7 +279,7 @@ class KernelLearner(BaseLearner):
             self.model.n_features = batch.rows.width
         return self.counts - before
 
-    def _kernel_batch(self, batch: Batch, rows: Rows, block: Block) -> _KernelBatch:
+    def _kernel_batch(self, batch: LabeledBatch, rows: Rows, block: Block) -> _KernelBatch:
         part = slice(block.start, block.start + block.count)
         chosen = np.arange(part.start, part.stop) if batch.places is None else batch.places[part]
         x = _doubles(block)

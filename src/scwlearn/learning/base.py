@@ -14,7 +14,7 @@ from scwlearn._util.checks import check_int
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
-from scwlearn.learning.batch import Batch
+from scwlearn.learning.batch import LabeledBatch
 from scwlearn.learning.class_axis import (
     Binary,
     ClassAxis,
@@ -147,7 +147,7 @@ class BaseLearner(ABC):
         assert record.lines is not None
         return Trace(*record.lines.T)
 
-    def learn_batch(self, batch: Batch) -> Recorded:
+    def learn_batch(self, batch: LabeledBatch) -> Recorded:
         """Learn from a batch with class numbers as labels; return scores and variances before learning."""
         batch = replace(batch, labels=self.labels(batch.labels))
         classes = self._classes_after(batch)
@@ -161,9 +161,9 @@ class BaseLearner(ABC):
         labels: NDArray[Any],
         places: NDArray[np.intp] | None,
         weights: Array | None,
-    ) -> Batch:
+    ) -> LabeledBatch:
         """Return a batch for this learner; labels, places and weights are checked."""
-        return Batch.create(rows, labels, places, weights)
+        return LabeledBatch.create(rows, labels, places, weights)
 
     def labels(self, numbers: NDArray[np.int32]) -> NDArray[Any]:
         """Return class numbers as this learner takes labels: 0 and 1 as -1 and +1 if it is binary."""
@@ -175,13 +175,13 @@ class BaseLearner(ABC):
 
     def _checked_batch(
         self, rows: Rows | NamedRows, y: ArrayLike, order: ArrayLike | None, weights: ArrayLike | None
-    ) -> Batch:
+    ) -> LabeledBatch:
         self._check_rows(rows)
         labels = self._axis.check_labels(y, len(rows))
         places = None if order is None else row_numbers(order, len(rows))
         return self.new_batch(rows, labels, places, check_weights(weights, len(rows)))
 
-    def _classes_after(self, batch: Batch) -> int:
+    def _classes_after(self, batch: LabeledBatch) -> int:
         return self._axis.classes_after(batch.labels_in_order, self._known_classes())
 
     @abstractmethod
@@ -193,7 +193,7 @@ class BaseLearner(ABC):
         """Raise an error for rows that do not fit the model."""
 
     @abstractmethod
-    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+    def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         """Learn from a batch, after which there are `classes` classes."""
 
 

@@ -24,7 +24,7 @@ _VALUES_COUNTED = 2**20
 
 
 @dataclass(frozen=True)
-class Batch:
+class LabeledBatch:
     """Rows of non-zero weight with their labels and weights, and the order in which to learn from them."""
 
     rows: Rows | NamedRows
@@ -42,7 +42,7 @@ class Batch:
         labels: NDArray[Any],
         places: NDArray[np.intp] | None = None,
         weights: Array | None = None,
-    ) -> Batch:
+    ) -> LabeledBatch:
         """Leave out rows of weight 0. Labels, places and weights are checked already, the rows need not be."""
         if weights is None or weights.all():
             return cls(rows, labels, weights, places, None)
@@ -78,7 +78,7 @@ class Batch:
         places = np.arange(len(self.rows)) if self.places is None else self.places
         return places if self.numbers is None else self.numbers[places]
 
-    def sorted(self) -> Batch:
+    def sorted(self) -> LabeledBatch:
         """Return the batch with its labels and weights in learning order, for rows that are in that order."""
         if self.places is None:
             return self

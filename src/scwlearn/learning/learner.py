@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
-from scwlearn.data.batch import Batch as ReadBatch
-from scwlearn.data.batch import NamedRows
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.rows import Rows, UnsortedError, as_rows
-from scwlearn.learning.batch import WORK_OF_A_BLOCK, Batch, map_blocks, occurrences, with_constant
+from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch, map_blocks, occurrences, with_constant
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig, auto_covariance
 from scwlearn.learning.counters import Counts, new_tally
@@ -97,7 +96,7 @@ class Learner(OneAtATime):
                 other.model = self.model.split(form, joint=self.config.multi_class == "joint")
         return other
 
-    def learn_batches(self, batches: Iterable[ReadBatch]) -> Counts:
+    def learn_batches(self, batches: Iterable[Batch]) -> Counts:
         """Learn from batches of sparse rows with labels -1 (or 0) and +1, as `read_libsvm` yields them.
 
         The model grows with the widest batch. An error keeps what the batches before it taught.
@@ -258,7 +257,7 @@ class Learner(OneAtATime):
         return self._axis.squeeze(np.concatenate([np.empty((0, model.classes)), *parts]))
 
     @contextmanager
-    def _scaled(self, batch: Batch, rows: Rows, *, grows: bool) -> Iterator[tuple[Batch, Rows]]:
+    def _scaled(self, batch: LabeledBatch, rows: Rows, *, grows: bool) -> Iterator[tuple[LabeledBatch, Rows]]:
         """Yield the batch and its rows as the model sees them; restore the scale if they cannot be learned from.
 
         `grows` says whether the model needs more memory for the batch.
@@ -280,7 +279,7 @@ class Learner(OneAtATime):
             scale.restore(before)
             raise
 
-    def _learn_batch(self, batch: Batch, classes: int, record: Recorded | None) -> Counts:
+    def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         if batch.all_skipped:
             return Counts()
         before = self.counts
@@ -297,7 +296,7 @@ class Learner(OneAtATime):
                 self._learn_rows(ordered, rows, classes, record)
         return self.counts - before
 
-    def _learn_rows(self, batch: Batch, rows: Rows, classes: int, record: Recorded | None) -> None:
+    def _learn_rows(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Learn block by block; after an error the model and the counts are as they were."""
         model = self._first_model(rows, classes) if self.model is None else self.model.writable()
         model = self._with_room(model, classes)

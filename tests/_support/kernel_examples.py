@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from multi_examples import in_order_of_appearance
+from learner_examples import in_order_of_appearance
 from scwlearn.kernels import KernelLearner
 from scwlearn.rules import all_rules
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernel_examples import GAMMA, RULES, new, petals, rbf, rings, several_classes, taught
-from multi_examples import in_order_of_appearance
+from learner_examples import in_order_of_appearance
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn.kernels import KernelLearner
 

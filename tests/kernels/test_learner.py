@@ -17,7 +17,7 @@ from kernel_examples import (
     rbf,
     taught,
 )
-from multi_examples import in_order_of_appearance
+from learner_examples import in_order_of_appearance
 from scwlearn import _native
 from scwlearn.learning.counters import Counts
 

@@ -18,8 +18,8 @@ from kernel_examples import (
     several_classes,
     taught,
 )
-from multi_examples import in_order_of_appearance
-from multi_reference import FullJointTextbook, OneVersusRestTextbook
+from learner_examples import in_order_of_appearance
+from multi_class_reference import FullJointTextbook, OneVersusRestTextbook
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn.kernels import KernelLearner
 from scwlearn.learning.counters import Counts

@@ -1,4 +1,4 @@
-"""Bad input: an error that says what is wrong and what is allowed, and a model that is as it was."""
+"""Bad input raises an error that names the problem and what is allowed, and changes nothing."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_fit_refuses_labels_that_are_not_classes_and_keeps_the_old_model(y, erro
     assert state(model) == before
 
 
-def test_classes_that_are_named_are_of_one_kind_and_that_of_the_labels():
+def test_classes_must_be_of_the_kind_of_the_labels():
     with pytest.raises(TypeError, match="classes has labels of mixed types"):
         SCW1().partial_fit(X[:1], Y[:1], classes=[0, "a"])
     with pytest.raises(TypeError, match=r"y has labels of type number, but the classes are \['a', 'b'\]"):
@@ -141,7 +141,7 @@ def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("width", [2**40, 2**63 - 1])
-def test_widths_that_no_memory_has_room_for_change_nothing(width, shared):
+def test_widths_too_large_for_memory_change_nothing(width, shared):
     two, several = (
         Learner("arow", covariance="full"),
         Learner("arow", n_classes=0, covariance="full", shared_covariance=shared),
@@ -155,7 +155,7 @@ def test_widths_that_no_memory_has_room_for_change_nothing(width, shared):
 
 
 @pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array])
-def test_a_broken_sparse_matrix_is_refused_before_anybody_converts_it(make):
+def test_a_broken_sparse_matrix_is_refused_before_it_is_converted(make):
     broken = make(X)
     if broken.format == "csc":
         broken.indices[-1] = 2**30
@@ -165,7 +165,7 @@ def test_a_broken_sparse_matrix_is_refused_before_anybody_converts_it(make):
         SCW1().fit(broken, Y)
 
 
-def test_an_allocation_that_fails_is_the_same_refusal(monkeypatch):
+def test_a_failed_allocation_raises_the_same_error(monkeypatch):
     def none_left(*_):
         raise MemoryError
 
@@ -220,7 +220,7 @@ def test_a_bad_row_late_in_a_batch_changes_nothing(as_rows, covariance, monkeypa
     assert state(learner) == before
 
 
-def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
+def test_unsorted_rows_late_in_a_batch_are_learned_once(monkeypatch):
     monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
     x, y = hashed(60, 2)
     unsorted = x.copy()

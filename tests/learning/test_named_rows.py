@@ -1,4 +1,4 @@
-"""Rows with names of their own: what is learned from them is what the same dicts teach."""
+"""Batches of rows with named features equal the same dicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scores(learner: Any, dicts: list[dict[str, float]]) -> np.ndarray:
 @pytest.mark.native
 @pytest.mark.parametrize("how", [{}, {"scale": True}, {"max_features": 16, "overflow": "hash"}, {"covariance": "full"}])
 @pytest.mark.parametrize("rule", ["scw1", "arow", "pa1"])
-def test_rows_with_names_teach_what_the_same_dicts_teach(rule: str, how: dict[str, Any]) -> None:
+def test_named_rows_equal_the_same_dicts(rule: str, how: dict[str, Any]) -> None:
     if rule == "pa1" and "covariance" in how:
         pytest.skip("a first-order rule has no covariance")
     dicts, labels = examples(120), np.where(np.random.default_rng(1).random(120) < 0.5, -1, 1)
@@ -55,7 +55,7 @@ def test_rows_with_names_teach_what_the_same_dicts_teach(rule: str, how: dict[st
 
 
 @pytest.mark.native
-def test_several_classes_learn_from_rows_with_names() -> None:
+def test_named_rows_equal_dicts_with_several_classes() -> None:
     dicts, labels = examples(90), np.arange(90) % 3
     by_dicts, by_rows = Learner("arow", n_classes=3), Learner("arow", n_classes=3)
     by_dicts.learn_many(dicts, labels)
@@ -87,7 +87,7 @@ def test_an_observer_receives_the_scores_before_learning(how: dict[str, Any]) ->
 
 
 @pytest.mark.native
-def test_names_never_seen_say_nothing() -> None:
+def test_unknown_names_count_nothing() -> None:
     learner = Learner("arow")
     learner.learn(named([{"a": 1.0}, {"b": 1.0}]), [1, -1])
     one, other = learner.scores(named([{"a": 1.0}, {"a": 1.0, "never": 5.0}]))
@@ -97,7 +97,7 @@ def test_names_never_seen_say_nothing() -> None:
 
 
 @pytest.mark.native
-def test_what_cannot_be_learned_from_leaves_no_names() -> None:
+def test_invalid_rows_add_no_names() -> None:
     learner = Learner("arow")
     with pytest.raises(ValueError, match="labels must be -1 or"):
         learner.learn(named([{"a": 1.0}]), [7])
@@ -112,7 +112,7 @@ def test_what_cannot_be_learned_from_leaves_no_names() -> None:
 
 
 @pytest.mark.native
-def test_rows_with_and_without_names_do_not_mix() -> None:
+def test_named_and_unnamed_rows_do_not_mix() -> None:
     learner = Learner("arow")
     learner.learn([[1.0, 2.0]], [1])
     for use in (lambda x: learner.learn(x, [1]), learner.scores):
@@ -139,7 +139,7 @@ def test_rows_with_names_as_dicts() -> None:
 
 
 @pytest.mark.native
-def test_a_name_that_stands_twice_is_one_feature() -> None:
+def test_duplicate_names_are_one_feature() -> None:
     learner = Learner("arow")
     learner.learn(NamedRows(Rows(np.eye(3)), ["a", "a", "b"]), [1, 1, -1])
     expected = Learner("arow")
@@ -156,7 +156,7 @@ def test_each_column_has_a_name() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("how", [{}, {"max_features": 64, "overflow": "hash"}])
-def test_what_says_nothing_or_weighs_nothing_brings_no_name(how: dict[str, Any]) -> None:
+def test_zero_values_and_zero_weights_add_no_name(how: dict[str, Any]) -> None:
     dicts, weights = [{"a": 1.0}, {"b": 2.0, "zero": 0.0}, {"left out": 3.0, "a": 1.0}], [1.0, 2.0, 0.0]
     by_dicts, by_rows = Learner("arow", **how), Learner("arow", **how)
     by_dicts.learn_many(dicts, [1, -1, 1], weights)
@@ -169,7 +169,7 @@ def test_what_says_nothing_or_weighs_nothing_brings_no_name(how: dict[str, Any])
 
 
 @pytest.mark.native
-def test_a_part_of_a_batch_brings_no_names_of_the_rest() -> None:
+def test_part_of_a_batch_adds_only_its_own_names() -> None:
     batch, learner = named([{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]), Learner("arow")
     known = []
     for i in range(3):
@@ -179,7 +179,7 @@ def test_a_part_of_a_batch_brings_no_names_of_the_rest() -> None:
 
 
 @pytest.mark.native
-def test_the_third_class_does_not_let_names_vote_twice() -> None:
+def test_a_third_class_does_not_count_names_twice() -> None:
     dicts, labels = examples(30), np.array(["a", "b", "a", "c", "b"] * 6)
     by_dicts, by_rows = (StreamClassifier("scw1", max_features=4096, overflow="hash") for _ in range(2))
     by_dicts.learn_many(dicts, labels)
@@ -189,7 +189,7 @@ def test_the_third_class_does_not_let_names_vote_twice() -> None:
 
 
 @pytest.mark.native
-def test_bounded_names_are_learned_in_the_order_that_is_asked_for() -> None:
+def test_bounded_names_follow_the_order() -> None:
     dicts, labels, weights = examples(40), np.array(["a", "b", "c", "a"] * 10), np.arange(40) % 3 / 2
     order = np.random.default_rng(5).permutation(40)
     one, other = (StreamClassifier("arow", max_features=12) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Every rule with every covariance over every kind of row equals the textbook; so does a rule that is a function."""
+"""The native loops equal the reference for every rule, covariance and kind of row, and so does a function as rule."""
 
 import functools
 import math
@@ -67,7 +67,7 @@ every_textbook_rule = pytest.mark.parametrize("name", NAMES)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 
 
-def test_the_textbook_has_the_fourteen_algorithms_of_the_paper():
+def test_the_reference_has_the_fourteen_algorithms_of_the_paper():
     assert len(NAMES) >= 14
     assert set(NAMES) <= {r.name for r in all_rules()}
 
@@ -75,7 +75,7 @@ def test_the_textbook_has_the_fourteen_algorithms_of_the_paper():
 @every_textbook_rule
 @every_covariance
 @pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 3.0), (True, 0.5)])
-def test_a_learner_does_what_the_textbook_does(name, covariance, intercept, initial_variance):
+def test_learning_equals_the_reference(name, covariance, intercept, initial_variance):
     # An empty row with an intercept looks at that one weight, which in the Perceptron is a sum of +-a: whether it is
     # exactly 0, and so a tie, is then up to rounding.
     x, y = examples(empty_rows=not intercept)
@@ -118,7 +118,7 @@ def test_a_first_order_rule_keeps_sigma_as_it_was(name, covariance):
 @every_rule
 @every_covariance
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_scores_and_variances_are_those_of_the_gaussian(name, covariance, as_rows):
+def test_scores_and_variances_equal_the_gaussian(name, covariance, as_rows):
     x, y = examples()
     learner = Learner(name, covariance=covariance, intercept=True, initial_variance=0.5)
     learner.learn(x, y)
@@ -131,7 +131,7 @@ def test_scores_and_variances_are_those_of_the_gaussian(name, covariance, as_row
 
 @every_covariance
 @pytest.mark.parametrize("values", [np.float32, np.float64])
-def test_variances_of_sparse_rows_are_those_of_dense_rows_to_the_last_digits(covariance, values):
+def test_variances_of_sparse_rows_equal_those_of_dense_rows(covariance, values):
     x, y = examples()
     x = x.astype(values)
     learner = Learner("arow", covariance=covariance)
@@ -160,7 +160,7 @@ def test_scores_of_more_sparse_rows_than_one_block_holds(intercept):
 
 @every_rule
 @every_covariance
-def test_a_trace_tells_what_each_round_looked_like(name, covariance):
+def test_a_trace_holds_scores_variances_and_steps(name, covariance):
     x, y = examples()
     traced, plain = Learner(name, covariance=covariance), Learner(name, covariance=covariance)
     trace, counts = traced.trace(x, y), plain.learn(x, y)
@@ -290,7 +290,7 @@ def test_a_bad_answer_of_a_declared_rule_raises_and_changes_nothing(step, messag
 
 
 @pytest.mark.parametrize("answer", [None, 1.0, (1.0,), (1.0, 0.1, 1.0), ("a", 0.0)])
-def test_a_rule_that_does_not_answer_with_two_numbers_is_told_so(answer):
+def test_a_rule_must_return_two_numbers(answer):
     with pytest.raises(TypeError, match="it must return two numbers, alpha and beta"):
         Learner(lambda m, v: answer).learn(*examples())
 
@@ -304,7 +304,7 @@ def test_an_order_that_does_not_name_the_rows_is_refused(order):
 
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
-def test_a_wider_model_learns_on_where_it_lies(covariance):
+def test_a_widened_model_learns_in_place(covariance):
     x, y = examples()
     learner = Learner("pa", covariance=covariance)
     learner.learn(x[:, :5], y)

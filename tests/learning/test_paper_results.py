@@ -1,4 +1,4 @@
-"""The paper's own numbers for svmguide3 (Table 3), over 20 random permutations."""
+"""The paper's results for svmguide3 (Table 3), over 20 random permutations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A floor on the variance: it holds, it is what plain NumPy computes, and at 0 it is not there."""
+"""A lower bound on the variances: it holds, equals the reference, and changes nothing at 0."""
 
 import copy
 import pickle
@@ -57,7 +57,7 @@ def with_floor(rule, X, y, covariance, floor, a, intercept):
 @every_rule
 @every_form
 @pytest.mark.parametrize(("intercept", "floor", "a"), [(False, 0.05, 1.0), (True, 0.5, 0.5), (False, 0.9, 3.0)])
-def test_it_is_what_numpy_computes(rule, covariance, intercept, floor, a):
+def test_learning_with_a_floor_equals_the_reference(rule, covariance, intercept, floor, a):
     x, y = examples()
     mu, sigma, felt = with_floor(rule, x, y, covariance, floor, a, intercept)
     how = {"intercept": intercept, "initial_variance": a, "variance_floor": floor}
@@ -74,7 +74,7 @@ def test_it_is_what_numpy_computes(rule, covariance, intercept, floor, a):
 @every_rule
 @every_form
 @pytest.mark.parametrize("floor", [0.01, 0.3])
-def test_no_step_takes_a_variance_below_it(rule, covariance, floor):
+def test_no_step_takes_a_variance_below_the_floor(rule, covariance, floor):
     x, y = examples(rows=80)
     learner = Learner(rule, covariance=covariance, initial_variance=2.0, variance_floor=floor)
     for row, label in zip(x[:, None], y[:, None], strict=True):
@@ -88,7 +88,7 @@ def test_no_step_takes_a_variance_below_it(rule, covariance, floor):
 
 
 @every_form
-def test_what_is_learned_goes_on_moving_the_weights(covariance):
+def test_the_floor_keeps_the_model_adaptive(covariance):
     """Without a floor a thousand examples later a step is a thousandth; with one it is what it was."""
     x, y = np.ones((1000, 1)), np.tile([1, -1], 500)
     sure, unsure = (Learner("arow", covariance=covariance, variance_floor=floor) for floor in (0.0, 0.5))
@@ -99,7 +99,7 @@ def test_what_is_learned_goes_on_moving_the_weights(covariance):
 
 
 @every_form
-def test_a_model_that_fell_before_there_was_a_floor_is_lifted_or_left(covariance):
+def test_a_floor_lifts_diagonal_variances_below_it_and_leaves_full_ones(covariance):
     x, y = examples()
     learner = Learner("arow", covariance=covariance)
     learner.learn(x, y)
@@ -116,7 +116,7 @@ def test_a_model_that_fell_before_there_was_a_floor_is_lifted_or_left(covariance
 
 @pytest.mark.parametrize("rule", [r.name for r in all_rules()])
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
-def test_a_floor_of_zero_changes_not_a_bit(rule, covariance):
+def test_a_floor_of_zero_changes_nothing(rule, covariance):
     x, y = examples()
     one, other = (Learner(rule, covariance=covariance, **how) for how in ({}, {"variance_floor": 0.0}))
     # So small that no variance gets there: the loops that know a floor do what those without do.
@@ -128,7 +128,7 @@ def test_a_floor_of_zero_changes_not_a_bit(rule, covariance):
 
 @every_rule
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop"])
-def test_many_at_once_are_one_by_one(rule, covariance):
+def test_a_batch_equals_its_rows_one_by_one(rule, covariance):
     x, y = examples()
     many, one = (Learner(rule, covariance=covariance, variance_floor=0.1) for _ in range(2))
     many.learn(x, y)
@@ -138,7 +138,7 @@ def test_many_at_once_are_one_by_one(rule, covariance):
 
 
 @every_rule
-def test_blocks_with_a_full_covariance_are_one_by_one_but_for_rounding(rule):
+def test_full_blocks_equal_rows_up_to_rounding(rule):
     x, y = draw_examples(5, 200, 40, 1.0)
     many, one = (Learner(rule, covariance="full", variance_floor=0.1) for _ in range(2))
     many.learn(x, y)
@@ -152,7 +152,7 @@ def test_blocks_with_a_full_covariance_are_one_by_one_but_for_rounding(rule):
 @every_rule
 @every_form
 @pytest.mark.parametrize("instruction_set", _native.instruction_sets())
-def test_models_that_learn_together_learn_as_if_alone(rule, covariance, instruction_set):
+def test_a_grid_with_a_floor_equals_separate_learners(rule, covariance, instruction_set):
     x, y = examples()
     cells = [{p.name: value for p in _rule(rule).parameters for value in p.grid[k : k + 1]} for k in range(5)]
     _native.use_instruction_set(instruction_set)
@@ -172,7 +172,7 @@ def _rule(name):
 
 @every_form
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_keeps_it(covariance, duplicate):
+def test_a_copy_keeps_the_floor(covariance, duplicate):
     x, y = examples()
     never_stopped, original = (Learner("arow", covariance=covariance, variance_floor=0.2) for _ in range(2))
     never_stopped.learn(x[:50], y[:50])
@@ -184,20 +184,20 @@ def test_a_copy_keeps_it(covariance, duplicate):
     assert state(other) == state(never_stopped)
 
 
-def test_with_other_parameters_it_stays():
+def test_with_parameters_keeps_the_floor():
     learner = Learner("arow", variance_floor=0.2)
     learner.learn(*examples())
     assert learner.with_parameters({"r": 2.0}).config.variance_floor == 0.2
 
 
-def test_dicts_feel_it():
+def test_dicts_respect_the_floor():
     learner = Learner("arow", variance_floor=0.3)
     for label in (1, -1) * 50:
         learner.learn_one({"a": 1.0, "b": 2.0}, label)
     assert learner.model.variances()[0, :2] == pytest.approx([0.3, 0.3])
 
 
-def test_a_rule_that_is_a_function_feels_it():
+def test_a_function_as_rule_respects_the_floor():
     x, y = examples()
     own = Learner(lambda m, v: ((1 - m) / (v + 1), 1 / (v + 1)) if m < 1 else (0, 0), variance_floor=0.2)
     arow = Learner("arow", r=1.0, variance_floor=0.2)
@@ -222,7 +222,7 @@ GAMMA, FLOOR = 0.1, 0.3
 
 @pytest.mark.parametrize("budget", [None, 5], ids=["exact", "budget"])
 @pytest.mark.parametrize("rule", ["scw1", "scw2", "cw", "arow", "nherd", "second_order_perceptron", "narow"])
-def test_a_kernel_learner_keeps_it(rule, budget):
+def test_a_kernel_learner_respects_the_floor(rule, budget):
     x, y = examples(rows=60)
     how = {"kernel": "rbf", "kernel_parameters": {"gamma": GAMMA}, "budget": budget, "initial_variance": 2.0}
     learner, free = KernelLearner(rule, **how, variance_floor=FLOOR), KernelLearner(rule, **how)
@@ -242,7 +242,7 @@ def test_a_kernel_learner_keeps_it(rule, budget):
 
 
 @every_rule
-def test_a_linear_kernel_does_what_the_learner_does(rule):
+def test_a_linear_kernel_equals_the_linear_learner(rule):
     x, y = examples()
     kernel = KernelLearner(rule, kernel="linear", variance_floor=0.2)
     linear = Learner(rule, covariance="full", variance_floor=0.2)
@@ -255,7 +255,7 @@ def test_a_linear_kernel_does_what_the_learner_does(rule):
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
 @pytest.mark.parametrize("learner", [Learner, KernelLearner])
-def test_it_lies_between_zero_and_one(learner, wrong):
+def test_the_floor_must_lie_between_zero_and_one(learner, wrong):
     with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
         learner("scw1", variance_floor=wrong)
     for kind in ("0.1", None, True):
@@ -267,14 +267,14 @@ def test_it_lies_between_zero_and_one(learner, wrong):
 
 
 @pytest.mark.parametrize("rule", [r.name for r in all_rules() if r.order == 1])
-def test_a_first_order_rule_has_none(rule):
+def test_a_first_order_rule_takes_no_floor(rule):
     for learner in (Learner, KernelLearner):
         assert learner(rule, variance_floor=0.0).config.variance_floor == 0.0
         with pytest.raises(ValueError, match=f"variance_floor must be 0 .*{rule} is a first-order rule.*got 0.1"):
             learner(rule, variance_floor=0.1)
 
 
-def test_a_covariance_that_never_falls_has_none():
+def test_the_identity_covariance_takes_no_floor():
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance=.identity"):
         Learner("scw1", covariance="identity", variance_floor=0.1)
 
@@ -293,7 +293,7 @@ def estimators(order):
 
 
 @pytest.mark.parametrize("Estimator", estimators(2), ids=lambda e: e.__name__)
-def test_an_estimator_of_the_second_order_takes_it(Estimator):
+def test_a_second_order_estimator_checks_the_floor(Estimator):
     assert Estimator().get_params()["variance_floor"] == 0.0
     x, y = three_classes()
     with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got 1.0"):
@@ -303,7 +303,7 @@ def test_an_estimator_of_the_second_order_takes_it(Estimator):
 
 
 @pytest.mark.parametrize("Estimator", estimators(1), ids=lambda e: e.__name__)
-def test_an_estimator_of_the_first_order_has_none(Estimator):
+def test_a_first_order_estimator_has_no_floor(Estimator):
     with pytest.raises(TypeError, match="has no parameter 'variance_floor'"):
         Estimator(variance_floor=0.1)
 
@@ -311,7 +311,7 @@ def test_an_estimator_of_the_first_order_has_none(Estimator):
 @every_form
 @pytest.mark.parametrize("how", [{}, {"shared_covariance": True}, {"multi_class": "ovr"}])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_an_estimator_feels_it_with_any_number_of_classes(covariance, how, classes):
+def test_an_estimator_respects_the_floor_with_any_number_of_classes(covariance, how, classes):
     # Along the axes: there a full covariance says no more than its diagonal, and the floor is the same for both.
     x, y = np.tile(np.eye(5), (40, 1)), three_classes()[1]
     if classes == 2:
@@ -322,7 +322,7 @@ def test_an_estimator_feels_it_with_any_number_of_classes(covariance, how, class
     assert kept.variance_.min() >= 0.6 * (1 - 1e-12)
 
 
-def test_an_estimator_keeps_it_when_a_third_class_comes():
+def test_an_estimator_keeps_the_floor_when_a_third_class_appears():
     x, y = three_classes()
     grown, free = (AROW(covariance="diagonal", variance_floor=floor) for floor in (0.3, 0.0))
     for model in (grown, free):

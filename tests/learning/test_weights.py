@@ -1,4 +1,4 @@
-"""Weights of examples: what they mean to each rule, and that 0 means nothing happens."""
+"""Sample weights: each rule defines how they act, and rows of weight 0 are ignored."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_a_weight_means_what_the_rule_declares(rule, w, m, v):
         assert weighed == plain or weighed.precision == w * plain.precision
 
 
-def test_a_whole_weight_is_as_many_examples_to_a_second_order_perceptron():
+def test_an_integer_weight_equals_that_many_examples_for_the_second_order_perceptron():
     """theta and Sigma^-1 add up, so that a weight of 3 is a step for each of three, were there no margin to ask."""
     rng = np.random.default_rng(0)
     x, theta = rng.normal(size=3), rng.normal(size=3)
@@ -82,7 +82,7 @@ def test_a_weight_of_one_changes_nothing(rule):
 
 
 @every_rule
-def test_a_row_of_weight_zero_is_as_if_it_were_not_there(rule):
+def test_rows_of_weight_zero_are_ignored(rule):
     x, y = draw_examples(2, 80, 6, 0.7)
     weights = np.where(np.arange(80) % 3 == 0, 0.0, 0.5)
     kept = weights > 0
@@ -99,7 +99,7 @@ def test_a_row_of_weight_zero_is_as_if_it_were_not_there(rule):
 
 
 @every_rule
-def test_one_example_with_a_weight_is_a_batch_of_one(rule):
+def test_a_weighted_learn_one_equals_a_batch_of_one(rule):
     x, y = draw_examples(3, 40, 5, 0.7)
     weights = np.random.default_rng(3).choice([0.0, 0.3, 1.0, 4.0], 40)
     batches, vectors = Learner(rule, covariance="auto"), Learner(rule, covariance="auto")
@@ -109,7 +109,7 @@ def test_one_example_with_a_weight_is_a_batch_of_one(rule):
         assert state(vectors) == state(batches)
 
 
-def test_nothing_begins_with_a_weight_of_zero():
+def test_a_weight_of_zero_starts_no_model():
     learner = Learner("scw1")
     assert learner.learn([[1.0, 2.0]], [1], weights=[0.0]).seen == 0
     assert learner.learn_one([1.0, 2.0], 1, 0.0) == 0.0
@@ -151,7 +151,7 @@ def test_a_bad_weight_of_one_example_is_refused(x, w):
     assert state(learner) == before
 
 
-def test_a_rule_of_ones_own_takes_a_part_of_its_step():
+def test_weights_scale_the_step_of_a_function():
     x, y = draw_examples(5, 30, 4, 1.0)
     own = Learner(lambda m, v: (max(0.0, 1 - m) / (v + 1), 0.0), covariance="diagonal")
     half = Learner(lambda m, v: (0.5 * max(0.0, 1 - m) / (v + 1), 0.0), covariance="diagonal")

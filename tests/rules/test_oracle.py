@@ -1,4 +1,4 @@
-"""Each rule's step is the minimum of its own optimisation problem, found by line searches that know no formula."""
+"""Each rule's step is the minimum of its optimisation problem, found by line searches without its formula."""
 
 from statistics import NormalDist
 
@@ -107,7 +107,7 @@ def test_the_oracle_rejects_the_scw2_of_libol():
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_nothing_outside_the_one_direction_does_better(name):
+def test_no_step_in_other_directions_is_better(name):
     rng = np.random.default_rng(7)
     excess = []
     while len(excess) < 20:
@@ -142,7 +142,7 @@ def romma_case(rng, name):
 
 
 @pytest.mark.parametrize("name", ["romma", "aggressive_romma"])
-def test_the_step_is_the_shortest_vector_behind_both_planes(name):
+def test_the_step_is_the_shortest_vector_beyond_both_planes(name):
     rng = np.random.default_rng(11)
     slack = 0
     for _ in range(1000):

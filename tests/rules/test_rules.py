@@ -1,4 +1,4 @@
-"""The rules as functions of scalars: Python equals C++, no NaN, every digit right, errors that say what is allowed."""
+"""Rules as functions of scalars: Python equals C++, no NaN, full precision, clear errors."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""Merging learners for several classes: class by class what two classes are, with classes that only some know."""
+"""Merging multi-class learners class by class, with classes that only some of them know."""
 
 import copy
 import itertools
@@ -70,7 +70,7 @@ def assert_close(one, other, rtol=1e-11):
     ("how", "covariance"), [pair for pair in itertools.product(RULES, ("diagonal", "full")) if pair != ("ev", "full")]
 )
 @pytest.mark.parametrize("again", [False, True])
-def test_each_class_is_merged_as_the_formulas_say(form, how, covariance, again):
+def test_each_class_is_merged_by_the_formulas(form, how, covariance, again):
     start = new(covariance, form, "scw1")
     if again:
         start.learn(X[::5], Y[::5])
@@ -90,7 +90,7 @@ def test_each_class_is_merged_as_the_formulas_say(form, how, covariance, again):
 
 @pytest.mark.parametrize("count", [2, 16])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_bcm_of_arow_without_the_gate_is_the_single_stream_where_each_class_sees_each_row(count, intercept):
+def test_bcm_of_ungated_ovr_arow_equals_the_single_stream(count, intercept):
     single = taught(new("full", "ovr", ungated, intercept=intercept))
     merged = merge(shards(count, "full", "ovr", ungated, intercept=intercept), "bcm")
     assert_close(merged, single, rtol=1e-12)
@@ -108,14 +108,14 @@ def least_squares_of_a_difference(m, v):
 
 @pytest.mark.parametrize("form", ["joint", "shared"])
 @pytest.mark.parametrize("count", [2, 16])
-def test_bcm_of_two_joint_classes_is_the_single_stream_for_least_squares_of_their_difference(form, count):
+def test_bcm_of_two_joint_classes_equals_the_single_stream_for_least_squares(form, count):
     y = (Y > 1).astype(int)
     how = {"rule": least_squares_of_a_difference, "n_classes": 2}
     merged = merge(shards(count, "full", form, y=y, **how), "bcm")
     assert_close(merged, taught(new("full", form, **how), y=y), rtol=1e-12)
 
 
-def test_bcm_of_arow_without_the_gate_has_the_shared_sigma_of_the_single_stream_though_not_its_mean():
+def test_bcm_of_ungated_arow_has_the_shared_sigma_but_not_the_mean_of_the_single_stream():
     single, merged = taught(new("full", "shared", ungated)), merge(shards(4, "full", "shared", ungated), "bcm")
     np.testing.assert_allclose(sigmas(merged), sigmas(single), rtol=1e-12, atol=1e-15)
     assert np.abs(merged.model.weights() - single.model.weights()).max() > 1e-3
@@ -133,7 +133,7 @@ def test_the_order_of_the_models_does_not_matter(how, covariance, form):
 
 @every_covariance
 @every_form
-def test_bcm_can_be_done_in_parts_and_kl_with_weights(covariance, form):
+def test_bcm_may_be_grouped_and_so_may_weighted_kl(covariance, form):
     models = shards(5, covariance, form)
     assert_close(merge([merge(models[:2], "bcm"), merge(models[2:], "bcm")], "bcm"), merge(models, "bcm"), rtol=1e-10)
     assert_close(merge([merge(models[:2], "kl"), merge(models[2:], "kl")], "kl", [2, 3]), merge(models, "kl"))
@@ -156,7 +156,7 @@ def test_the_same_order_gives_the_same_bits_and_the_models_are_not_changed(how, 
 @every_covariance
 @every_form
 @pytest.mark.parametrize("rule", [None, "iellip"])
-def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, form, rule):
+def test_merging_with_an_untrained_model_changes_nothing(how, covariance, form, rule):
     model = taught(new(covariance, form, rule))
     idle = taught(new(covariance, form, rule), np.zeros((3, FEATURES)), [1, 0, 1])
     nothing_known = new(covariance, form, rule, n_classes=0)
@@ -173,7 +173,7 @@ def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, form, 
 @every_rule
 @every_covariance
 @every_form
-def test_one_model_alone_is_itself(how, covariance, form):
+def test_merging_one_model_copies_it(how, covariance, form):
     model = taught(new(covariance, form))
     alone = merge([model], how)
     assert state(alone) == state(model)
@@ -185,7 +185,7 @@ def test_one_model_alone_is_itself(how, covariance, form):
 @every_rule
 @every_covariance
 @every_form
-def test_classes_that_a_model_does_not_know_are_those_that_it_knows_nothing_of(how, covariance, form):
+def test_classes_unknown_to_a_model_count_as_untrained(how, covariance, form):
     few, many = Y[:120] % 2, Y[120:]
     rule = "iellip" if covariance != "identity" else None
     partly = taught(new(covariance, form, rule, n_classes=2), X[:120], few)
@@ -243,7 +243,7 @@ def test_repeated_bcm_counts_the_common_past_once(form):
         assert_close(together, single, rtol=1e-12)
 
 
-def test_a_common_scale_keeps_the_ratios_of_joint_variances_that_are_near_their_floor():
+def test_joint_variances_near_the_smallest_keep_their_ratios():
     # Variances of classes that learn on their own so far apart that they need a scale.
     models = shards(2, "diagonal", "joint")
     for model in models:
@@ -258,7 +258,7 @@ def test_a_common_scale_keeps_the_ratios_of_joint_variances_that_are_near_their_
     np.testing.assert_allclose(merged.variances(), expected, rtol=1e-12)
 
 
-def test_learners_that_have_learned_nothing_merge_to_one_that_knows_all_classes():
+def test_untrained_learners_merge_to_one_that_knows_all_classes():
     merged = merge([Learner("scw1", n_classes=2), Learner("scw1", n_classes=5)])
     assert (merged.model, merged.n_classes) == (None, 5)
     empty = Learner("scw1", n_classes=0)
@@ -272,7 +272,7 @@ AUTO = [("diagonal", False, "bcm"), ("diagonal", True, "ev"), ("full", False, "b
 
 @pytest.mark.parametrize(("covariance", "again", "expected"), AUTO)
 @every_form
-def test_auto_is_what_it_is_for_two_classes(covariance, again, expected, form):
+def test_auto_chooses_as_for_two_classes(covariance, again, expected, form):
     start = new(covariance, form)
     if again:
         start.learn(X[:20], Y[:20])
@@ -296,7 +296,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_models_that_differ_are_refused_and_stay_as_they_are(what):
+def test_models_that_differ_are_refused_and_not_changed(what):
     settings, message = DIFFERENT[what]
     models = [taught(Learner("scw1", n_classes=CLASSES)), Learner(**{"rule": "scw1"} | settings, n_classes=0)]
     before = [state(model) for model in models]
@@ -311,7 +311,7 @@ def test_rivals_that_differ_are_refused():
         merge(models)
 
 
-def test_widths_that_made_auto_choose_differently_are_refused():
+def test_widths_with_different_auto_covariances_are_refused():
     few, many = Learner("scw1", n_classes=0), Learner("scw1", n_classes=0)
     few.learn(np.ones((1, 4)), [0])
     many.learn(np.ones((1, 501)), [0])
@@ -325,7 +325,7 @@ def test_a_prior_that_has_gone_further_than_a_model_is_refused():
         merge([long, short], prior=long)
 
 
-def test_what_does_not_fit_in_memory_is_refused_before_it_is_tried(monkeypatch):
+def test_merges_too_large_for_memory_are_refused(monkeypatch):
     models = shards(2, "full", "joint")
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 2**10)
     monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)

@@ -1,4 +1,4 @@
-"""Several classes on hostile input: broken arrays, rows out of order, Ctrl-C, calls from within, wrong shapes."""
+"""Hostile input to multi-class learners: broken arrays, Ctrl-C, reentrant calls, wrong shapes."""
 
 import gc
 import weakref
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from multi_examples import memory as state
+from multi_class_examples import memory as state
 from scwlearn import Learner, _native
 from scwlearn.learning import class_axis as module
 from scwlearn.model.gaussian import ROUNDS
@@ -47,7 +47,7 @@ def test_a_bad_row_late_in_a_batch_changes_nothing(as_rows, multi_class, monkeyp
     assert state(learner) == before
 
 
-def test_a_row_out_of_order_late_in_a_batch_is_learned_from_once(monkeypatch):
+def test_unsorted_rows_late_in_a_batch_are_learned_once(monkeypatch):
     monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
     x, y = hashed(60, 2)
     unsorted = x.copy()
@@ -92,7 +92,7 @@ def test_a_long_batch_is_learned_from_in_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
+def test_a_rule_may_score_but_not_learn_while_it_runs(multi_class):
     x = np.random.default_rng(0).normal(size=(30, 4))
     y = np.arange(30) % 3
     learner = None
@@ -121,7 +121,7 @@ def test_a_rule_may_score_while_it_is_asked_but_not_learn(multi_class):
     assert state(learner) == state(plain)
 
 
-def test_a_learner_whose_rule_holds_on_to_it_is_let_go():
+def test_a_cycle_through_the_rule_is_collected():
     learner = Learner(lambda m, v: (kept["it"] and 0.1, 0.0), n_classes=0, covariance="diagonal")
     kept = {"it": learner}
     learner.learn(np.eye(3), [0, 1, 2])
@@ -208,7 +208,7 @@ def test_the_native_module_refuses_what_does_not_fit(changed):
         call(**changed)
 
 
-def test_labels_that_somebody_has_changed_since_they_were_checked_are_left_out():
+def test_labels_changed_after_the_check_are_skipped():
     given = call(labels=np.array([0, 70, -5], dtype=np.int32))
     assert given["known"][0] == 3
     assert np.isfinite(given["entries"]).all()

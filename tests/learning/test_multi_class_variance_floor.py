@@ -1,4 +1,4 @@
-"""A floor on the variance, with several classes: it is what the textbook computes, it holds, and at 0 there is none."""
+"""A lower bound on the variances of several classes."""
 
 import copy
 import functools
@@ -9,7 +9,8 @@ import pytest
 
 from helpers import reconfigured, split
 from learner_examples import FORMS, every_form
-from multi_reference import run
+from multi_class_examples import reference_settings
+from multi_class_reference import run
 from reference import GAUSSIAN_FORM, defaults_of
 from scwlearn import Learner, _native
 from scwlearn.model.full import Full
@@ -52,9 +53,9 @@ def state(learner):
 @every_form
 @every_covariance
 @pytest.mark.parametrize(("floor", "a", "intercept"), [(0.4, 3.0, False), (0.7, 0.5, True)])
-def test_it_is_what_the_textbook_computes(rule, form, covariance, floor, a, intercept):
+def test_learning_with_a_floor_equals_the_reference(rule, form, covariance, floor, a, intercept):
     x, y = examples()
-    how = {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
+    how = reference_settings(form)
     given = {"initial_variance": a, "intercept": intercept, **defaults_of(rule)}
     weights, expected, mistakes, updates = run(rule, x, y, covariance, floor=floor, **given, **how)
     free = run(rule, x, y, covariance, **given, **how)[1]
@@ -75,7 +76,7 @@ def test_it_is_what_the_textbook_computes(rule, form, covariance, floor, a, inte
 @every_rule
 @every_form
 @every_covariance
-def test_no_step_takes_a_variance_below_it(rule, form, covariance):
+def test_no_step_takes_a_variance_below_the_floor(rule, form, covariance):
     x, y = examples(60)
     floor = 0.4
     how = {"covariance": covariance, "initial_variance": 2.0, "n_classes": CLASSES, **FORMS[form]}
@@ -93,7 +94,7 @@ def test_no_step_takes_a_variance_below_it(rule, form, covariance):
 
 @every_form
 @every_covariance
-def test_what_is_learned_goes_on_moving_the_weights(form, covariance):
+def test_the_floor_keeps_the_model_adaptive(form, covariance):
     x, y = np.ones((900, 1)), np.tile([0, 1, 2], 300)
     sure, unsure = (
         Learner("arow", n_classes=0, covariance=covariance, variance_floor=floor, **FORMS[form]) for floor in (0.0, 0.5)
@@ -107,7 +108,7 @@ def test_what_is_learned_goes_on_moving_the_weights(form, covariance):
 @pytest.mark.parametrize("rule", [r.name for r in all_rules()])
 @every_form
 @pytest.mark.parametrize("covariance", ["identity", *COVARIANCES])
-def test_a_floor_of_zero_changes_not_a_bit(rule, form, covariance):
+def test_a_floor_of_zero_changes_nothing(rule, form, covariance):
     x, y = examples()
     one, other, third = (
         Learner(rule, n_classes=0, covariance=covariance, **FORMS[form], **how)
@@ -124,7 +125,7 @@ def test_a_floor_of_zero_changes_not_a_bit(rule, form, covariance):
 @every_rule
 @every_form
 @every_covariance
-def test_many_at_once_are_one_by_one(rule, form, covariance, monkeypatch):
+def test_a_batch_equals_its_rows_one_by_one(rule, form, covariance, monkeypatch):
     x, y = examples()
     how = {"covariance": covariance, "variance_floor": 0.1, **FORMS[form], **defaults_of(rule)}
     one = Learner(rule, n_classes=0, **how)
@@ -145,7 +146,7 @@ def test_many_at_once_are_one_by_one(rule, form, covariance, monkeypatch):
 
 @every_form
 @every_covariance
-def test_an_example_at_a_time_feels_a_floor_that_is_set_later(form, covariance):
+def test_learn_one_respects_a_floor_that_is_set_later(form, covariance):
     x, y = examples()
     learner = Learner("arow", n_classes=0, covariance=covariance, **FORMS[form])
     learner.learn(x, y)
@@ -164,7 +165,7 @@ def test_an_example_at_a_time_feels_a_floor_that_is_set_later(form, covariance):
 
 @every_form
 @every_covariance
-def test_a_rule_that_is_a_function_feels_it(form, covariance):
+def test_a_function_as_rule_respects_the_floor(form, covariance):
     def own_arow(m, v):
         return ((1 - m) / (v + 1), 1 / (v + 1)) if m < 1 else (0, 0)
 
@@ -180,7 +181,7 @@ def test_a_rule_that_is_a_function_feels_it(form, covariance):
 @every_form
 @every_covariance
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_keeps_it(form, covariance, duplicate):
+def test_a_copy_keeps_the_floor(form, covariance, duplicate):
     x, y = examples()
     never_stopped, original = (
         Learner("arow", n_classes=0, covariance=covariance, variance_floor=0.2, **FORMS[form]) for _ in range(2)
@@ -196,7 +197,7 @@ def test_a_copy_keeps_it(form, covariance, duplicate):
 
 @every_form
 @every_covariance
-def test_two_classes_that_were_a_binary_learner_keep_it(form, covariance):
+def test_splitting_a_binary_learner_keeps_the_floor(form, covariance):
     x, y = examples()
     binary = Learner("arow", covariance=covariance, initial_variance=2.0, variance_floor=0.3)
     binary.learn(x, np.where(y == 0, -1, 1))
@@ -211,7 +212,7 @@ def test_two_classes_that_were_a_binary_learner_keep_it(form, covariance):
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.0, 1.5, np.nan, np.inf])
-def test_it_lies_between_zero_and_one(wrong):
+def test_the_floor_must_lie_between_zero_and_one(wrong):
     with pytest.raises(ValueError, match=r"variance_floor must be a number in \[0, 1\), got"):
         Learner("scw1", n_classes=0, variance_floor=wrong)
     learner = Learner("scw1", n_classes=0)
@@ -221,12 +222,12 @@ def test_it_lies_between_zero_and_one(wrong):
 
 
 @pytest.mark.parametrize("wrong", ["0.1", None, True])
-def test_it_is_a_number(wrong):
+def test_the_floor_must_be_a_number(wrong):
     with pytest.raises(TypeError, match="variance_floor must be a number"):
         Learner("scw1", n_classes=0, variance_floor=wrong)
 
 
-def test_where_no_variance_falls_there_is_none():
+def test_first_order_rules_and_the_identity_take_no_floor():
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*pa1 is a first-order rule.*got 0.1"):
         Learner("pa1", n_classes=0, variance_floor=0.1)
     with pytest.raises(ValueError, match=r"variance_floor must be 0 .*covariance=.identity"):

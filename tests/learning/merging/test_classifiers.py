@@ -1,4 +1,4 @@
-"""Merging estimators, and learners for labels of any kind: classes are united, and everything finds its place."""
+"""Merging estimators and classifiers: classes are united by label."""
 
 import copy
 import pickle
@@ -63,7 +63,7 @@ def assert_alike(one, other, x, rtol=1e-9):
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [3, 7, 5], [False, True], [0.0, 2.0, 5.0, 9.0]])
 @every_form
-def test_estimators_are_merged_as_their_learners_are(labels, form):
+def test_estimators_are_merged_like_their_learners(labels, form):
     x, y = examples(labels)
     shards = [AROW(covariance="full", **FORMS[form]).fit(*part) for part in parts_of(x, y, 3)]
     merged = merge(shards)
@@ -91,7 +91,7 @@ def test_estimators_of_every_rule_can_be_merged(name, classes):
 
 
 @every_rule
-def test_two_classes_that_came_in_the_other_order_are_turned_round(how):
+def test_two_classes_in_reverse_order_are_aligned(how):
     x, y = examples(["a", "b"])
     first = np.argsort(y[:120], kind="stable")
     one = fitted(lambda: AROW(class_weight="balanced"), (x[first], y[first]))
@@ -113,7 +113,7 @@ def test_two_classes_that_came_in_the_other_order_are_turned_round(how):
 
 @every_rule
 @every_form
-def test_classes_are_united_in_the_order_in_which_they_come_up(how, form):
+def test_classes_are_united_in_order_of_appearance(how, form):
     x, y = examples(list("abcd"))
     groups = [np.isin(y, list(some)) for some in ("ca", "dbc", "da")]
     shards = [fitted(lambda: AROW(**FORMS[form]), (x[rows], y[rows])) for rows in groups]
@@ -133,7 +133,7 @@ def test_classes_are_united_in_the_order_in_which_they_come_up(how, form):
 
 
 @every_form
-def test_a_class_has_what_was_learned_of_it_wherever_it_stands(form):
+def test_each_class_keeps_its_model_at_any_index(form):
     x, y = examples(list("abc"))
     one = fitted(lambda: AROW(covariance="diagonal", **FORMS[form]), (x, y))
     # It knows all three, and names two more: nothing is learned of them, but they move the places of the others.
@@ -149,7 +149,7 @@ def test_a_class_has_what_was_learned_of_it_wherever_it_stands(form):
 
 
 @every_form
-def test_two_classes_become_two_of_several(form):
+def test_two_classes_may_become_more(form):
     x, y = examples(list("abc"))
     two = y != "c"
     binary = fitted(lambda: AROW(**FORMS[form]), (x[two], y[two]))
@@ -184,7 +184,7 @@ def test_models_that_know_one_class_each_make_three():
 
 
 @pytest.mark.parametrize("labels", ["ab", "abcd"])
-def test_merging_with_an_untouched_model_changes_nothing(labels):
+def test_merging_with_an_untrained_model_changes_nothing(labels):
     x, y = examples(list(labels))
     model = fitted(lambda: AROW(class_weight="balanced"), (x, y))
     idle = told(AROW(class_weight="balanced"), [y[0]])
@@ -206,7 +206,7 @@ def test_the_same_order_gives_the_same_bits(labels):
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc"])
-def test_models_that_are_merged_again_and_again_count_their_past_once(labels):
+def test_repeated_merges_count_the_common_past_once(labels):
     x, y = examples(list(labels), rows=900)
     together = AROW(class_weight="balanced").partial_fit(x[:100], y[:100])
     for first in range(100, 900, 100):
@@ -225,7 +225,7 @@ def test_models_that_are_merged_again_and_again_count_their_past_once(labels):
     np.testing.assert_allclose(together.predict_proba(x), single.predict_proba(x), atol=0.35)
 
 
-def test_the_probabilities_of_shards_are_those_of_a_single_stream_about():
+def test_merged_probabilities_are_close_to_the_single_stream():
     for labels in ("ab", "abc"):
         x, y = examples(list(labels), rows=4000)
         single = AROW().partial_fit(x, y)
@@ -233,7 +233,7 @@ def test_the_probabilities_of_shards_are_those_of_a_single_stream_about():
         assert np.abs(merged.predict_proba(x) - single.predict_proba(x)).mean() < 0.05
 
 
-def test_class_learners_are_merged_without_estimators():
+def test_classifiers_are_merged():
     x, y = examples(["yes", "no", "perhaps"])
     config = LearnerConfig.create("arow", {"covariance": "diagonal", "intercept": True, "multi_class": "ovr"})
     shards = [Classifier(config) for _ in range(2)]
@@ -276,7 +276,7 @@ def frame(names):
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_estimators_that_differ_are_refused_and_stay_as_they_are(what):
+def test_estimators_that_differ_are_refused_and_not_changed(what):
     make, message = DIFFERENT[what]
     for short, long in (("{C5}", "{'C': 0.5, 'eta': 0.75}"), ("{C2}", "{'C': 2.0, 'eta': 0.75}")):
         message = message.replace(short, long)

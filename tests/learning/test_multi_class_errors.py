@@ -1,10 +1,10 @@
-"""Several classes: rules of the user's own, and what is refused."""
+"""Multi-class learners with functions as rules, and the settings and labels that they refuse."""
 
 import numpy as np
 import pytest
 
 from learner_examples import FORMS, every_form, state
-from multi_examples import CLASSES, assert_close, every_covariance, examples
+from multi_class_examples import CLASSES, assert_close, every_covariance, examples
 from scwlearn import Learner, rules
 from scwlearn.rules import HOLD, Parameter, Step
 
@@ -29,7 +29,7 @@ def test_a_function_as_rule_equals_the_built_in_rule(covariance, form):
 
 @pytest.mark.usefixtures("registry")
 @every_form
-def test_a_rule_declared_outside_the_package_differs_in_no_bit(form):
+def test_a_rule_declared_outside_the_package_gives_the_same_bits(form):
     @rules.rule(
         title="mine",
         estimator="Mine",
@@ -92,13 +92,13 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, single):
         ({"initial_variance": 0.0}, "initial_variance must be"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(how, message):
+def test_invalid_settings_are_refused(how, message):
     with pytest.raises(ValueError, match=message):
         Learner(**{"n_classes": 0} | how)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 3], [0, 2, 1], [-1, 0, 1], [0.5, 0, 1], [0, np.nan, 1], [0, 1, 2**31 - 1]])
-def test_labels_that_are_no_classes_are_refused(labels):
+def test_labels_that_are_not_class_numbers_are_refused(labels):
     learner = Learner("arow", n_classes=0, covariance="diagonal")
     with pytest.raises(ValueError, match="label"):
         learner.learn(np.eye(3), labels)
@@ -106,7 +106,7 @@ def test_labels_that_are_no_classes_are_refused(labels):
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [True, False, True], [None, 1, 2]])
-def test_labels_that_are_no_numbers_are_refused(labels):
+def test_labels_that_are_not_numbers_are_refused(labels):
     with pytest.raises(TypeError, match="whole numbers"):
         Learner("arow", n_classes=0, covariance="diagonal").learn(np.eye(3), labels)
 
@@ -121,7 +121,7 @@ def test_scores_that_do_not_fit_are_refused(scores):
     assert learner.model is None
 
 
-def test_a_learner_that_has_learned_nothing_says_so():
+def test_an_untrained_learner_raises_an_error():
     learner = Learner("arow", n_classes=3)
     for call in (learner.scores, learner.margin_variances):
         with pytest.raises(ValueError, match="has not learned"):
@@ -130,7 +130,7 @@ def test_a_learner_that_has_learned_nothing_says_so():
         learner.score_one(np.zeros(3))
 
 
-def test_more_classes_than_memory_holds_are_refused(monkeypatch):
+def test_more_classes_than_fit_in_memory_are_refused(monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
     monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     learner = Learner("arow", n_classes=0, covariance="diagonal")

@@ -1,4 +1,4 @@
-"""Learners for several classes, from dicts: what vectors and matrices teach, bounds, and rules of the user's own."""
+"""Multi-class learning from dicts: equality with matrices, bounds, and functions as rules."""
 
 import copy
 import pickle
@@ -47,7 +47,7 @@ def columns(learner, x=X):
 @every_form
 @with_and_without_scale
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
-def test_dicts_are_the_rows_of_a_matrix(form, scale, weights):
+def test_dicts_equal_rows_of_a_matrix(form, scale, weights):
     rule = "pa1" if form["covariance"] == "identity" else "scw1"
     named, rows = (Learner(rule, n_classes=0, intercept=True, scale=scale, **form) for _ in range(2))
     scores, variances = named.learn_many(DICTS, Y, weights, variances_out=(out := np.empty(ROWS))), out
@@ -74,7 +74,7 @@ def test_dicts_are_the_rows_of_a_matrix(form, scale, weights):
 @every_form
 @with_and_without_scale
 @pytest.mark.parametrize("bound", [{}, {"max_features": 5}, {"max_features": 5, "overflow": "hash"}], ids=str)
-def test_many_are_one_by_one(form, scale, bound):
+def test_learn_many_equals_learn_one_in_turn(form, scale, bound):
     dicts = [dict([*x.items()][:4]) for x in DICTS] if bound else DICTS
     rule = "pa1" if form["covariance"] == "identity" else "arow"
     each, at_once, in_parts = (Learner(rule, n_classes=0, scale=scale, **bound, **form) for _ in range(3))
@@ -107,7 +107,7 @@ def test_many_are_one_by_one(form, scale, bound):
     assert knows(each) == before
 
 
-def test_rows_of_weight_zero_bring_no_class_and_no_name():
+def test_rows_of_weight_zero_add_no_class_and_no_name():
     for labels in ([0, 3, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]):
         learner, other = Learner("arow", n_classes=0, scale=True), Learner("arow", n_classes=0, scale=True)
         rows = [{"a": 1.0}, {"b": 1.0}, {"a": 2.0}, {"c": -1.0}]
@@ -121,7 +121,7 @@ def test_rows_of_weight_zero_bring_no_class_and_no_name():
     assert knows(learner) == knows(Learner("arow", n_classes=0))
 
 
-def test_a_row_of_weight_zero_has_no_score_of_a_class_to_come():
+def test_rows_of_weight_zero_have_no_recorded_score():
     learner = Learner("arow", n_classes=0)
     scores = learner.learn_many([{"a": 1.0}] * 4, [0, 0, 1, 2], [1, 0, 1, 1])
     assert scores[1].tolist() == [0.0, -np.inf, -np.inf]
@@ -164,7 +164,7 @@ def test_a_rule_that_raises_leaves_everything_as_it_was(form, scale, at):
 
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("make", [partial(Learner), partial(several, n_classes=2)], ids=["two", "several"])
-def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
+def test_a_rule_may_score_other_vectors_while_it_runs(make, scale):
     def asks(m, v):
         if asking.model is not None:
             asking.score_one(np.full(FEATURES, 1e6))
@@ -179,7 +179,7 @@ def test_a_rule_may_score_other_vectors_while_it_is_asked(make, scale):
 
 
 @pytest.mark.parametrize("wrong", [-1, 7, 0.5, "a"])
-def test_a_label_that_is_none_is_refused_and_nothing_changes(wrong):
+def test_an_invalid_label_is_refused_and_changes_nothing(wrong):
     learner = Learner("arow", n_classes=0, scale=True)
     learner.learn_many(DICTS[:20], Y[:20])
     before = knows(learner)
@@ -220,7 +220,7 @@ def test_a_binary_learner_keeps_its_names_and_its_scale(multi_class, bound, cova
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
 @pytest.mark.parametrize("bound", [{}, {"max_features": 5}, {"max_features": 5, "overflow": "hash"}], ids=str)
-def test_a_copy_goes_on_for_itself(duplicate, bound):
+def test_a_copy_learns_independently(duplicate, bound):
     dicts = [dict([*x.items()][:4]) for x in DICTS]
     learner = Learner("scw1", n_classes=0, scale=True, **bound)
     learner.learn_many(dicts[:20], Y[:20])
@@ -232,7 +232,7 @@ def test_a_copy_goes_on_for_itself(duplicate, bound):
     assert knows(learner) == knows(twin)
 
 
-def test_features_known_least_in_all_classes_are_dropped():
+def test_the_least_certain_features_over_all_classes_are_dropped():
     learner = Learner("arow", n_classes=0, max_features=8)
     often = {"often": 1.0, "too": -1.0}
     for i in range(40):

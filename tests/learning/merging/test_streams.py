@@ -1,4 +1,4 @@
-"""Merging streams: names, classes and scales are united, whatever each of the models has met."""
+"""Merging stream classifiers: names, classes and scales are united."""
 
 import copy
 import pickle
@@ -79,7 +79,7 @@ def test_names_and_classes_are_united(settings, rule, parts):
 @pytest.mark.parametrize("settings", [{}, {"scale": True}, {"multi_class": "ovr", "scale": True}], ids=str)
 @pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
 @pytest.mark.parametrize("rule", ["arow", "pa1"])
-def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
+def test_streams_are_merged_like_rows_of_a_matrix(settings, how, rule):
     if rule == "pa1" and how != "ev":
         how = "auto"
     models = shards(rule, (0, 1), **settings)
@@ -106,7 +106,7 @@ def test_streams_are_merged_as_rows_of_a_matrix_are(settings, how, rule):
 
 
 @every_setting
-def test_one_alone_and_one_with_an_untouched_model_say_the_same(settings):
+def test_merging_with_an_untrained_stream_changes_nothing(settings):
     for part in (0, 1, 2):
         model = taught("scw1", part, **settings)
         for together in (merge([model]), merge([model, StreamClassifier("scw1", **settings)])):
@@ -121,7 +121,7 @@ def test_one_alone_and_one_with_an_untouched_model_say_the_same(settings):
             assert full_state(model) == before
 
 
-def test_models_that_have_learned_nothing_stay_apart():
+def test_untrained_models_stay_independent():
     for settings in ({}, {"scale": True}, {"class_weight": "balanced", "scale": True, "classes": LABELS}):
         models = [StreamClassifier("arow", **settings) for _ in range(2)]
         together, before = merge(models), full_state(models[0])
@@ -166,7 +166,7 @@ def test_weights_are_merged_for_the_scale_of_all_rows(how):
 
 @pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
 @pytest.mark.parametrize("make", [Learner, several])
-def test_units_of_the_parts_do_not_matter(how, make):
+def test_units_of_features_do_not_matter(how, make):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 5)), rng.choice([-1, 1] if make is Learner else [0, 1, 2], 60)
     y[:3] = y[30:33] = [1, -1, 1] if make is Learner else [0, 1, 2]
@@ -181,7 +181,7 @@ def test_units_of_the_parts_do_not_matter(how, make):
 
 
 @pytest.mark.parametrize("settings", [{"scale": True}, {"scale": True, "covariance": "full"}], ids=str)
-def test_what_was_merged_before_counts_once(settings):
+def test_the_common_prior_counts_once(settings):
     start = taught("arow", 0, **settings)
     went_on = []
     for part in (range(45, 80), range(80, 120)):
@@ -207,7 +207,7 @@ def test_what_was_merged_before_counts_once(settings):
 # Bounds
 
 
-def test_the_features_that_are_known_least_are_dropped():
+def test_the_least_certain_features_are_dropped():
     models = [StreamClassifier("arow", max_features=6, scale=True) for _ in range(2)]
     for k, model in enumerate(models):
         for i in range(30):
@@ -224,7 +224,7 @@ def test_the_features_that_are_known_least_are_dropped():
         assert scale.state[feature, 1] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)
 
 
-def test_names_that_are_hashed_meet_in_their_slots():
+def test_hashed_names_are_merged_by_slot():
     models = shards("arow", (0, 1), max_features=24, overflow="hash", scale=True)
     together = merge(models)
     assert max(model.n_features for model in models) <= together.n_features <= 24
@@ -246,7 +246,7 @@ def test_names_that_are_hashed_meet_in_their_slots():
     ],
     ids=str,
 )
-def test_streams_that_differ_are_refused_and_stay_as_they_are(one, other, what):
+def test_streams_that_differ_are_refused_and_not_changed(one, other, what):
     models = [taught("arow", 1, **one), taught("arow", 1, **other)]
     before = [full_state(model) for model in models]
     with pytest.raises(ValueError, match=what):

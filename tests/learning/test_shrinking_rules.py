@@ -7,8 +7,7 @@ updates of some classes are still waiting; most of them take no step in that rou
 import numpy as np
 import pytest
 
-from kernel_examples import as_they_come
-from learner_examples import FORMS
+from learner_examples import FORMS, in_order_of_appearance
 from scwlearn import KernelLearner, Learner
 from scwlearn.model.full import Full
 from scwlearn.rules import HOLD, Rule, Step
@@ -30,7 +29,7 @@ def examples():
     rng = np.random.default_rng(4)
     labels = rng.integers(0, CLASSES, ROWS)
     labels[60:] %= 3
-    return rng.normal(size=(ROWS, WIDTH)), as_they_come(labels)
+    return rng.normal(size=(ROWS, WIDTH)), in_order_of_appearance(labels)
 
 
 def plain(x, y, form):
@@ -70,7 +69,7 @@ def plain(x, y, form):
 
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("form", FORMS)
-def test_classes_that_take_no_step_shrink_with_the_others(form, block, monkeypatch):
+def test_classes_without_a_step_shrink_with_the_others(form, block, monkeypatch):
     monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)
@@ -83,7 +82,7 @@ def test_classes_that_take_no_step_shrink_with_the_others(form, block, monkeypat
 
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("form", ["joint", "ovr"])
-def test_so_they_do_with_a_kernel(form, block, monkeypatch):
+def test_kernel_classes_without_a_step_shrink_with_the_others(form, block, monkeypatch):
     monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: block)
     x, y = examples()
     W, S, updates = plain(x, y, form)

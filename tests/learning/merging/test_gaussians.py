@@ -1,4 +1,4 @@
-"""Merging: each rule is what it says, and keeps its laws."""
+"""The merge rules equal their formulas and keep their laws."""
 
 import copy
 import itertools
@@ -38,7 +38,7 @@ WITH_FORMULAS = [
 @pytest.mark.parametrize(("how", "covariance"), WITH_FORMULAS)
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (0.5, 3.0, 1.25), (0.1, 0.3, 0.2)])
 @pytest.mark.parametrize("again", [False, True])
-def test_merged_models_are_what_the_formulas_say(how, covariance, weights, again):
+def test_merged_models_equal_the_formulas(how, covariance, weights, again):
     start = new(covariance, "scw1")
     if again:
         start.learn(X[::5], Y[::5])
@@ -51,7 +51,7 @@ def test_merged_models_are_what_the_formulas_say(how, covariance, weights, again
     np.testing.assert_allclose(sigma(found), covariances, rtol=1e-9, atol=1e-11)
 
 
-def test_without_a_sigma_bcm_adds_the_moves_kl_averages_and_ev_averages_over_those_who_moved():
+def test_without_sigma_bcm_adds_kl_averages_and_ev_averages_over_models_that_moved():
     one, other = new("identity"), new("identity")
     one.learn([[1.0, 2.0, 0.0]], [1])
     other.learn([[0.0, 1.0, 1.0]], [-1])
@@ -69,7 +69,7 @@ def kl(mean, covariance, gaussian):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_kl_has_the_least_sum_of_kl_divergences(covariance):
+def test_kl_minimises_the_sum_of_divergences(covariance):
     x, y = draw_examples(1, 40, 3, 1.0)
     gaussians = [learner.model for learner in shards(3, covariance, "scw1", x, y)]
     weights = (1.0, 2.0, 0.5)
@@ -90,7 +90,7 @@ def test_kl_has_the_least_sum_of_kl_divergences(covariance):
     np.testing.assert_allclose(sigma(merged), matrix, atol=1e-5)
 
 
-def test_ev_with_a_full_sigma_is_ev_of_the_features_where_nothing_is_correlated():
+def test_full_ev_equals_diagonal_ev_without_correlations():
     rng = np.random.default_rng(3)
     x = np.eye(FEATURES)[rng.integers(0, FEATURES, 200)] * rng.uniform(0.5, 2.0, (200, FEATURES))
     y = rng.choice([-1, 1], 200)
@@ -99,7 +99,7 @@ def test_ev_with_a_full_sigma_is_ev_of_the_features_where_nothing_is_correlated(
 
 
 @pytest.mark.parametrize("count", [2, 5])
-def test_ev_with_a_full_sigma_lies_between_what_the_models_know(count):
+def test_full_ev_lies_between_the_share_of_one_model_and_all_evidence(count):
     gaussians = [learner.model for learner in shards(count, "full", "scw1")]
     merged = np.linalg.inv(sigma(merge_gaussians(gaussians, "ev")))
     everything = np.linalg.inv(sigma(merge_gaussians(gaussians, "bcm")))
@@ -111,12 +111,12 @@ def test_ev_with_a_full_sigma_lies_between_what_the_models_know(count):
 
 @pytest.mark.parametrize("count", [2, 16])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_bcm_of_arow_without_the_gate_is_the_single_stream(count, intercept):
+def test_bcm_of_ungated_arow_equals_the_single_stream(count, intercept):
     single = taught(new("full", ungated, intercept=intercept), (X, Y))
     assert_close(merge(shards(count, "full", ungated, intercept=intercept), "bcm"), single, rtol=1e-12)
 
 
-def test_bcm_that_is_repeated_is_the_single_stream_too():
+def test_repeated_bcm_equals_the_single_stream():
     single, together = taught(new("full", ungated), (X, Y)), new("full", ungated)
     for part in np.array_split(np.arange(len(Y)), 6):
         models = [taught(copy.copy(together), (X[part[k::3]], Y[part[k::3]])) for k in range(3)]
@@ -125,7 +125,7 @@ def test_bcm_that_is_repeated_is_the_single_stream_too():
     assert together.counts.seen == len(Y)
 
 
-def test_bcm_with_a_diagonal_sigma_is_the_single_stream_where_examples_have_one_feature_each():
+def test_diagonal_bcm_equals_the_single_stream_for_examples_with_one_feature():
     rng = np.random.default_rng(3)
     x = np.eye(FEATURES)[rng.integers(0, FEATURES, 200)] * rng.uniform(0.5, 2.0, (200, FEATURES))
     y = rng.choice([-1, 1], 200)
@@ -134,7 +134,7 @@ def test_bcm_with_a_diagonal_sigma_is_the_single_stream_where_examples_have_one_
         assert_close(merge(shards(4, covariance, ungated, x, y), "bcm"), single, rtol=1e-12)
 
 
-def test_bcm_by_precision_always_has_the_variances_of_the_single_stream_though_not_its_mean():
+def test_diagonal_bcm_has_the_variances_but_not_the_mean_of_the_single_stream():
     single = taught(new("diagonal", ungated), (X, Y)).model
     merged = merge(shards(4, "diagonal", ungated), "bcm").model
     np.testing.assert_allclose(merged.variances(), single.variances(), rtol=1e-12)
@@ -152,7 +152,7 @@ def test_the_order_of_the_models_does_not_matter(how, covariance):
 
 
 @every_covariance
-def test_bcm_can_be_done_in_parts(covariance):
+def test_bcm_may_be_grouped(covariance):
     models = shards(5, covariance)
     together = merge(models, "bcm")
     assert_close(merge([merge(models[:2], "bcm"), merge(models[2:], "bcm")], "bcm"), together)
@@ -160,14 +160,14 @@ def test_bcm_can_be_done_in_parts(covariance):
 
 
 @every_covariance
-def test_kl_can_be_done_in_parts_with_weights_that_say_how_many_models_a_part_is(covariance):
+def test_kl_may_be_grouped_with_group_sizes_as_weights(covariance):
     models = shards(5, covariance)
     parts = [merge(models[:2], "kl"), merge(models[2:], "kl")]
     assert_close(merge(parts, "kl", [2, 3]), merge(models, "kl"))
 
 
 @every_covariance
-def test_ev_can_be_done_in_parts_where_the_models_share_no_feature(covariance):
+def test_ev_may_be_grouped_where_models_share_no_feature(covariance):
     models = []
     for k in range(3):
         x = np.zeros((40, 6))
@@ -179,7 +179,7 @@ def test_ev_can_be_done_in_parts_where_the_models_share_no_feature(covariance):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_ev_cannot_be_done_in_parts_where_they_do(covariance):
+def test_ev_may_not_be_grouped_where_models_share_features(covariance):
     models = shards(3, covariance)
     together, in_parts = merge(models, "ev"), merge([models[0], merge(models[1:], "ev")], "ev")
     assert np.abs(together.model.weights() - in_parts.model.weights()).max() > 1e-4
@@ -196,7 +196,7 @@ def test_the_same_order_gives_the_same_bits(how, covariance):
 @pytest.mark.parametrize("how", ["bcm", "ev"])
 @every_covariance
 @pytest.mark.parametrize("algorithm", [None, "iellip"])
-def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, algorithm):
+def test_merging_with_an_untrained_model_changes_nothing(how, covariance, algorithm):
     model = taught(new(covariance, algorithm), (X, Y))
     # One that has seen nothing, one that has seen what teaches nothing.
     idle = taught(new(covariance, algorithm), (np.zeros((3, FEATURES)), [1, 1, 1]))
@@ -207,7 +207,7 @@ def test_merging_with_an_untouched_prior_changes_nothing(how, covariance, algori
         assert merged.counts.updates == model.counts.updates
 
 
-def test_kl_asks_the_untouched_too():
+def test_kl_includes_untrained_models():
     model = taught(new("diagonal"), (X, Y))
     merged = merge([model, new("diagonal")], "kl").model
     np.testing.assert_allclose(1 / merged.variances(), (1 / model.model.variances() + 1 / 2) / 2)
@@ -215,7 +215,7 @@ def test_kl_asks_the_untouched_too():
 
 @every_rule
 @every_covariance
-def test_one_model_alone_is_itself(how, covariance):
+def test_merging_one_model_copies_it(how, covariance):
     model = taught(new(covariance), (X, Y))
     alone = merge([model], how)
     assert state(alone) == state(model)
@@ -225,7 +225,7 @@ def test_one_model_alone_is_itself(how, covariance):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_models_that_have_learned_nothing_since_are_what_they_went_on_from(covariance):
+def test_models_that_have_not_learned_since_equal_their_prior(covariance):
     start = taught(new(covariance), (X, Y))
     for how in RULES:
         assert_close(merge([copy.copy(start)] * 3, how, prior=start), start)
@@ -251,7 +251,7 @@ def test_a_weight_of_two_counts_a_model_twice(covariance):
         np.testing.assert_allclose(sigma(weighted), sigma(twice), rtol=1e-11, atol=1e-14)
 
 
-def test_weights_of_ev_multiply_evidence_and_of_kl_only_compare():
+def test_weights_multiply_evidence_in_ev_and_only_compare_in_kl():
     models = shards(3, "diagonal")
     plain, double = (merge(models, "ev", [w] * 3).model for w in (1, 2))
     np.testing.assert_allclose(double.weights(), plain.weights(), rtol=1e-12)
@@ -262,7 +262,7 @@ def test_weights_of_ev_multiply_evidence_and_of_kl_only_compare():
 @every_rule
 @pytest.mark.parametrize("algorithm", [r.name for r in all_rules()])
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_features_that_come_after_a_merge_are_as_if_they_had_been_there_before(how, algorithm, covariance):
+def test_features_added_after_a_merge_equal_features_added_before(how, algorithm, covariance):
     models = shards(3, covariance, algorithm)
     late = merge(models, how)
     late.widen(FEATURES + 2)
@@ -274,7 +274,7 @@ def test_features_that_come_after_a_merge_are_as_if_they_had_been_there_before(h
     assert (late.model.variances() <= 2.0 * late.model.scalars[0, GROWTH] * (1 + 1e-12)).all()
 
 
-def test_growth_is_that_of_the_model_which_has_grown_most():
+def test_growth_is_that_of_the_most_grown_model():
     long, short = taught(new("diagonal", "iellip"), (X, Y)), taught(new("diagonal", "iellip"), (X[:3], Y[:3]))
     growths = [model.model.scalars[0, GROWTH] for model in (long, short)]
     assert growths[0] != growths[1]
@@ -285,7 +285,7 @@ def test_growth_is_that_of_the_model_which_has_grown_most():
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("again", [False, True])
-def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covariance, again):
+def test_growth_of_the_prior_is_no_evidence(covariance, again):
     start = new(covariance, "iellip", b=0.9, c=0.5)
     if again:
         start.learn(X[:4], Y[:4])
@@ -306,7 +306,7 @@ def test_what_the_prior_has_become_in_a_sigma_that_grows_is_no_evidence(covarian
         assert merged.scalars[0, GROWTH] == pytest.approx(max(model.model.scalars[0, GROWTH] for model in models))
 
 
-def test_lazy_scales_of_the_mean_are_worked_in_and_its_length_is_known():
+def test_lazy_scales_of_the_mean_are_applied_and_its_norm_is_kept():
     models = shards(3, "identity", "romma")
     assert all(model.model.scalars[0, MEAN_SCALE] not in (0.0, 1.0) for model in models)
     merged = merge(models, "kl").model

@@ -1,4 +1,4 @@
-"""Features scaled inside a learner: the same as a running scale before it, and it goes back where the learner does."""
+"""Feature scaling inside a learner equals a running scale before it, and is rolled back with it."""
 
 import copy
 import pickle
@@ -65,7 +65,7 @@ def same(inside, outside, scale):
 @every_format
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
 @pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
-def test_it_is_a_scale_before_the_learner(kind, covariance, as_format, weights, order):
+def test_scaling_equals_a_running_scale_before_the_learner(kind, covariance, as_format, weights, order):
     x = as_format(X)
     inside, labels = pair(kind, covariance)
     inside.learn(x, labels, weights=weights, order=order)
@@ -79,7 +79,7 @@ def test_it_is_a_scale_before_the_learner(kind, covariance, as_format, weights, 
 
 @every_kind
 @every_covariance
-def test_one_vector_is_a_batch_of_one(kind, covariance):
+def test_learn_one_equals_a_batch_of_one(kind, covariance):
     each, batches = pair(kind, covariance)[0], pair(kind, covariance)[0]
     labels = KINDS[kind][1]
     for i, (x, label, weight) in enumerate(zip(X, labels, WEIGHTS, strict=True)):
@@ -90,7 +90,7 @@ def test_one_vector_is_a_batch_of_one(kind, covariance):
 
 
 @every_kind
-def test_batches_and_vectors_take_turns(kind):
+def test_batches_and_vectors_may_alternate(kind):
     mixed, labels = pair(kind)
     whole = pair(kind)[0]
     whole.learn(X, labels)
@@ -103,7 +103,7 @@ def test_batches_and_vectors_take_turns(kind):
 
 @every_kind
 @every_format
-def test_rows_that_are_only_scored_are_not_taken_in(kind, as_format):
+def test_scoring_does_not_change_the_scale(kind, as_format):
     learner, labels = pair(kind)
     learner.learn(as_format(X[:40]), labels[:40])
     before = knows(learner)
@@ -113,7 +113,7 @@ def test_rows_that_are_only_scored_are_not_taken_in(kind, as_format):
     assert knows(learner) == before
 
 
-def test_what_is_traced_is_what_is_learned():
+def test_tracing_learns_the_same():
     inside = Learner("scw1", covariance="diagonal", scale=True)
     outside, scale = Learner("scw1", covariance="diagonal"), RunningScale()
     trace = inside.trace(X, SIGNS, order=ORDER)
@@ -122,7 +122,7 @@ def test_what_is_traced_is_what_is_learned():
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_scores_before_stand_at_their_rows(multi_class):
+def test_recorded_scores_are_in_the_order_of_the_rows(multi_class):
     learners = [
         Learner("scw1", n_classes=0, covariance="diagonal", scale=True, multi_class=multi_class) for _ in range(2)
     ]
@@ -220,7 +220,7 @@ def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun
 
 
 @pytest.mark.parametrize("make", [Learner, several])
-def test_a_model_for_which_there_is_no_memory_leaves_no_scale(make):
+def test_a_model_too_large_for_memory_leaves_no_scale(make):
     learner = make("arow", covariance="full", scale=True)
     wide = sparse.csr_array(([1.0], [3], [0, 1]), shape=(1, 10**7))
     with pytest.raises((ValueError, MemoryError), match="memory"):
@@ -230,7 +230,7 @@ def test_a_model_for_which_there_is_no_memory_leaves_no_scale(make):
 
 
 @every_kind
-def test_rows_of_weight_zero_are_as_if_they_had_not_come(kind):
+def test_rows_of_weight_zero_are_ignored(kind):
     learner, labels = pair(kind)
     other = pair(kind)[0]
     x = X.copy()
@@ -249,7 +249,7 @@ def test_rows_of_weight_zero_are_as_if_they_had_not_come(kind):
 
 @every_kind
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_has_a_scale_of_its_own(kind, duplicate):
+def test_a_copy_has_its_own_scale(kind, duplicate):
     for count in (0, 40):
         learner, labels = pair(kind)
         if count:
@@ -263,7 +263,7 @@ def test_a_copy_has_a_scale_of_its_own(kind, duplicate):
 
 @every_kind
 @every_covariance
-def test_widening_is_as_if_the_features_had_always_been_there(kind, covariance):
+def test_widened_features_equal_features_present_from_the_start(kind, covariance):
     early = X.copy()
     early[:40, -2:] = 0.0
     (grown, labels), known = pair(kind, covariance), pair(kind, covariance)[0]
@@ -320,7 +320,7 @@ def mixed():
 
 
 @pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
-def test_learners_that_learn_together_have_their_scales(order):
+def test_learners_that_learn_together_keep_their_scales(order):
     together, alone = mixed(), mixed()
     for _ in range(2):
         counts = learn_together(together, X, SIGNS, order=order)
@@ -347,7 +347,7 @@ def test_an_error_leaves_the_scales_of_all_learners_as_they_were():
     assert list(map(knows, learners)) == before
 
 
-def test_tuning_is_for_features_as_they_are_scaled():
+def test_tuning_scales_features():
     cells = [{"C": C} for C in (0.01, 0.1, 1.0, 10.0)]
     alone = [Learner("scw1", covariance="diagonal", scale=True, **cell) for cell in cells]
     counts = [learner.learn(X, SIGNS) for learner in alone]

@@ -1,4 +1,4 @@
-"""What the tests of several classes with a full covariance share: rows, learners that have learned, their Sigma."""
+"""Examples of several classes for a full covariance, and learners trained on them."""
 
 import functools
 

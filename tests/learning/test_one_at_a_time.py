@@ -1,4 +1,4 @@
-"""One example at a time: dicts and vectors, and what the user's own code may do while one of them is learned from."""
+"""Single dicts and vectors, and what keys, values and rules may do while an example is learned."""
 
 import copy
 import gc
@@ -44,7 +44,7 @@ def with_rule(x, meanwhile, covariance="diagonal"):
 
 @every_kind
 @every_covariance
-def test_a_rule_that_learns_from_another_example_is_refused_and_nothing_changes(x, covariance):
+def test_a_rule_that_learns_while_it_runs_is_refused(x, covariance):
     learner = with_rule(x, lambda learner, m: learner.learn_one(x, -1), covariance)
     before = everything(learner)
     for _ in range(3):
@@ -130,7 +130,7 @@ every_actor = pytest.mark.parametrize(("name", "make"), ACTORS.values(), ids=ACT
 
 @every_actor
 @pytest.mark.parametrize("fresh", [True, False], ids=["first", "later"])
-def test_a_name_or_number_that_learns_is_refused_and_nothing_changes(name, make, fresh):
+def test_a_key_or_value_that_learns_while_it_is_read_is_refused(name, make, fresh):
     learner = Learner("arow")
     if not fresh:
         learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
@@ -144,7 +144,7 @@ def test_a_name_or_number_that_learns_is_refused_and_nothing_changes(name, make,
 
 
 @every_actor
-def test_a_name_or_number_may_score(name, make):
+def test_a_key_or_value_may_score_while_it_is_read(name, make):
     one, other = Learner("arow"), Learner("arow")
     for learner in (one, other):
         learner.learn_one({name("a"): 1.0, name("b"): 1.0} | large(name), 1)
@@ -155,7 +155,7 @@ def test_a_name_or_number_may_score(name, make):
 
 
 @every_actor
-def test_an_example_that_is_scored_may_learn(name, make):
+def test_a_key_may_learn_while_its_example_is_scored(name, make):
     learner = Learner("arow")
     learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
     learner.score_one(make(lambda: learner.learn_one(large(name), 1)))
@@ -164,7 +164,7 @@ def test_an_example_that_is_scored_may_learn(name, make):
 
 
 @every_actor
-def test_a_dict_that_changes_while_it_is_read_is_refused(name, make):
+def test_a_dict_that_changes_during_reading_is_refused(name, make):
     learner = Learner("arow")
     learner.learn_one({name("a"): 1.0, name("b"): 1.0}, 1)
     before = everything(learner)
@@ -176,7 +176,7 @@ def test_a_dict_that_changes_while_it_is_read_is_refused(name, make):
         assert everything(learner) == before
 
 
-def test_names_of_an_example_that_failed_are_forgotten():
+def test_names_of_a_failed_example_are_forgotten():
     def fail(learner, m):
         learner.score_one({"new": 1.0})
         raise ZeroDivisionError
@@ -228,7 +228,7 @@ def test_the_order_of_a_dict_changes_nothing_but_rounding(covariance):
     np.testing.assert_allclose(one.model.variances(), other.model.variances(), rtol=0, atol=1e-9)
 
 
-def test_names_beyond_what_is_kept_at_hand_are_found_and_told_apart():
+def test_tens_of_thousands_of_names_are_found_and_distinguished():
     rng = np.random.default_rng(3)
     count, stored = 30_000, 100
     places = np.array([rng.choice(count, stored, replace=False) for _ in range(600)])
@@ -257,7 +257,7 @@ def test_names_beyond_what_is_kept_at_hand_are_found_and_told_apart():
 
 @every_kind
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_learns_for_itself(x, duplicate):
+def test_a_copy_learns_independently(x, duplicate):
     learner = Learner("arow")
     learner.learn_one(x, 1)
     learner.score_one(x)
@@ -270,7 +270,7 @@ def test_a_copy_learns_for_itself(x, duplicate):
 
 
 @every_kind
-def test_a_model_that_is_put_in_is_the_one_that_learns(x):
+def test_a_model_that_is_assigned_is_the_one_that_learns(x):
     learner = Learner("arow")
     learner.learn_one(x, 1)
     learner.score_one(x)
@@ -295,7 +295,7 @@ def test_examples_of_the_other_kind_are_refused():
 
 
 @every_kind
-def test_a_learner_whose_rule_knows_it_goes_away_with_it(x):
+def test_a_cycle_through_the_rule_is_collected(x):
     learner = with_rule(x, lambda learner, m: None)
     learner.learn_one(x, 1)
     gone = weakref.ref(learner)
@@ -304,7 +304,7 @@ def test_a_learner_whose_rule_knows_it_goes_away_with_it(x):
     assert gone() is None
 
 
-def test_a_learner_whose_name_knows_it_goes_away_with_it():
+def test_a_cycle_through_a_key_is_collected():
     name, learner = Name("a"), Learner("arow")
     learner.learn_one({name: 1.0}, 1)
     name.learner = learner
@@ -314,7 +314,7 @@ def test_a_learner_whose_name_knows_it_goes_away_with_it():
     assert [reference() for reference in gone] == [None, None]
 
 
-def test_a_learner_whose_class_of_names_knows_it_goes_away_with_it():
+def test_a_cycle_through_the_type_of_a_key_is_collected():
     class Own(Name):
         pass
 
@@ -328,14 +328,14 @@ def test_a_learner_whose_class_of_names_knows_it_goes_away_with_it():
 
 
 @every_kind
-def test_a_learner_that_has_seen_nothing_has_no_scores(x):
+def test_an_untrained_learner_has_no_scores(x):
     with pytest.raises(ValueError, match="not learned from any row yet"):
         Learner("arow").score_one(x)
 
 
 @every_kind
 @pytest.mark.parametrize("y", [0, 2, 0.5, float("nan")])
-def test_a_label_that_is_none_is_refused(x, y):
+def test_an_invalid_label_is_refused(x, y):
     learner = Learner("arow")
     for _ in range(2):
         before = everything(learner)

@@ -1,4 +1,4 @@
-"""Merging learners: features are united, merged models go on learning, and bad input is refused."""
+"""Merging learners: features are united, merged models continue to learn, and bad input is refused."""
 
 import copy
 
@@ -78,7 +78,7 @@ def test_models_of_different_widths_are_widened(how, covariance, intercept):
     assert narrow.n_features == 4
 
 
-def test_counts_and_rounds_are_added_and_the_common_past_counts_once():
+def test_counts_and_rounds_are_added_and_the_prior_counts_once():
     start = taught(new("full"), (X[:30], Y[:30]))
     models = [taught(copy.copy(start), (X[30 + k :: 3], Y[30 + k :: 3])) for k in range(3)]
     together = merge(models, prior=start)
@@ -89,7 +89,7 @@ def test_counts_and_rounds_are_added_and_the_common_past_counts_once():
     assert merge(models).counts.seen == sum(model.counts.seen for model in models)
 
 
-def test_learners_that_have_learned_nothing_merge_to_one_that_has_not():
+def test_untrained_learners_merge_to_an_untrained_one():
     merged = merge([new("auto"), new("auto")])
     assert merged.model is None
     merged.learn(X, Y)
@@ -108,7 +108,7 @@ def test_models_of_every_rule_can_be_merged_and_go_on_learning(algorithm, how):
         assert (merged.margin_variances(X) > 0).all()
 
 
-def test_a_merged_model_learns_on_as_the_single_stream_does():
+def test_a_merged_model_continues_like_a_single_stream():
     merged = merge(shards(4, "full", ungated, X[:120], Y[:120]))
     merged.learn(X[120:], Y[120:])
     assert_close(merged, taught(new("full", ungated), (X, Y)), rtol=1e-12)
@@ -130,7 +130,7 @@ AUTO = [
 
 
 @pytest.mark.parametrize(("algorithm", "covariance", "again", "expected"), AUTO)
-def test_auto_is_the_rule_that_the_measurements_chose(algorithm, covariance, again, expected):
+def test_auto_chooses_the_documented_rule(algorithm, covariance, again, expected):
     start = new(covariance, algorithm)
     if again:
         start.learn(X[:20], Y[:20])
@@ -143,7 +143,7 @@ def test_auto_is_the_rule_that_the_measurements_chose(algorithm, covariance, aga
     assert state(merge(models, prior=prior)) not in others
 
 
-def test_the_function_is_found_in_the_package_whatever_was_imported_before():
+def test_merge_is_exported_by_the_package():
     assert scwlearn.merge is merge
 
 
@@ -180,7 +180,7 @@ def test_models_that_differ_are_refused(what):
     assert refusal(lambda: merge(models[:2], prior=models[2])) == f"models[0] and prior differ in {message}{ALIKE}"
 
 
-def test_own_rules_that_differ_are_refused_by_what_they_are():
+def test_functions_that_differ_are_refused_by_name():
     def other(m, v):
         return ungated(m, v)
 
@@ -188,7 +188,7 @@ def test_own_rules_that_differ_are_refused_by_what_they_are():
     assert message == f"models[0] and models[1] differ in rule: ungated and other{ALIKE}"
 
 
-def test_widths_that_made_auto_choose_differently_are_refused():
+def test_widths_with_different_auto_covariances_are_refused():
     few, many = Learner("scw1"), Learner("scw1")
     few.learn(np.ones((1, 4)), [1])
     many.learn(np.ones((1, 501)), [1])
@@ -245,7 +245,7 @@ def test_a_prior_that_has_gone_further_than_a_model_is_refused():
     assert refusal(lambda: merge([long, short], prior=long)) == message
 
 
-def test_what_does_not_fit_in_memory_is_refused_before_it_is_tried(monkeypatch):
+def test_merges_too_large_for_memory_are_refused(monkeypatch):
     models = shards(2, "full")
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 2**10)
     monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)

@@ -1,4 +1,4 @@
-"""Merging learners from dicts: bounds and hashes of names, and keys of one type."""
+"""Merging learners from dicts: names, bounds and hashes."""
 
 import pickle
 
@@ -23,7 +23,7 @@ def names(*words):
 @every_rule
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_of_too_many_names_the_least_certain_are_dropped(how, covariance, intercept):
+def test_the_least_certain_names_beyond_the_bound_are_dropped(how, covariance, intercept):
     settings = {"covariance": covariance, "intercept": intercept}
     rows = [names("a", "b", "rare"), *[names("a"), names("b")] * 4], [*[names("c"), names("a")] * 4, names("c", "once")]
     free = merge([met(*some, **settings) for some in rows], how)
@@ -46,7 +46,7 @@ def test_a_bound_that_is_not_reached_changes_nothing():
 
 
 @every_rule
-def test_hashed_names_keep_their_slots_and_who_was_met_most_holds_one(how):
+def test_hashed_names_keep_their_slots_and_the_most_frequent_name(how):
     slots = {"max_features": 1, "overflow": "hash"}
     often, seldom = met(*[names("often")] * 5, **slots), met(*[names("seldom")] * 2, **slots)
     for models in ([often, seldom], [seldom, often]):
@@ -62,7 +62,7 @@ def test_hashed_names_keep_their_slots_and_who_was_met_most_holds_one(how):
         assert together.score_one({name: 1.0}) * learner.score_one({name: 1.0}) > 0
 
 
-def test_one_alone_gives_a_copy_with_names_of_its_own():
+def test_merging_one_learner_copies_its_names():
     learner = met(names("a"))
     before = everything(learner)
     twin = merge([learner])

@@ -1,11 +1,11 @@
-"""Several classes that come one after the other, or are the two of a binary learner."""
+"""Classes that appear one after the other, and binary learners that are split in two classes."""
 
 import numpy as np
 import pytest
 
 from helpers import split
 from learner_examples import FORMS, every_form, in_order_of_appearance, state
-from multi_examples import CLASSES, FEATURES, ROWS, assert_close, examples
+from multi_class_examples import CLASSES, FEATURES, ROWS, assert_close, examples
 from scwlearn import Learner, rules
 from scwlearn.rules import Step, all_rules
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.native
 
 
 @every_form
-def test_a_class_that_is_not_known_takes_no_part(form):
+def test_unknown_classes_take_no_part(form):
     x, y = examples()
     late = Learner("scw1", n_classes=0, covariance="diagonal", **FORMS[form])
     scores = np.empty((ROWS, CLASSES + 2))
@@ -26,7 +26,7 @@ def test_a_class_that_is_not_known_takes_no_part(form):
     assert late.counts.mistakes == np.sum((predicted != y) | (y >= known))
 
 
-def test_a_first_class_alone_teaches_nothing_and_its_first_row_is_a_mistake():
+def test_the_first_class_alone_updates_nothing_and_counts_one_mistake():
     learner = Learner("scw1", n_classes=0, covariance="diagonal")
     counts = learner.learn(np.eye(3), [0, 0, 0])
     assert (counts.seen, counts.mistakes, counts.updates) == (3, 1, 0)
@@ -57,7 +57,7 @@ def test_classes_may_be_added_at_any_time(form):
 @every_form
 @pytest.mark.parametrize("grow", [1.0, 3.0, 1e18, 1e-18])
 @pytest.mark.usefixtures("registry")
-def test_a_late_class_stands_where_sigma_has_grown_to(form, grow):
+def test_a_late_class_starts_with_the_grown_variance(form, grow):
     @rules.rule(title="grows", estimator="Grows", order=2, large_margin=True, non_separable=True, cite="2026")
     def grows(m, v, t):
         return Step(0.1 / v, 0.5 / v, shrink=0.9, grow=grow if t < 9 else 1.0)
@@ -77,7 +77,7 @@ def test_a_late_class_stands_where_sigma_has_grown_to(form, grow):
         np.testing.assert_array_equal(variances[2], 2.0)
 
 
-def test_zero_weights_bring_no_class():
+def test_rows_of_weight_zero_add_no_class():
     x, y = examples()
     weighed, plain = (
         Learner("arow", n_classes=0, covariance="diagonal"),
@@ -116,7 +116,7 @@ def test_weights_reach_the_rule(name, form):
         assert state(weighed) == state(same)
 
 
-def test_scores_are_written_for_the_rows_of_x_whatever_the_order():
+def test_recorded_scores_are_in_the_order_of_the_rows():
     x, y = examples()
     order = np.random.default_rng(0).permutation(ROWS)
     y = y.copy()
@@ -140,7 +140,7 @@ def test_scores_are_written_for_the_rows_of_x_whatever_the_order():
 @pytest.mark.parametrize("name", [r.name for r in all_rules()])
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
 @pytest.mark.parametrize("covariance", ["diagonal", "identity", "diagonal-drop"])
-def test_a_binary_learner_becomes_two_classes_that_say_the_same(name, multi_class, covariance):
+def test_splitting_a_binary_learner_keeps_its_scores(name, multi_class, covariance):
     x, y = examples(2)
     binary = Learner(name, covariance=covariance, intercept=True, initial_variance=0.5)
     binary.learn(x, 2 * y - 1)
@@ -169,7 +169,7 @@ def test_a_binary_learner_from_dicts_keeps_its_names():
     assert (len(two.names), len(binary.names)) == (3, 2)
 
 
-def test_a_joint_pair_that_was_a_binary_romma_knows_its_length():
+def test_a_split_romma_model_knows_the_norm_of_its_weights():
     x, y = examples(2)
     binary = Learner("romma", initial_variance=0.5)
     binary.learn(x, 2 * y - 1)

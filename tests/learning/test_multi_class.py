@@ -1,4 +1,4 @@
-"""Several classes: every rule in every form equals the textbook, on every kind of row, with every instruction set."""
+"""Multi-class learners equal the reference for every rule, form, kind of row and instruction set."""
 
 import functools
 
@@ -7,8 +7,17 @@ import pytest
 from scipy import sparse
 
 from learner_examples import FORMS, every_form, state
-from multi_examples import CLASSES, COVARIANCES, ROWS, assert_close, every_covariance, every_rule, examples, how_of
-from multi_reference import run
+from multi_class_examples import (
+    CLASSES,
+    COVARIANCES,
+    ROWS,
+    assert_close,
+    every_covariance,
+    every_rule,
+    examples,
+    reference_settings,
+)
+from multi_class_reference import run
 from reference import defaults_of
 from scwlearn import Learner, _native
 from scwlearn.rules import all_rules, find_rule
@@ -45,7 +54,7 @@ def with_zeros(x):
 @functools.cache
 def textbook(name, covariance, form, intercept, initial_variance, classes=CLASSES):
     x, y = examples(classes, empty_rows=not intercept)
-    how = how_of(form) | defaults_of(name)
+    how = reference_settings(form) | defaults_of(name)
     return run(name, x.astype(float), y, covariance, initial_variance=initial_variance, intercept=intercept, **how)
 
 
@@ -53,7 +62,7 @@ def textbook(name, covariance, form, intercept, initial_variance, classes=CLASSE
 @every_covariance
 @every_form
 @pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 1.0), (True, 0.5)])
-def test_a_learner_does_what_the_textbook_does(name, covariance, form, intercept, initial_variance):
+def test_learning_equals_the_reference(name, covariance, form, intercept, initial_variance):
     x, y = examples(empty_rows=not intercept)
     weights, variances, mistakes, updates = textbook(name, covariance, form, intercept, initial_variance)
     assert updates > 30
@@ -94,7 +103,7 @@ def test_any_number_of_classes(name, classes, form):
 @pytest.mark.parametrize("rivals", ["uniform", "proportional"])
 @every_covariance
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
-def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, covariance, shared):
+def test_the_perceptron_with_all_rivals_equals_the_reference(rivals, covariance, shared):
     x, y = examples()
     weights, _, mistakes, updates = run("perceptron", x.astype(float), y, covariance, rivals=rivals, shared=shared)
     learner = Learner("perceptron", n_classes=0, rivals=rivals, covariance=covariance, shared_covariance=shared)
@@ -106,7 +115,7 @@ def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, co
     assert not np.allclose(best.model.weights(), weights)
 
 
-def test_rivals_that_score_the_same_share_alike():
+def test_tied_rivals_share_equally():
     learner = Learner("perceptron", rivals="proportional", n_classes=4)
     learner.learn([[1.0, 2.0]], [1])
     assert_close(learner.model.weights(), np.outer([-1 / 3, 1, -1 / 3, -1 / 3], [1.0, 2.0]))
@@ -116,7 +125,7 @@ def test_rivals_that_score_the_same_share_alike():
 @every_form
 def test_classes_known_in_advance_take_part_from_the_start(name, form):
     x, y = examples()
-    how = how_of(form) | defaults_of(name)
+    how = reference_settings(form) | defaults_of(name)
     weights, variances, mistakes, updates = run(name, x.astype(float), y, "diagonal", n_classes=CLASSES + 1, **how)
     learner = Learner(name, n_classes=CLASSES, covariance="diagonal", **FORMS[form], **defaults_of(name))
     learner.add_classes(1)
@@ -143,7 +152,7 @@ def test_parameters_reach_the_rule(name):
 @every_covariance
 @every_form
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_scores_and_variances_are_those_of_the_gaussians(name, covariance, form, as_rows):
+def test_scores_and_variances_equal_the_gaussian(name, covariance, form, as_rows):
     x, y = examples()
     learner = Learner(name, n_classes=0, covariance=covariance, intercept=True, initial_variance=0.5, **FORMS[form])
     learner.learn(x, y)
@@ -154,7 +163,7 @@ def test_scores_and_variances_are_those_of_the_gaussians(name, covariance, form,
 
 @every_rule
 @every_form
-def test_the_two_classes_of_one_versus_rest_are_the_binary_learner(name, form):
+def test_two_classes_one_versus_rest_equal_the_binary_learner(name, form):
     x, y = examples(2)
     binary = Learner(name, covariance="diagonal", intercept=True, **defaults_of(name))
     counts = binary.learn(x, 2 * y - 1)
@@ -169,7 +178,7 @@ def test_the_two_classes_of_one_versus_rest_are_the_binary_learner(name, form):
 
 @pytest.mark.parametrize("name", [r.name for r in all_rules()])
 @every_form
-def test_one_example_is_a_batch_of_one(name, form):
+def test_learn_one_equals_a_batch_of_one(name, form):
     x, y = examples()
     x = x.astype(np.float64)
     batches, vectors = (

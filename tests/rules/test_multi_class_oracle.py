@@ -1,9 +1,9 @@
-"""Joint steps are the minima of their problems; those with one Sigma for all have the coefficients derived for them."""
+"""Joint steps are minima of their problems; a shared Sigma has the coefficients derived for it."""
 
 import numpy as np
 import pytest
 
-from multi_reference import SHARED_FORM
+from multi_class_reference import SHARED_FORM
 from oracle import GAUSSIAN, full_objective, least_in_full, least_shared, shared_objective, shortest
 from reference import defaults_of
 from scwlearn import Learner
@@ -50,7 +50,7 @@ def letters_for(rng, name):
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_the_joint_step_solves_the_problem_in_the_space_of_all_weights(name):
+def test_the_joint_step_is_the_minimum_over_all_weights(name):
     rng = np.random.default_rng(3)
     moved = 0
     while moved < 4:
@@ -73,7 +73,7 @@ def test_the_joint_step_solves_the_problem_in_the_space_of_all_weights(name):
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_a_shared_step_is_the_least_where_both_rows_count_sigma(name):
+def test_the_shared_step_is_the_minimum_when_both_rows_count_sigma(name):
     rng = np.random.default_rng(5)
     moved, better = 0, 0
     while moved < 12:
@@ -127,7 +127,7 @@ def test_the_shared_cw_step_ends_on_its_constraint():
 
 
 @pytest.mark.parametrize("name", ["romma", "aggressive_romma"])
-def test_joint_romma_is_the_shortest_of_all_weights_behind_both_planes(name):
+def test_joint_romma_is_the_shortest_vector_beyond_both_planes(name):
     rng = np.random.default_rng(11)
     moved = 0
     while moved < 200:
@@ -143,7 +143,7 @@ def test_joint_romma_is_the_shortest_of_all_weights_behind_both_planes(name):
         np.testing.assert_allclose(learner.model.weights().ravel(), best, rtol=0, atol=1e-9 * np.linalg.norm(best))
 
 
-def test_joint_romma_is_the_printed_step():
+def test_joint_romma_equals_the_published_step():
     rng = np.random.default_rng(13)
     moved = 0
     while moved < 50:
@@ -166,7 +166,7 @@ def test_joint_romma_is_the_printed_step():
 
 
 @pytest.mark.parametrize("name", ["pa", "pa1", "pa2"])
-def test_joint_passive_aggressive_steps_are_the_printed_ones(name):
+def test_joint_passive_aggressive_steps_equal_the_published_ones(name):
     rng = np.random.default_rng(15)
     moved = 0
     while moved < 50:

@@ -1,4 +1,4 @@
-"""Lists of dicts: what is refused, what a failure leaves, and threads that score while one learns."""
+"""Lists of dicts: errors, Ctrl-C, and threads that score while one learns."""
 
 import pickle
 import sys
@@ -51,7 +51,7 @@ def test_an_empty_list_changes_nothing(how):
 
 
 @every_how
-def test_a_list_with_something_else_than_a_dict_is_refused(how):
+def test_a_list_with_anything_but_dicts_is_refused(how):
     learner = Learner("arow", **how)
     for _ in range(2):
         before = everything(learner)
@@ -89,7 +89,7 @@ LATE = {
 
 
 @pytest.mark.parametrize(("bad", "how"), LATE.values(), ids=LATE)
-def test_what_is_found_late_in_an_example_is_found_before_any_is_learned_from(bad, how):
+def test_errors_late_in_a_list_are_found_before_learning(bad, how):
     learner = Learner("arow", **how)
     key = type(next(iter(bad)))
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_what_is_found_late_in_an_example_is_found_before_any_is_learned_from(ba
         learner.learn_many([{key(1): 1.0}], [1])
 
 
-def test_large_values_that_do_not_come_together_are_learned_from():
+def test_large_values_in_different_rows_are_learned():
     learner = Learner("arow")
     learner.learn_many([{"a": 1e150, "b": -1e150, "c": "word"}], [1])
     assert learner.counts.seen == 1
@@ -233,7 +233,7 @@ def with_one_that_stays(cls, **how):
 
 
 @pytest.mark.parametrize("how", [HOWS["any number"], HOWS["drop"]], ids=["any number", "drop"])
-def test_a_model_takes_the_place_of_another_at_once(how):
+def test_a_model_is_replaced_atomically(how):
     learner, constant = with_one_that_stays(Watched, **how)
     watched, places = [], {learner.names["kept"]}
     learner.__dict__["watch"] = lambda: watched.append(learner.score_one({"kept": 1.0}))
@@ -247,7 +247,7 @@ def test_a_model_takes_the_place_of_another_at_once(how):
 
 
 @pytest.mark.parametrize("how", [HOWS["any number"], HOWS["drop"]], ids=["any number", "drop"])
-def test_whoever_has_begun_with_a_model_ends_with_it(how):
+def test_a_call_uses_one_model_from_beginning_to_end(how):
     learner, constant = with_one_that_stays(Learner, **how)
     x = {"kept": 1.0} | {f"new {i}": 1.0 for i in range(20)}
     assert learner.score_one(x) == constant

@@ -1,4 +1,4 @@
-"""A full covariance in blocks does what it does row by row, whatever their size, the threads and the processor."""
+"""Blocks of rows with a full covariance equal single rows, for every block size, thread count and instruction set."""
 
 import functools
 
@@ -69,7 +69,7 @@ def assert_alike(one, other):
 @pytest.mark.parametrize("rule", [r.name for r in all_rules()])
 @pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
-def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block):
+def test_blocks_of_any_size_equal_rows(rule, density, intercept, use_block):
     if (rule, density, intercept) == ("perceptron", "sparse", True):
         pytest.skip(
             "a row of new features looks at the intercept alone, here a sum of +-1: whether it is 0 is rounding"
@@ -87,7 +87,7 @@ def test_blocks_of_any_size_do_what_rows_do(rule, density, intercept, use_block)
 
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip", "romma"])
 @pytest.mark.parametrize("density", DENSITIES)
-def test_every_instruction_set_does_the_same(rule, density, instruction_set, use_block):
+def test_every_instruction_set_gives_the_same_result(rule, density, instruction_set, use_block):
     if instruction_set == "portable":
         pytest.skip("the others are compared with this one")
     if (rule, density) == ("romma", "sparse"):
@@ -106,7 +106,7 @@ def test_every_instruction_set_does_the_same(rule, density, instruction_set, use
 
 @pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("width", [3, 24, 67, 200])
-def test_threads_change_not_a_bit(width, density, instruction_set, use_block, use_threads):
+def test_threads_do_not_change_the_result(width, density, instruction_set, use_block, use_threads):
     x, y = examples(width, DENSITIES[density])
     for as_rows in (np.asarray, sparse.csr_array):
         for block in (1, 7, 64):
@@ -122,7 +122,7 @@ def test_threads_change_not_a_bit(width, density, instruction_set, use_block, us
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rows", [ROWS, 128, 129, 65, 64, 17, 2])
-def test_updates_reach_u_and_the_mean_however_the_blocks_behind_them_end(rows, threads, use_block, use_threads):
+def test_pending_updates_are_applied_however_blocks_end(rows, threads, use_block, use_threads):
     # The updates of a block are worked in during the next one, which may be without any, of one row, or not there.
     use_threads(threads)
     x, y = examples(67, 1.0)
@@ -209,7 +209,7 @@ def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width,
 
 @pytest.mark.parametrize("empty", [0, 1, 7, 8, 9, 66, 67])
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_features_that_come_up_late_or_never_change_nothing_for_the_others(empty, as_rows, use_block):
+def test_late_or_absent_features_do_not_affect_the_others(empty, as_rows, use_block):
     # They lie at the front of U, which is left alone until the first of them has a value.
     x, y = examples(67, 1.0)
     late = x.copy()
@@ -224,7 +224,7 @@ def test_features_that_come_up_late_or_never_change_nothing_for_the_others(empty
         assert not learner.model.matrix()[:empty, empty:].any()
 
 
-def test_a_row_that_comes_again_teaches_nothing_more(use_block):
+def test_a_repeated_row_causes_no_further_update(use_block):
     # Its margin lies where the last step put it, up to rounding, which must not count as an update.
     x, y = examples(21, 1.0)
     for rule in ("pa", "cw", "scw1"):
@@ -240,7 +240,7 @@ def test_a_row_that_comes_again_teaches_nothing_more(use_block):
                 assert once.counts.updates <= thrice.counts.updates <= 3 * once.counts.updates
 
 
-def test_a_place_that_somebody_spoiled_does_no_harm():
+def test_corrupt_places_do_no_harm():
     x, y = examples(67, 0.08)
     for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
         learner = Learner("scw1", covariance="full")

@@ -1,4 +1,4 @@
-"""What the tests of several classes share: how they learn, rows of classes that come one by one, all that is known."""
+"""Examples of several classes, some of which appear late."""
 
 import functools
 
@@ -10,7 +10,7 @@ from reference import NAMES
 
 
 def memory(learner):
-    """The bytes of its models, with the room for more classes."""
+    """Return the bytes of the model, room for more classes included."""
     gaussians = learner.model
     return gaussians.memory.tobytes(), gaussians.scalars.tobytes(), gaussians.classes, learner.counts
 
@@ -26,7 +26,7 @@ every_covariance = pytest.mark.parametrize("covariance", COVARIANCES)
 
 @functools.cache
 def examples(classes=CLASSES, empty_rows=True):
-    """Rows of several classes, noisy, half of the values zero; classes come one after the other, some of them late."""
+    """Return noisy rows of several classes, half of the values zero; classes appear one by one, some of them late."""
     rng = np.random.default_rng(classes)
     x = rng.normal(size=(ROWS, FEATURES)) * rng.uniform(0.3, 2, FEATURES) * (rng.random((ROWS, FEATURES)) < 0.5)
     if empty_rows:
@@ -38,8 +38,8 @@ def examples(classes=CLASSES, empty_rows=True):
     return x, in_order_of_appearance(scores.argmax(axis=1))
 
 
-def how_of(form):
-    """What the textbook calls the form."""
+def reference_settings(form):
+    """Return the settings of a form as the reference names them."""
     return {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
 
 

@@ -1,9 +1,9 @@
-"""What covariance="auto" becomes with several classes."""
+"""The covariance that "auto" chooses for several classes."""
 
 import numpy as np
 import pytest
 
-from multi_full_examples import assert_close, examples
+from multi_class_full_examples import assert_close, examples
 from scwlearn import SCW1, Learner
 from scwlearn.learning.config import AUTO_FULL_ENTRIES
 
@@ -26,14 +26,14 @@ FEW, MANY = 33, 34
         (FEW, {"rule": "perceptron"}, "identity"),
     ],
 )
-def test_auto_keeps_a_full_covariance_while_those_of_all_classes_are_small_enough(classes, how, expected):
+def test_auto_chooses_full_while_all_classes_together_are_small(classes, how, expected):
     assert FEW * 500**2 <= AUTO_FULL_ENTRIES < MANY * 500**2
     learner = Learner(n_classes=classes, **how)
     learner.learn(np.eye(1, 500), [0])
     assert learner.model.covariance.name == expected
 
 
-def test_auto_does_not_depend_on_the_classes_that_a_batch_brings(monkeypatch):
+def test_auto_does_not_depend_on_the_classes_in_a_batch(monkeypatch):
     monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 3 * 21**2)
     x, y = examples(21, 1.0)
     batch, rows = Learner(n_classes=0), Learner(n_classes=0)
@@ -45,7 +45,7 @@ def test_auto_does_not_depend_on_the_classes_that_a_batch_brings(monkeypatch):
     assert_close(batch.model.weights(), rows.model.weights())
 
 
-def test_auto_stays_what_it_was_with_two_classes(monkeypatch):
+def test_auto_keeps_the_form_chosen_with_two_classes(monkeypatch):
     monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 2 * 21**2)
     x, y = examples(21, 1.0)
     model = SCW1().partial_fit(x[y < 2], y[y < 2])

@@ -1,4 +1,4 @@
-"""Long and hostile streams: Sigma stays positive where the textbook form does not, and learning goes on."""
+"""Long, collinear, badly scaled streams: Sigma stays positive where the textbook form does not."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def updates_until_indefinite(stream, rows):
 
 
 @every_stream
-def test_the_textbook_form_becomes_indefinite_so_the_streams_are_sharp(name):
+def test_the_textbook_form_becomes_indefinite_on_these_streams(name):
     # When it happens is up to the last bits: after some 700, 10,000, 1,000 and 1,600 updates where this was written.
     assert updates_until_indefinite(STREAMS[name], LONG) is not None
 
@@ -51,7 +51,7 @@ def test_sigma_stays_symmetric_and_positive(name):
 
 @every_stream
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_learning_goes_on_to_the_end_of_the_stream(name, as_rows):
+def test_learning_continues_to_the_end_of_the_stream(name, as_rows):
     x, y = STREAMS[name].rows(LONG)
     learner = Learner(STREAMS[name].rule, covariance="full", **STREAMS[name].parameters)
     parts = [learner.learn(as_rows(x[part]), y[part]) for part in np.split(np.arange(LONG), 10)]
@@ -116,7 +116,7 @@ def test_a_feature_seen_a_hundred_thousand_times_keeps_a_variance(rule, covarian
 @pytest.mark.parametrize("rule", ["romma", "aggressive_romma"])
 @pytest.mark.parametrize("covariance", ["identity", "diagonal", "full"])
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_romma_on_noisy_labels_goes_on_as_the_textbook_does(rule, covariance, as_rows):
+def test_romma_equals_the_reference_on_noisy_labels(rule, covariance, as_rows):
     # No vector satisfies every row, so the weights grow without end; the length that the rule asks for has to follow.
     # (In 120 digits ROMMA makes the mistakes and updates of the textbook form on these rows.)
     rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ OTHERS = ("scw1", "scw2", "arow", "nherd", "narow", "second_order_perceptron")
     ("name", "scale"), [("cw", 1e-30), ("cw", 1.0), ("cw", 1e30), *((name, 1.0) for name in OTHERS)]
 )
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
-def test_learning_goes_on_to_the_end_of_a_long_noisy_stream(name, covariance, scale):
+def test_learning_continues_to_the_end_of_a_long_noisy_stream(name, covariance, scale):
     # CW without its soft forms drives the variances of a noisy stream to nothing; that must not be the end of it.
     rng = np.random.default_rng(5)
     x, hidden = scale * rng.normal(size=(30000, 6)), rng.normal(size=6)
@@ -166,7 +166,7 @@ def test_learning_goes_on_to_the_end_of_a_long_noisy_stream(name, covariance, sc
     assert (learner.model.variances() > 0).all()
 
 
-def test_sigma_does_not_grow_where_cw_takes_it_to_its_floor():
+def test_sigma_does_not_grow_when_cw_reaches_the_smallest_variance():
     """CW shrinks a variance by the square of how wrong it was: wrong labels take it to its floor within some rows.
 
     Features of many sizes make columns of U as large as their D is small; lifting D to the floor would lift Sigma.
@@ -188,7 +188,7 @@ def test_sigma_does_not_grow_where_cw_takes_it_to_its_floor():
 
 
 @pytest.mark.parametrize("rule", ["arow", "nherd"])
-def test_a_direction_at_its_floor_does_not_keep_the_others_from_learning(rule):
+def test_a_direction_at_the_smallest_variance_does_not_stop_the_others(rule):
     random = np.random.default_rng(0)
     x = np.vstack([np.tile([1e140, 0.0, 0.0], (6, 1)), random.normal(size=(5000, 3))])
     y = np.where(x @ [0.0, 1.0, -1.0] >= 0, 1, -1)

@@ -1,4 +1,4 @@
-"""Merging: numbers stay sound on hostile streams, at the floor of the variances and beyond the range of floats."""
+"""Merging on hostile streams, at the smallest variances and beyond the range of floats."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def least_squares(registry):
 
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("rows", [8, 40, 20_000])
-def test_on_hostile_streams_merged_sigma_is_that_of_the_single_stream(name, rows, least_squares):
+def test_merged_sigma_equals_the_single_stream_on_hostile_streams(name, rows, least_squares):
     x, y = STREAMS[name].rows(rows)
     models = shards(4, "full", least_squares, x, y)
     single = taught(new("full", least_squares), (x, y))
@@ -40,7 +40,7 @@ def test_on_hostile_streams_merged_sigma_is_that_of_the_single_stream(name, rows
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("rows", [8, 20_000])
 @every_rule
-def test_on_hostile_streams_sigma_stays_positive_and_learning_goes_on(name, rows, how):
+def test_merged_sigma_stays_positive_on_hostile_streams(name, rows, how):
     stream = STREAMS[name]
     (x, y), (more, labels) = stream.rows(rows), stream.rows(2000, seed=1)
     merged = merge(shards(8, "full", stream.rule, x, y, **stream.parameters), how)
@@ -62,7 +62,7 @@ def diagonal(gaussian):
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_variances_at_the_floor_are_merged_without_one_becoming_less(covariance):
+def test_the_smallest_variances_are_merged_without_underflow(covariance):
     models = shards(3, covariance)
     for model in models:
         diagonal(model.model)[:] = 1e-200
@@ -75,7 +75,7 @@ def test_variances_at_the_floor_are_merged_without_one_becoming_less(covariance)
         np.testing.assert_allclose(diagonal(gaussian) * gaussian.scalars[0, SPREAD_SCALE], expected, rtol=1e-6)
 
 
-def test_what_is_too_large_for_floats_is_an_error():
+def test_overflow_is_an_error():
     models = shards(2, "full")
     for model in models:
         diagonal(model.model)[:] = 1e-200
@@ -85,7 +85,7 @@ def test_what_is_too_large_for_floats_is_an_error():
             merge(models, how)
 
 
-def test_many_features_are_merged_in_slices_without_a_seam():
+def test_features_beyond_one_slice_are_merged_alike():
     size = 2**16 + 5
     models = [new("diagonal") for _ in range(2)]
     rng = np.random.default_rng(0)

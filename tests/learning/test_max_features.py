@@ -1,4 +1,4 @@
-"""A vocabulary with a bound: the least certain features make room, or names are hashed."""
+"""Bounded vocabularies: the least certain features are dropped, or names are hashed."""
 
 import copy
 import math
@@ -88,7 +88,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "covariance"), CASES)
-def test_the_least_certain_go_back_to_the_prior_and_the_others_stay(rule, covariance):
+def test_dropped_features_return_to_the_prior_and_others_stay(rule, covariance):
     most = 24
     reference = BoundedTextbook(rule, covariance, most)
     learner = Learner(rule, covariance=covariance, max_features=most, **defaults_of(rule))
@@ -105,7 +105,7 @@ def test_the_least_certain_go_back_to_the_prior_and_the_others_stay(rule, covari
 
 
 @pytest.mark.parametrize("rule", ["romma", "aggressive_romma"])
-def test_the_length_that_a_rule_asks_for_is_that_of_what_is_kept(rule):
+def test_the_norm_of_the_weights_follows_dropped_features(rule):
     learner = Learner(rule, max_features=24)
     for x, y in draw_stream(2, 60):
         learner.learn_one(x, y)
@@ -114,7 +114,7 @@ def test_the_length_that_a_rule_asks_for_is_that_of_what_is_kept(rule):
 
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
-def test_an_intercept_stays(covariance):
+def test_the_intercept_is_never_dropped(covariance):
     bounded, free = (Learner("arow", covariance=covariance, intercept=True, max_features=m) for m in (8, None))
     bounded.learn_many([{"a": 1.0, "b": 1.0}, {"a": 1.0}], [1, 1])
     free.learn_many([{"a": 1.0, "b": 1.0}, {"a": 1.0}], [1, 1])
@@ -128,7 +128,7 @@ def test_an_intercept_stays(covariance):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_marginal_is_the_part_of_sigma_that_it_names(seed):
+def test_a_marginal_equals_that_part_of_sigma(seed):
     rng = np.random.default_rng(seed)
     learner = Learner("arow", covariance="full")
     scales = 10.0 ** rng.uniform(-6, 6, 30)
@@ -170,7 +170,7 @@ def test_more_features_than_the_bound_are_refused_and_nothing_changes(covariance
     assert learner.score_one({"a": 1.0} | large) == learner.score_one({"a": 1.0})
 
 
-def test_a_bound_of_one_is_a_bound():
+def test_max_features_may_be_one():
     learner = Learner("scw1", max_features=1)
     for x, y in draw_stream(3, 30, stored=1):
         learner.learn_one(x, y)
@@ -203,7 +203,7 @@ def test_a_copy_goes_on_as_if_never_stopped(bound, duplicate):
 
 
 @every_bound
-def test_an_example_that_fails_leaves_the_names_as_they_were(bound):
+def test_a_failed_example_adds_no_names(bound):
     def rule(m, v):
         if failing:
             raise ZeroDivisionError
@@ -297,7 +297,7 @@ def by_hand(x, slots):
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("key", [str, int])
-def test_learning_from_hashed_names_is_learning_from_the_slots(covariance, key):
+def test_hashed_names_equal_features_numbered_by_slot(covariance, key):
     slots = 40
     hashed = Learner("scw1", covariance=covariance, max_features=slots, overflow="hash")
     rows = Learner("scw1", covariance=covariance)
@@ -318,7 +318,7 @@ def test_learning_from_hashed_names_is_learning_from_the_slots(covariance, key):
     np.testing.assert_allclose(sigma(hashed), sigma(rows), rtol=0, atol=1e-9)
 
 
-def test_a_name_that_has_most_of_a_slot_is_its_name():
+def test_a_slot_is_named_after_its_majority_name():
     slots = 30
     learner = Learner("arow", max_features=slots, overflow="hash")
     met = defaultdict(Counter)
@@ -341,7 +341,7 @@ def test_a_name_that_has_most_of_a_slot_is_its_name():
     assert ruled > 5
 
 
-def test_words_and_whole_numbers_hold_slots_too():
+def test_words_and_integer_names_are_hashed():
     learner = Learner("arow", max_features=2**20, overflow="hash")
     learner.learn_one({7: 1.0, 8: "a", 9: ["b", "c"]}, 1)
     assert learner.names.keys() == {7, "8=a", "9=b", "9=c"}
@@ -361,7 +361,7 @@ def test_slots_are_not_dropped():
 
 
 @pytest.mark.parametrize("features", [[3], [-1], [0, 0]])
-def test_features_that_are_kept_are_known_and_different(features):
+def test_kept_features_must_be_known_and_distinct(features):
     learner = Learner("arow")
     learner.learn_one({"a": 1.0, "b": 1.0, "c": 1.0}, 1)
     with pytest.raises(ValueError, match="feature"):

@@ -1,4 +1,4 @@
-"""Many learners at once do what each would by itself, bit for bit, whatever the rows, the threads and the processor."""
+"""A grid of learners equals separate learners bit for bit, for every kind of row, thread count and instruction set."""
 
 import copy
 import pickle
@@ -91,7 +91,7 @@ every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @every_rule
 @every_covariance
 @pytest.mark.parametrize("kind", ROW_KINDS)
-def test_a_grid_learns_what_its_cells_would_separately(rule, covariance, kind):
+def test_a_grid_equals_separate_learners(rule, covariance, kind):
     x, y = examples()
     rows = ROW_KINDS[kind](x)
     intercept = [*ROW_KINDS].index(kind) % 2 == 1
@@ -108,7 +108,7 @@ def test_a_grid_learns_what_its_cells_would_separately(rule, covariance, kind):
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_every_instruction_set_and_number_of_threads_gives_the_same(instruction_set, threads, covariance, make):
+def test_every_instruction_set_and_thread_count_gives_the_same_bits(instruction_set, threads, covariance, make):
     x, y = examples()
     cells = cells_of("scw1", 45)
     for count in (1, 2, 3):
@@ -147,14 +147,14 @@ def mixed():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_learners_of_all_kinds_go_together_and_go_on(make):
+def test_learners_of_all_kinds_may_learn_together_and_continue(make):
     learners = mixed()
     for part in range(3):
         x, y = examples(seed=part)
         assert_as_separate(learners, make(x), y)
 
 
-def test_models_in_memory_that_cannot_be_written_to_learn_in_other_memory():
+def test_models_in_read_only_memory_learn_in_new_memory():
     x, y = examples()
     learners = learn_grid("scw1", cells_of("scw1"), x, y, covariance="diagonal")
     for learner in learners:
@@ -170,7 +170,7 @@ def test_an_order_is_followed():
     assert_as_separate(mixed(), sparse.csr_array(x), y, order=order)
 
 
-def test_scales_fold_as_in_separate_runs():
+def test_scales_are_applied_as_in_separate_runs():
     # With b near 1 each mistake multiplies the unseen directions by up to 100, so that a scale leaves its range soon.
     x, y = examples(2000)
     cells = [{"b": b, "c": c} for b in (0.5, 0.999, 0.9999) for c in (0.5, 0.99)]
@@ -188,7 +188,7 @@ def test_values_near_the_limits(scale):
             assert_as_separate([Learner(rule, covariance=covariance, **c) for c in cells_of(rule)], scale * x, y)
 
 
-def test_few_models_at_a_time_and_short_blocks_change_nothing(monkeypatch, threads):
+def test_small_groups_and_short_blocks_change_nothing(monkeypatch, threads):
     threads(2)
     x, y = examples()
     monkeypatch.setattr(many, "WORK_OF_A_BLOCK", 20000.0)
@@ -198,7 +198,7 @@ def test_few_models_at_a_time_and_short_blocks_change_nothing(monkeypatch, threa
             assert_as_separate([Learner(covariance=covariance, **cell) for cell in cells_of("scw1", 14)], x, y)
 
 
-def test_progress_is_told_of_every_row_once_for_each_learner(monkeypatch):
+def test_progress_counts_each_row_once_per_learner(monkeypatch):
     monkeypatch.setattr(many, "WORK_OF_A_BLOCK", 20000.0)
     x, y = examples()
     learners, reports = mixed(), []
@@ -214,7 +214,7 @@ def my_arow(m, v):
     return (max(0.0, 1 - m) * beta, beta) if m < 1 else (0.0, 0.0)
 
 
-def test_rules_that_stay_in_python_go_along():
+def test_functions_may_join_a_grid():
     x, y = examples()
     learners = [Learner(my_arow), Learner("arow"), Learner(my_arow, covariance="diagonal", intercept=True)]
     assert_as_separate(learners, x, y)
@@ -296,7 +296,7 @@ def test_a_bad_cell_is_named():
         learn_grid("scw1", [{"C": 1.0}, {"C": -1.0}], *examples())
 
 
-def test_models_that_would_not_fit_are_refused_before_anything_is_learned(monkeypatch):
+def test_models_too_large_for_memory_are_refused_before_learning(monkeypatch):
     x, y = examples()
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
     monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
@@ -305,7 +305,7 @@ def test_models_that_would_not_fit_are_refused_before_anything_is_learned(monkey
     assert len(count_grid("scw1", grid("scw1"), x, y, covariance="diagonal")) == 81
 
 
-def test_learners_of_a_grid_share_nothing_and_go_on():
+def test_learners_of_a_grid_are_independent():
     x, y = examples()
     learners = learn_grid("pa1", [{"C": C} for C in (0.1, 0.2, 0.4)], x, y)
     first, second = pickle.loads(pickle.dumps(learners[0])), state(learners[1])
@@ -319,7 +319,7 @@ def test_learners_of_a_grid_share_nothing_and_go_on():
 
 @every_rule
 @pytest.mark.parametrize("covariance", ["identity", "diagonal"])
-def test_tuning_is_what_separate_runs_would_choose(rule, covariance):
+def test_tuning_equals_separate_runs(rule, covariance):
     x, y = examples(400)
     made = [(Learner(rule, covariance=covariance, **cell).learn(x, y).mistakes, cell) for cell in grid(rule)]
     fewest = min(mistakes for mistakes, _ in made)
@@ -378,7 +378,7 @@ def test_native_calls_refuse_what_does_not_fit():
         _native.learn_each(rules, models, x, None, None, 3, False, labels, 0, 1, 1)
 
 
-def test_indices_that_somebody_changed_after_the_scan_are_skipped():
+def test_indices_changed_after_the_check_are_skipped():
     rules, models = natives(5)
     together = new_together(rules, models)
     values, labels = np.ones(7), np.array([1, -1], dtype=np.int8)

@@ -1,10 +1,10 @@
-"""Several classes on long and hostile streams: ten features that are one number but for a little noise, unscaled."""
+"""Multi-class learners on long, collinear, badly scaled streams."""
 
 import numpy as np
 import pytest
 
 from learner_examples import FORMS, every_form, in_order_of_appearance
-from multi_full_examples import assert_close, sigmas, taught
+from multi_class_full_examples import assert_close, sigmas, taught
 from scwlearn import Learner
 
 pytestmark = pytest.mark.native
@@ -33,7 +33,7 @@ def hostile(scale, noise):
 @pytest.mark.parametrize("name", STREAMS)
 @every_form
 @pytest.mark.parametrize("block", [1, 64])
-def test_hostile_streams_leave_sigma_positive_and_go_on_teaching(name, form, block, use_class_block):
+def test_sigma_stays_positive_and_learning_continues_on_hostile_streams(name, form, block, use_class_block):
     use_class_block(block)
     rule, scale, noise = STREAMS[name]
     x, y = hostile(scale, noise)
@@ -57,7 +57,7 @@ def test_hostile_streams_leave_sigma_positive_and_go_on_teaching(name, form, blo
 
 
 @pytest.mark.parametrize("form", ["joint", "shared"])
-def test_blocks_are_as_exact_as_rows_where_sigma_is_nearly_singular(form, use_class_block):
+def test_blocks_are_as_exact_as_rows_on_a_nearly_singular_sigma(form, use_class_block):
     x, y = hostile(1e8, 1e-3)
     x, y = x[:2000], y[:2000]
     use_class_block(1)

@@ -1,4 +1,4 @@
-"""Several classes with a full covariance: what the textbook does, whatever the blocks, threads and processor."""
+"""Multi-class learners with a full covariance equal the reference for every block size, thread count and processor."""
 
 import copy
 
@@ -8,9 +8,10 @@ from scipy import sparse
 
 from helpers import split
 from learner_examples import FORMS, every_form, in_order_of_appearance
-from multi_examples import memory as state
-from multi_full_examples import CLASSES, ROWS, assert_close, examples, sigmas, taught
-from multi_reference import run
+from multi_class_examples import memory as state
+from multi_class_examples import reference_settings
+from multi_class_full_examples import CLASSES, ROWS, assert_close, examples, sigmas, taught
+from multi_class_reference import run
 from reference import NAMES, defaults_of
 from scwlearn import Learner, _native
 from scwlearn.model.full import Full
@@ -49,12 +50,12 @@ def assert_alike(one, other, within=1e-9):
 @every_rule
 @every_form
 @pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 1.0), (True, 0.5)])
-def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_variance, use_class_block):
+def test_learning_equals_the_reference(name, form, intercept, initial_variance, use_class_block):
     x, y = examples(13, 0.6)
     x = x.astype(np.float32)
     if not intercept:
         x[[5, 70, 71]] = 0.0
-    how = {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
+    how = reference_settings(form)
     given = {"intercept": intercept, "initial_variance": initial_variance, **defaults_of(name)}
     weights, matrices, mistakes, updates = run(name, x.astype(float), y, "full", **given, **how)
     assert updates > 30
@@ -71,7 +72,7 @@ def test_a_learner_does_what_the_textbook_does(name, form, intercept, initial_va
 
 @pytest.mark.parametrize("rivals", ["uniform", "proportional"])
 @pytest.mark.parametrize("form", ["joint", "shared"])
-def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, form, use_class_block):
+def test_the_perceptron_with_all_rivals_equals_the_reference(rivals, form, use_class_block):
     x, y = examples(21, 1.0)
     weights, _, mistakes, updates = run("perceptron", x, y, "full", rivals=rivals, shared=form == "shared")
     for block in BLOCKS:
@@ -85,7 +86,7 @@ def test_the_perceptron_with_other_rivals_does_what_the_textbook_does(rivals, fo
 @every_rule
 @every_form
 @every_density
-def test_blocks_of_any_size_do_what_rows_do(name, form, density, use_class_block):
+def test_blocks_of_any_size_equal_rows(name, form, density, use_class_block):
     if (name, density) in (("romma", "sparse"), ("aggressive_romma", "sparse"), ("perceptron", "sparse")):
         pytest.skip("rows of one feature make scores that tie or grow without end, where rounding decides")
     for width in WIDTHS if name in KINDS_OF_STEP else (21,):
@@ -105,7 +106,7 @@ def test_any_number_of_classes(form, classes, use_class_block):
     rng = np.random.default_rng(classes)
     x = rng.normal(size=(ROWS, 21))
     y = in_order_of_appearance((x @ rng.normal(size=(21, classes))).argmax(axis=1))
-    how = {"shared" if k == "shared_covariance" else k: v for k, v in FORMS[form].items()}
+    how = reference_settings(form)
     weights, matrices, mistakes, updates = run("scw1", x, y, "full", **how)
     for block in BLOCKS:
         use_class_block(block)
@@ -134,7 +135,7 @@ def late_rivals(block):
     return x, y, changed
 
 
-def test_rivals_that_turn_up_within_a_block_are_looked_at_when_they_do(use_class_block):
+def test_rivals_may_change_within_a_block(use_class_block):
     use_class_block(1)
     x, y, changed = late_rivals(60)
     assert changed > ROWS / 2
@@ -148,7 +149,7 @@ def test_rivals_that_turn_up_within_a_block_are_looked_at_when_they_do(use_class
 
 
 @every_form
-def test_classes_that_begin_within_a_block_do_what_they_do_by_row(form, use_class_block):
+def test_classes_may_appear_within_a_block(form, use_class_block):
     # All in one block, and then again, when they are known.
     x, y = examples(21, 1.0, classes=30)
     use_class_block(1)
@@ -162,7 +163,7 @@ def test_classes_that_begin_within_a_block_do_what_they_do_by_row(form, use_clas
 @every_form
 @every_density
 @pytest.mark.parametrize("rule", ["scw1", "narow", "iellip"])
-def test_every_instruction_set_does_the_same(rule, form, density, instruction_set, use_class_block):
+def test_every_instruction_set_gives_the_same_result(rule, form, density, instruction_set, use_class_block):
     if instruction_set == "portable":
         pytest.skip("the others are compared with this one")
     for width in WIDTHS:
@@ -180,7 +181,7 @@ def test_every_instruction_set_does_the_same(rule, form, density, instruction_se
 @every_form
 @every_density
 @pytest.mark.parametrize("width", [3, 67])
-def test_threads_change_not_a_bit(form, width, density, instruction_set, use_class_block, use_threads):
+def test_threads_do_not_change_the_result(form, width, density, instruction_set, use_class_block, use_threads):
     x, y = examples(width, DENSITIES[density])
     for block in (1, 7, 64):
         use_class_block(block)
@@ -251,7 +252,7 @@ def test_a_function_that_raises_within_a_block_changes_nothing(form, block, thre
 
 
 @every_form
-def test_one_example_is_a_batch_of_one(form):
+def test_learn_one_equals_a_batch_of_one(form):
     x, y = examples(21, 0.6)
     batches, vectors = (
         Learner("scw1", n_classes=0, covariance="full", intercept=True, **FORMS[form]) for _ in range(2)
@@ -268,7 +269,7 @@ def test_one_example_is_a_batch_of_one(form):
 
 @every_form
 @pytest.mark.parametrize("empty", [0, 1, 8, 9, 67])
-def test_features_that_come_up_late_or_never_change_nothing_for_the_others(form, empty, use_class_block):
+def test_late_or_absent_features_do_not_affect_the_others(form, empty, use_class_block):
     # They lie at the front of U, which is left alone until the first of them has a value.
     x, y = examples(67, 1.0)
     late = x.copy()
@@ -282,7 +283,7 @@ def test_features_that_come_up_late_or_never_change_nothing_for_the_others(form,
 
 
 @every_form
-def test_scores_and_variances_are_those_of_the_gaussians(form):
+def test_scores_and_variances_equal_the_gaussian(form):
     x, y = examples(21, 0.6)
     learner, _ = taught("arow", form, x, y, intercept=True, initial_variance=0.5)
     wide = np.hstack([x, np.ones((ROWS, 1))])
@@ -318,7 +319,7 @@ def test_features_and_classes_may_be_added_at_any_time(form):
     assert_close(sigmas(grown), sigmas(known))
 
 
-def test_a_late_class_stands_where_sigma_has_grown_to(use_class_block):
+def test_a_late_class_starts_with_the_grown_variance(use_class_block):
     def grows(m, v):
         return Step(0.1 / v, 0.5 / v, grow=1e18)
 
@@ -335,7 +336,7 @@ def test_a_late_class_stands_where_sigma_has_grown_to(use_class_block):
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_a_binary_learner_becomes_two_classes_that_say_the_same(multi_class):
+def test_splitting_a_binary_learner_keeps_its_scores(multi_class):
     x, y = examples(21, 0.3, classes=2)
     binary = Learner("arow", covariance="full", intercept=True)
     binary.learn(x, 2 * y - 1)
@@ -349,7 +350,7 @@ def test_a_binary_learner_becomes_two_classes_that_say_the_same(multi_class):
 
 
 @every_form
-def test_two_classes_of_one_versus_rest_are_the_binary_learner(form, use_class_block):
+def test_two_classes_one_versus_rest_equal_the_binary_learner(form, use_class_block):
     x, y = examples(21, 1.0, classes=2)
     binary = Learner("scw1", covariance="full")
     counts = binary.learn(x, 2 * y - 1)
@@ -361,7 +362,7 @@ def test_two_classes_of_one_versus_rest_are_the_binary_learner(form, use_class_b
         assert_close(sigmas(ovr), np.tile(binary.model.matrix(), (2, 1, 1)))
 
 
-def test_a_place_that_somebody_spoiled_does_no_harm():
+def test_corrupt_places_do_no_harm():
     x, y = examples(67, 0.08)
     for form in FORMS:
         for place in (np.nan, np.inf, -1.0, 1e300, 67.0):
@@ -374,7 +375,7 @@ def test_a_place_that_somebody_spoiled_does_no_harm():
 
 
 @every_form
-def test_more_than_memory_holds_is_refused(form, monkeypatch):
+def test_a_model_too_large_for_memory_is_refused(form, monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10**6)
     learner = Learner("arow", n_classes=0, covariance="full", **FORMS[form])
     x = np.random.default_rng(0).normal(size=(40, 400))

@@ -250,5 +250,5 @@ def test_bad_input_raises_a_clear_error(given: dict[str, object], message: str) 
 
 
 def test_labels_other_than_minus_and_plus_one_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"labels are -1 and \+1"):
+    with pytest.raises(ValueError, match=r"labels must be -1 or \+1"):
         loss_bound([[1.0], [2.0]], [0, 1])

@@ -253,7 +253,7 @@ def test_an_error_leaves_every_learner_as_it_was(taught, monkeypatch):
         learn_together(learners, bad, y)
     with pytest.raises(ValueError, match="one per row of X"):
         learn_together(learners, x, y[1:])
-    with pytest.raises(ValueError, match="-1 and \\+1"):
+    with pytest.raises(ValueError, match=r"-1 or \+1"):
         learn_together(learners, x, 2 * y)
     with pytest.raises(ValueError, match="order must"):
         learn_together(learners, x, y, order=[0])

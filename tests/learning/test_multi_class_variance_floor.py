@@ -217,7 +217,7 @@ def test_the_floor_must_lie_between_zero_and_one(wrong):
         Learner("scw1", n_classes=0, variance_floor=wrong)
     learner = Learner("scw1", n_classes=0)
     learner.learn(np.eye(3), [0, 1, 2])
-    with pytest.raises(ValueError, match="a part of the prior"):
+    with pytest.raises(ValueError, match="variance_floor must be from 0 to below 1"):
         learner.model.native(np.zeros(3, np.int64), wrong)
 
 

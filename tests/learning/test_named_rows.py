@@ -150,7 +150,7 @@ def test_duplicate_names_are_one_feature() -> None:
 
 def test_each_column_has_a_name() -> None:
     for names in (["a"], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match=f"^names must hold 2 names, one for each column, got {len(names)}$"):
+        with pytest.raises(ValueError, match=f"^names must have 2 names, one per column, got {len(names)}$"):
             NamedRows(Rows(np.eye(2)), names)
 
 

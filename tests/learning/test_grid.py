@@ -77,13 +77,6 @@ def threads(monkeypatch):
     return lambda count: monkeypatch.setattr(many, "allowed_threads", lambda: count)
 
 
-@pytest.fixture(params=_native.instruction_sets())
-def instruction_set(request):
-    _native.use_instruction_set(request.param)
-    yield request.param
-    _native.use_instruction_set(_native.instruction_sets()[0])
-
-
 every_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import reconfigured, split
-from learner_examples import FORMS, every_form
+from learner_examples import FORMS, every_form, in_order_of_appearance
 from multi_class_examples import reference_settings
 from multi_class_reference import run
 from reference import GAUSSIAN_FORM, defaults_of
@@ -32,8 +32,7 @@ def examples(rows=ROWS, features=FEATURES):
     x = rng.normal(size=(rows, features)) * (rng.random((rows, features)) < 0.7)
     x[np.arange(rows), rng.integers(0, features, rows)] += rng.uniform(0.5, 1.5, rows)
     labels = (x @ rng.normal(size=(features, CLASSES)) + rng.normal(size=(rows, CLASSES))).argmax(axis=1)
-    _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
-    return x, np.argsort(np.argsort(first))[numbers]
+    return x, in_order_of_appearance(labels)
 
 
 def sigmas(learner):

@@ -1,4 +1,4 @@
-// libFuzzer on the LIBSVM parser: no input may make it read or write where it should not, hang, or break a promise.
+// Fuzz the LIBSVM parser: no input may cause an invalid read or write, a hang, or a broken promise.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -14,7 +14,7 @@ template <class Value, class Index>
 void run(std::string_view lines, LibsvmForm form) {
     form.max_features = std::min<std::int64_t>(form.max_features, std::numeric_limits<Index>::max());
     const Measure most = measure(lines);
-    // Exactly as large as promised: the sanitizer sees what lies outside.
+    // Exactly as large as promised, so that the sanitizer detects any access beyond.
     const auto rows = static_cast<std::size_t>(most.lines);
     const auto features = static_cast<std::size_t>(most.colons);
     const auto labels = std::make_unique<double[]>(rows);

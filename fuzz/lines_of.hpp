@@ -1,4 +1,4 @@
-// What the harnesses of the line formats share: options and lines from an input, and what is checked of a result.
+// What the fuzz targets of line formats share: options and lines of an input, and checks of the result.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace scwlearn {
 
-// A broken promise is a finding.
+// Aborts, which libFuzzer reports, if a promise is broken.
 inline void promise(bool kept) {
     if (!kept) std::abort();
 }
 
-// The last byte of an input chooses options, so that text in a corpus reads as text; the rest are lines, in memory that
-// ends with them.
+// The last byte of an input chooses options, so that a corpus is readable text; the rest are lines, in memory that ends
+// with them.
 class Chosen {
 public:
     Chosen(const std::uint8_t* data, std::size_t size) : options_(size > 0 ? data[size - 1] : 0), size_(size > 0 ? size : 1) {
@@ -33,7 +33,7 @@ private:
     std::unique_ptr<char[]> text_;
 };
 
-// That a fault lies where it is said to.
+// Checks that an error is where it is reported.
 inline void promise_place(std::string_view lines, std::int64_t line, std::int64_t column, std::string_view found) {
     std::size_t begin = 0;
     for (std::int64_t i = 1; i < line; ++i) begin = lines.find('\n', begin) + 1;

@@ -1,4 +1,4 @@
-// libFuzzer on the VW parser: no input may make it read or write where it should not, hang, or break a promise.
+// Fuzz the VW parser: no input may cause an invalid read or write, a hang, or a broken promise.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             used.insert(parsed.columns[at]);
         }
     }
-    // Every name is used, and no two are the same, also as they are put together.
+    // Every name is used, and no two full names are equal.
     promise(used.size() == parsed.names.size());
     promise(used.empty() || (*used.begin() == 0 && *used.rbegin() + 1 == static_cast<std::int64_t>(used.size())));
     std::set<std::string> names;

@@ -28,8 +28,8 @@ struct CurveState {
     calibration::Knots knots;
 };
 
-// The constant c of a score, and its rows and columns of the parabola. Those between two classes are left out: the matrix
-// is then too large, never too small, and the steps are a little short.
+// The constant c of a score, and its rows and columns of the parabola. Those between two classes are left out: the
+// matrix is then too large, never too small, and the steps are a little short.
 struct ScoreState {
     calibration::Sums<4> sums;  // curvature of the constant, cross terms with both slopes, pull
     double constant;
@@ -70,9 +70,9 @@ public:
         std::fill(own_, own_ + scores_, ScoreState{});
     }
 
-    // Learns from one row: its scores before the model learned from it, the variance of the largest, and its class (0 or
-    // 1 in the binary case). A weight of 0 changes nothing. A class whose score is -infinity was unknown and takes no
-    // part; the row that introduces it says nothing about probabilities. `work` has room for 3 numbers per class.
+    // Learns from one row: its scores before the model learned from it, the variance of the largest, and its class (0
+    // or 1 in the binary case). A weight of 0 changes nothing. A class whose score is -infinity was unknown and takes
+    // no part; the row that introduces it says nothing about probabilities. `work` has room for 3 numbers per class.
     void learn(const double* scores, double variance, std::int64_t label, double weight, double* work) noexcept {
         if (!(weight > 0.0)) return;
         if (!(is_binary() ? learn_binary(*scores, variance, label == 1, weight)
@@ -215,7 +215,8 @@ private:
     }
 
     // Returns false if the row says nothing about probabilities.
-    bool learn_classes(const double* scores, double variance, std::int64_t label, double weight, double* work) noexcept {
+    bool learn_classes(const double* scores, double variance, std::int64_t label, double weight,
+                       double* work) noexcept {
         if (!is_known(scores[label]) || std::count_if(scores, scores + scores_, is_known) < 2) return false;
         double *z = work, *zz = work + scores_, *p = work + 2 * scores_;
         const std::int64_t top = signals(scores, variance, z, zz);
@@ -354,8 +355,10 @@ private:
             const double cc = sums[0] * part + own_prior;
             const double by_a = sums[1] * part * unit[0] * a, by_b = sums[2] * part * unit[1] * b;
             // The binary line is clamped where it is used; the order of the operations decides the last bit.
-            own_[r].constant = is_binary() ? (sums[3] * part - by_a - by_b) / cc
-                                           : std::clamp((sums[3] * part - (by_a + by_b)) / cc, -kLargestLogit, kLargestLogit);
+            if (is_binary())
+                own_[r].constant = (sums[3] * part - by_a - by_b) / cc;
+            else
+                own_[r].constant = std::clamp((sums[3] * part - (by_a + by_b)) / cc, -kLargestLogit, kLargestLogit);
         }
         shared_.knots.draw(shared_.fading.gain);
     }

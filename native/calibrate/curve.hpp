@@ -1,5 +1,5 @@
-// Parts of the calibration curve (calibrate/calibration.hpp): fading weights, the two signals of a score, the line through
-// them and its correction at knots. Plain data and scalar functions; nothing throws or allocates.
+// Parts of the calibration curve (calibrate/calibration.hpp): fading weights, the two signals of a score, the line
+// through them and its correction at knots. Plain data and scalar functions; nothing throws or allocates.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace calibration {
 
 // These constants were tuned on data; results depend little on them.
 
-// Weight of a row: (rows + kSlowStart)^kFading. Two thirds of the weight lies in the last third of the stream, because the
-// scores of a young model say little about those of the model it became.
+// Weight of a row: (rows + kSlowStart)^kFading. Two thirds of the weight lies in the last third of the stream, because
+// the scores of a young model say little about those of the model it became.
 inline constexpr double kFading = 2.0;
 inline constexpr double kSlowStart = 100.0;
 // The curve is refitted when the stream has grown by this fraction.
 inline constexpr double kPartOfStream = 1.0 / 16.0;
-// Prior: a slope of kSlope for a signal of typical size, with the weight of kPrior rows; at each knot, kPriorAtKnot rows of
-// either class that agree with the line.
+// Prior: a slope of kSlope for a signal of typical size, with the weight of kPrior rows; at each knot, kPriorAtKnot
+// rows of either class that agree with the line.
 inline constexpr double kPrior = 1.0;
 inline constexpr double kSlope = 0.5;
 inline constexpr double kPriorAtKnot = 4.0;
@@ -218,8 +218,8 @@ struct Units {
     }
 };
 
-// Returns the non-negative minimiser of h00 a^2/2 + h01 a b + h11 b^2/2 - top_0 a - top_1 b. Both h00 and h11 are at least
-// `floor`, up to rounding.
+// Returns the non-negative minimiser of h00 a^2/2 + h01 a b + h11 b^2/2 - top_0 a - top_1 b. Both h00 and h11 are at
+// least `floor`, up to rounding.
 struct Slopes {
     double a, b;
 };
@@ -237,8 +237,8 @@ inline Slopes least(double h00, double h01, double h11, double top_0, double top
     return {0.0, only_b / h11};
 }
 
-// f/sqrt(1 + v): the score relative to noise of variance 1 plus its own. f/sqrt(v), bent to stay below 8: the number of its
-// own standard deviations from 0.
+// f/sqrt(1 + v): the score relative to noise of variance 1 plus its own. f/sqrt(v), bent to stay below 8: the number of
+// its own standard deviations from 0.
 inline double noisy(double score, double variance) noexcept { return score / std::sqrt(1.0 + variance); }
 inline double sure(double score, double deviation) noexcept {
     return score == 0.0 ? 0.0 : score / (deviation + std::fabs(score) / kMostDeviations);

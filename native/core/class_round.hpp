@@ -31,7 +31,9 @@ public:
 
     // Whether the known classes predict the class of a row. Ties go to the earliest class; a new class is never
     // predicted.
-    bool predicts(std::int64_t y, const double* scores) const noexcept { return y < known && top_except(-1, scores) == y; }
+    bool predicts(std::int64_t y, const double* scores) const noexcept {
+        return y < known && top_except(-1, scores) == y;
+    }
 
     // The class with the highest score except `left_out`; ties go to the earliest class. -1 if there is none.
     std::int64_t top_except(std::int64_t left_out, const double* scores) const noexcept {

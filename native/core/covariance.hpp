@@ -1,5 +1,5 @@
-// Covariances that keep at most one variance per feature (identity, diagonal): the step at one feature, and how a row is
-// looked at and learned from.
+// Covariances that keep at most one variance per feature (identity, diagonal): the step at one feature, and how a row
+// is looked at and learned from.
 #pragma once
 
 #include "core/model.hpp"

@@ -23,8 +23,8 @@ inline constexpr Step part_of(const Step& step, double w) noexcept {
     return {w * step.alpha, w * step.precision, 1.0 + w * (step.shrink - 1.0), 1.0 + w * (step.grow - 1.0)};
 }
 
-// Asks a rule for a step, given the margin, its variance, the squared norm of the mean, the round, the number of rows of
-// weights that share the variance (two if two classes share one Sigma), and the sample weight, which is not 0.
+// Asks a rule for a step, given the margin, its variance, the squared norm of the mean, the round, the number of rows
+// of weights that share the variance (two if two classes share one Sigma), and the sample weight, which is not 0.
 using Ask = Step(const void* self, double m, double v, double norm2, double t, double n, double w);
 
 // A rule with its constants. `self` is what `ask` needs: the constants of a compiled rule, or a Python function.
@@ -79,8 +79,8 @@ struct ModelForm {
     bool shared = false;  // one Sigma for all classes; implies kJoint
 };
 
-// mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that a
-// sparse row costs no more than its own features.
+// mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that
+// a sparse row costs no more than its own features.
 struct Scalars {
     double mean_scale;
     double spread_scale;
@@ -203,8 +203,8 @@ inline constexpr std::int64_t rows_of_block(std::int64_t block) {
 // Scratch of a full covariance: an update (full/update.hpp) takes a few vectors.
 inline constexpr std::int64_t update_entries(std::int64_t size) { return 4 * full_stride(size) + kWidestStrip; }
 
-// Used while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by the block
-// before, with what they give each class, and some sums.
+// Used while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by the
+// block before, with what they give each class, and some sums.
 inline constexpr std::int64_t common_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
     const std::int64_t rows = rows_of_block(block);
     return update_entries(size) + (5 * rows + rows / kNarrowestStrip) * full_stride(size) +
@@ -234,7 +234,8 @@ inline constexpr std::int64_t lane_work_entries(std::int64_t size, std::int64_t 
     return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
 }
 
-// Learns from the rows of a scanned batch in order. Neither throws nor allocates, except for threads, unless the rule does.
+// Learns from the rows of a scanned batch in order. Neither throws nor allocates, except for threads, unless the rule
+// does.
 using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
 using RowLoops = std::array<LoopsOverRows, kFull>;
@@ -297,8 +298,8 @@ struct ModelBatch {
 // More would not leave a register for each sum.
 inline constexpr std::int64_t kMostVectors = 4;
 
-// Learns from the rows in order; each model gets the bits that it would get alone. Neither throws nor allocates unless a
-// rule does.
+// Learns from the rows in order; each model gets the bits that it would get alone. Neither throws nor allocates unless
+// a rule does.
 using BatchLoop = void (*)(const ModelBatch&, const Rows&, const std::int8_t* signs);
 
 struct BatchLoops {
@@ -340,8 +341,8 @@ struct KernelLoops {
 // Numbers of a running scale (loops/scaling.hpp) per feature: its scale and its count.
 inline constexpr std::int64_t kScaleEntries = 2;
 
-// Write the scaled values of rows to `scaled`, which may be where the values are. `learn` first takes in each row, unless
-// its weight is 0; `weights` may be null. Neither throws nor allocates.
+// Write the scaled values of rows to `scaled`, which may be where the values are. `learn` first takes in each row,
+// unless its weight is 0; `weights` may be null. Neither throws nor allocates.
 using LearnScales = std::array<void (*)(const Rows&, double* states, const double* weights, double* scaled), kRowKinds>;
 using ApplyScales = std::array<void (*)(const Rows&, const double* states, double* scaled), kRowKinds>;
 

@@ -63,7 +63,8 @@ Counts learn_jointly(const Task& task) {
         round.classes.write(i, scores);
         if (task.variances != nullptr) {
             const std::int64_t top = round.classes.top_except(-1, scores);
-            task.variances[i] = top < 0 ? 0.0 : covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
+            const double twice = top < 0 ? 0.0 : covariance.variance(row, top, top);
+            task.variances[i] = twice / 2.0 * variance_scale<FeatureStep>(model);
         }
         if (y < 0) continue;
         const bool two = round.meet(y, scores);

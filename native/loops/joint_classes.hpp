@@ -12,7 +12,8 @@ using Lanes = double __attribute__((vector_size(kLaneWidth * sizeof(double))));
 
 // Writes the sums of kVectors registers of classes.
 template <std::int64_t kVectors, bool kVariances>
-void sum_tile(const ReadRow& row, const double* entries, std::int64_t behind, double* scores, double* variances) noexcept {
+void sum_tile(const ReadRow& row, const double* entries, std::int64_t behind, double* scores,
+              double* variances) noexcept {
     LaneSums<Lanes, kVectors, kVariances> sums;
     for (const Feature& feature : row) sums.add(entries + feature.place, behind, feature.value);
     for (std::int64_t k = 0; k < kVectors; ++k) {

@@ -1,5 +1,5 @@
-// Several models or classes side by side, one per lane of a register: reading rows, sums over their features, and steps.
-// Each lane computes what core/covariance.hpp does for one model; no lane changes a bit of another.
+// Several models or classes side by side, one per lane of a register: reading rows, sums over their features, and
+// steps. Each lane computes what core/covariance.hpp does for one model; no lane changes a bit of another.
 #pragma once
 
 #include <algorithm>
@@ -145,7 +145,8 @@ private:
     std::int64_t lanes_;
 };
 
-// Moves the lanes of one register, from `lane` on, by a row. Returns by how much the squared lengths of their means grow.
+// Moves the lanes of one register, from `lane` on, by a row. Returns by how much the squared lengths of their means
+// grow.
 template <template <class> class FeatureStep, class Register, bool kNorm>
 Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances, const LaneTerms& terms,
                     std::int64_t lane) noexcept {
@@ -155,7 +156,8 @@ Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances,
     Register gained{};
     for (const Feature& feature : row) {
         double* at = entries + feature.place + lane;
-        const Register weight = load_as<Register>(at), variance = kVariances ? load_as<Register>(at + variances) : weight;
+        const Register weight = load_as<Register>(at);
+        const Register variance = kVariances ? load_as<Register>(at + variances) : weight;
         Register moved = weight, shrunk = variance;
         step(moved, shrunk, feature.value);
         store_as(at, kept ? weight : moved);

@@ -45,7 +45,8 @@ NewArray array_of(std::unique_ptr<T[]> memory, std::int64_t size) {
     T* const data = memory.get();
     const nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });
     static_cast<void>(memory.release());
-    return NewArray(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(data, {static_cast<std::size_t>(size)}, owner));
+    return NewArray(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(data, {static_cast<std::size_t>(size)},
+                    owner));
 }
 
 // A rule with its constants: compiled by the build, or a Python function.
@@ -99,7 +100,8 @@ struct Given {
 };
 
 // The one check of these arguments; the model and its scratch memory are the caller's.
-Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows, const Given& given);
+Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows,
+                  const Given& given);
 void check_block(std::int64_t block, int threads);
 const std::int8_t* signs_of(const Labels& labels, const Rows& rows);
 const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count);

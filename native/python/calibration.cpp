@@ -106,7 +106,8 @@ public:
         curve().mirror();
     }
     void expand(const Calibration& binary) {
-        require(binary.n_scores_ == 1 && n_scores_ >= 2, "only a binary calibration can be expanded, to 2 or more classes");
+        require(binary.n_scores_ == 1 && n_scores_ >= 2,
+                "only a binary calibration can be expanded, to 2 or more classes");
         curve().expand(binary.curve());
     }
     void arrange(const Calibration& other, const ClassLabels& places) {
@@ -194,7 +195,8 @@ void bind_calibration(nb::module_& module) {
                      nb::for_getter(nb::sig("def state(self) -> NDArray[numpy.float64]")),
                      nb::for_setter(nb::sig("def state(self, value: NDArray[numpy.float64], /) -> None")),
                      "The curve and its sums; assigning copies the array.")
-        .def_prop_ro("n_scores", &Calibration::n_scores, "Scores per example: 1 in the binary case, else one per class.")
+        .def_prop_ro("n_scores", &Calibration::n_scores,
+                     "Scores per example: 1 in the binary case, else one per class.")
         .def_prop_ro("window", &Calibration::window, "Rows fade as if the stream were never longer than this.")
         .def_prop_ro("rows", &Calibration::rows, "Number of rows learned from.")
         .def_prop_ro("slopes", &Calibration::slopes, "The slopes a and b of the two signals.")
@@ -220,8 +222,10 @@ void bind_calibration(nb::module_& module) {
         .def("thin", &Calibration::thin, "part"_a, "rows"_a,
              "Multiply the weight of everything learned so far by `part`; set the number of rows.")
         .def("mirror", &Calibration::mirror, "Swap the classes -1 and +1.")
-        .def("expand", &Calibration::expand, "binary"_a, "Become what a binary calibration says about the first two classes.")
-        .def("arrange", &Calibration::arrange, "other"_a, "places"_a, "Copy another calibration, its class i to places[i].")
+        .def("expand", &Calibration::expand, "binary"_a,
+             "Become what a binary calibration says about the first two classes.")
+        .def("arrange", &Calibration::arrange, "other"_a, "places"_a,
+             "Copy another calibration, its class i to places[i].")
         .def("__getstate__", &Calibration::state_copy)
         .def("__setstate__", [](Calibration& self, const nb::object& state) { new (&self) Calibration(state); });
 }

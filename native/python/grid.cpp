@@ -45,7 +45,8 @@ public:
         check_alike(rules_, models_);
         require(kind() != kFull, "models with a full covariance cannot learn in a batch");
         for (const HeldRule& rule : rules_) asked_.push_back(rule.rule());
-        for (const Rule& rule : asked_) require(!rule.uses_norm, "rules that use the norm of the mean cannot learn in a batch");
+        for (const Rule& rule : asked_) require(!rule.uses_norm,
+                                                "rules that use the norm of the mean cannot learn in a batch");
         for (const HeldModel& model : models_) scalars_.push_back(*model.memory(nullptr).scalars);
         counts_.resize(models_.size());
         memories_.resize(models_.size());
@@ -77,7 +78,8 @@ public:
 
     void write(const HeldModels& to) {
         check_alike(rules_, to);
-        require(to[0].form.kind == kind() && to[0].size == size(), "the models must have the kind and size that they started with");
+        require(to[0].form.kind == kind() && to[0].size == size(),
+                "the models must have the kind and size that they started with");
         nb::gil_scoped_release release_gil;
         share([&](const ModelBatch& batch, std::int64_t first) { scatter(batch, first, to); });
     }

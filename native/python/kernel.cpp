@@ -65,7 +65,8 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
                                      int threads, const std::string& rivals, const std::optional<Numbers>& trace,
                                      const std::optional<Numbers>& scores, const std::optional<Numbers>& variances) {
     const auto is_none = [](const auto* held) { return held == nullptr; };
-    require(!models.empty() && std::none_of(models.begin(), models.end(), is_none), "models must have one model per class");
+    require(!models.empty() && std::none_of(models.begin(), models.end(), is_none),
+            "models must have one model per class");
     require((spans.size() == 1 || spans.size() == models.size()) && std::none_of(spans.begin(), spans.end(), is_none),
             "spans must have one span for all classes, or one per class");
     const bool binary = labels.dtype() == nb::dtype<std::int8_t>();
@@ -73,7 +74,8 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
     const Rows rows = spans.front()->as_rows();
     const auto lanes = static_cast<std::int64_t>(models.size());
     require(!binary || (lanes == 1 && joint), "a binary learner has one model");
-    require(known.size() == 1 && known.data()[0] >= 0 && known.data()[0] <= lanes, "known must be at most the number of models");
+    require(known.size() == 1 && known.data()[0] >= 0 && known.data()[0] <= lanes,
+            "known must be at most the number of models");
     require(first.form.kind == kFull || spans.size() == 1, "without a covariance, all classes have one span");
     check_block(block, threads);
     std::vector<Memory> memories;

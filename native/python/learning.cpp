@@ -21,8 +21,10 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
       variance_floor(variance_floor) {
     check_form(form, size, lanes);
     require(length(this->entries) == model_entries(form, size, lanes), "entries has the wrong length for the size");
-    require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars), "scalars has the wrong length");
-    require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes, "known must be one number of at most `lanes`");
+    require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars),
+            "scalars has the wrong length");
+    require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes,
+            "known must be one number of at most `lanes`");
     require(this->tally.size() == 3, "tally must have three counts: rows seen, mistakes and updates");
     require(variance_floor >= 0.0 && variance_floor < 1.0, "variance_floor must be from 0 to below 1");
 }
@@ -82,7 +84,8 @@ const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count) {
     return static_cast<const ClassNumber*>(labels.data());
 }
 
-Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows, const Given& given) {
+Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows,
+                  const Given& given) {
     check_block(given.block, given.threads);
     Task task{rows, memory, form, rule.rule()};
     task.block = given.block;
@@ -99,8 +102,10 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
         return task;
     }
     require(!given.trace, "trace is for binary models");
-    require(!given.scores || (given.scores->ndim() == 2 && static_cast<std::int64_t>(given.scores->shape(0)) == rows.count),
-            "scores must have one row per example");
+    const auto has_rows = [&rows](const Numbers& matrix) {
+        return matrix.ndim() == 2 && static_cast<std::int64_t>(matrix.shape(0)) == rows.count;
+    };
+    require(!given.scores || has_rows(*given.scores), "scores must have one row per example");
     require(!given.variances || length(*given.variances) == rows.count, "variances must have one variance per row");
     task.labels = class_numbers_of(given.labels, rows.count);
     task.rivals = rivals_of(given.rivals);
@@ -143,7 +148,8 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     const ModelForm form{covariance_kind(covariance), kJoint, shared};
     check_form(form, rows.size(), lanes);
-    require(length(entries) == model_entries(form, rows.size(), lanes), "the model has another number of features than the rows");
+    require(length(entries) == model_entries(form, rows.size(), lanes),
+            "the model has another number of features than the rows");
     require(classes >= 0 && classes <= lanes, "there are more classes than lanes");
     const auto sets = static_cast<std::int64_t>(scalars.size() * sizeof(double) / sizeof(Scalars));
     require(sets == 1 || (lanes > 1 && sets >= classes), "scalars has the wrong length");

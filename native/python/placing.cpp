@@ -22,7 +22,8 @@ void check(const Doubles& values, const Short& columns, const Short& offsets, st
     const auto last = static_cast<std::size_t>(offsets(offsets.size() - 1));
     require(last <= values.size(), "offsets must not exceed the number of values");
     for (std::size_t j = 0; j < columns.size(); ++j)
-        require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names, "columns must be below the number of names");
+        require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names,
+                "columns must be below the number of names");
 }
 
 std::tuple<NewArray, NewArray, NewArray> place(const Doubles& values, const Short& columns, const Short& offsets,

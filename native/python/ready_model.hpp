@@ -40,7 +40,8 @@ public:
     bool has_room(double y) const noexcept { return is_binary() || y < static_cast<double>(model_.lanes); }
 
     void check(double y) const {
-        if (is_binary() ? y == 1.0 || y == -1.0 : y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y)) return;
+        const bool is_class = y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y);
+        if (is_binary() ? y == 1.0 || y == -1.0 : is_class) return;
         refuse(is_binary() ? "a learner's labels are -1 and +1, got y = %R"
                            : "a label must be the number of a known class, or the next, got y = %R",
                nb::float_(y));
@@ -77,14 +78,15 @@ public:
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
     }
 
-    // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and the
-    // variance if wanted. If the rule raises, the model is as it was.
+    // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and
+    // the variance if wanted. If the rule raises, the model is as it was.
     void learn(const Rows& row, double y, double w, double* scores, std::int64_t count, double* variance) {
         Task task{row, model_.memory(work_.data()), model_.form, rule_.rule(), &w};
         if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
         const std::int64_t known = model_.classes();
         const std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
-        // With a full covariance, one class after the other learns from the row; otherwise none moves before all are asked.
+        // With a full covariance, one class after the other learns from the row; otherwise none moves before all are
+        // asked.
         const bool in_turn = model_.form.kind == kFull && model_.form.scheme == kOneVersusRest;
         const double* const entries = model_.entries.data();
         const std::vector<double> before(entries, entries + (in_turn ? model_.entries.size() : 0));

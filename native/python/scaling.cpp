@@ -8,7 +8,8 @@ namespace scwlearn {
 namespace {
 
 void check_sizes(const Rows& rows, std::size_t states, const Numbers& scaled) {
-    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width, "states must have a scale and a count per feature");
+    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width,
+            "states must have a scale and a count per feature");
     require(static_cast<std::int64_t>(scaled.size()) == rows.stored, "scaled must have one number per value");
 }
 
@@ -17,7 +18,8 @@ void learn_scales(Numbers states, const Array& values, const std::optional<Array
                   Numbers scaled) {
     const Rows rows = rows_of(values, indices, offsets, width, false);
     check_sizes(rows, states.size(), scaled);
-    require(!weights || static_cast<std::int64_t>(weights->size()) == rows.count, "weights must have one weight per row");
+    require(!weights || static_cast<std::int64_t>(weights->size()) == rows.count,
+            "weights must have one weight per row");
     const auto learn = scale_loops_in_use().learn[rows.kind];
     const double* const weighed = weights ? weights->data() : nullptr;
     nb::gil_scoped_release release_gil;

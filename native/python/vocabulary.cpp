@@ -14,7 +14,8 @@ namespace scwlearn {
 Vocabulary::Vocabulary(std::optional<std::int64_t> most, bool hashed)
     : most_(most), slots_(hashed ? most.value_or(0) : 0) {
     require(!most || *most >= 1, "max_features must be at least 1");
-    require(!hashed || (most && *most <= Slots::kMost), "max_features must be from 1 to 2147483647 if names are hashed");
+    require(!hashed || (most && *most <= Slots::kMost),
+            "max_features must be from 1 to 2147483647 if names are hashed");
 }
 
 template <Purpose kPurpose>
@@ -144,7 +145,8 @@ std::unique_ptr<Vocabulary> Vocabulary::kept(const Features& features) const {
 }
 
 std::unique_ptr<Vocabulary> Vocabulary::united(const Vocabulary& other) const {
-    require(most_ == other.most_ && hashed() == other.hashed(), "the vocabularies must have the same max_features and hashing");
+    require(most_ == other.most_ && hashed() == other.hashed(),
+            "the vocabularies must have the same max_features and hashing");
     require(!key_type_.is_valid() || !other.key_type_.is_valid() || key_type_.is(other.key_type_),
             "the vocabularies have keys of different types");
     auto together = of_state(state());

@@ -4,7 +4,7 @@ import pickle
 from copy import copy
 from dataclasses import replace
 
-from scwlearn import KernelLearner, Learner
+from scwlearn import Learner
 
 
 def state(model):
@@ -15,11 +15,6 @@ def state(model):
 def several(rule="scw1", *, n_classes=0, **settings):
     """Return a learner on class numbers."""
     return Learner(rule, n_classes=n_classes, **settings)
-
-
-def kernel_several(rule="scw1", *, n_classes=0, **settings):
-    """Return a kernel learner on class numbers."""
-    return KernelLearner(rule, n_classes=n_classes, **settings)
 
 
 def reconfigured(learner, **settings):

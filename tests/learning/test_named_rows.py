@@ -128,7 +128,7 @@ def test_named_and_unnamed_rows_do_not_mix() -> None:
 
 @pytest.mark.native
 def test_dropped_features_are_learned_from_dicts() -> None:
-    with pytest.raises(ValueError, match="learn_many takes them"):
+    with pytest.raises(ValueError, match="needs dicts; use learn_many"):
         Learner("arow", max_features=3).learn(named([{"a": 1.0}]), [1])
 
 

@@ -180,6 +180,8 @@ std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lan
 }
 
 NB_MODULE(_native, module) {
+    // Models that live until the interpreter exits, in a global of a script or a test, are no leaks.
+    nb::set_leak_warnings(false);
     used_set = &supported_sets().front();
     module.doc() = "The native loops, parsers and calibration of scwlearn.";
     module.attr("LARGEST_VALUE") = kLargestValue;

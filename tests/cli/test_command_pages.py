@@ -7,6 +7,8 @@ import pytest
 from console_pages import commands_of, environment, is_as_expected, said_by
 from places import ROOT
 
+pytestmark = pytest.mark.slow
+
 # Pages of docs/, with the least number of commands expected.
 PAGES = {"command_line.md": 20, "converting.md": 8}
 

@@ -99,6 +99,7 @@ PIECES += [
 ]
 
 
+@pytest.mark.slow
 @native
 @many
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join), st.booleans())
@@ -144,6 +145,7 @@ def test_any_byte_at_any_place_of_short_features_is_read_as_the_plain_parser_rea
     assert_each_is_read_as_reference([text[:at] + bytes([byte]) + text[at + 1 :] for at, byte in changes])
 
 
+@pytest.mark.slow
 @native
 def test_a_text_is_read_the_same_at_any_offset():
     text = b"1 12345678:-1234.567 13:1 4:.5\n+2.5 17:1. 18:0.25\n-1 3:1\n"
@@ -156,6 +158,7 @@ MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb", b"\x1f\x8b", b"\x28\xb5", b"\xfd
 VALID += b"3 00000000000000000000001:12345678901234567890 99:1"
 
 
+@pytest.mark.slow
 @native
 @many
 @given(st.lists(st.tuples(st.integers(0, len(VALID)), st.integers(0, 3), st.sampled_from(PIECES)), max_size=4))
@@ -166,6 +169,7 @@ def test_a_damaged_text_is_read_as_the_plain_parser_reads_it_or_rejected(damages
     assert_read_as_reference(text)
 
 
+@pytest.mark.slow
 @native
 @many
 @given(st.binary(max_size=200).filter(lambda text: not text.startswith(MARKS)))

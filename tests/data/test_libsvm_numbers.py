@@ -3,10 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from libsvm_text import LARGEST, PADDING, loaded, many, native
+
+pytestmark = pytest.mark.slow
 
 
 def halfway(x, offset):

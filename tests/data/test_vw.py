@@ -168,6 +168,7 @@ def ordered(expected, found):
     return in_order
 
 
+@pytest.mark.slow
 @native
 @many
 @given(st.lists(st.sampled_from(BYTES), max_size=40).map(b"".join), st.booleans(), st.sampled_from([(), ("n",), ("",)]))
@@ -193,6 +194,7 @@ def test_sound_lines_are_read_as_the_plain_parser_reads_them(lines):
     assert_read_plainly(text, False)
 
 
+@pytest.mark.slow
 @native
 def test_any_byte_at_any_place_is_read_as_the_plain_parser_reads_it():
     text = b"-1 2 't |n:2 a:1.5 b\n3 | a^b"

@@ -303,6 +303,7 @@ def test_a_set_is_made_from_its_published_source(name, files, tmp_path):
     assert file_state(part, tmp_path) == "good"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_mnist1vs2_is_made_from_the_original_files(files, tmp_path):
     (part,) = find_set("mnist1vs2").files

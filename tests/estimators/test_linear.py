@@ -193,6 +193,7 @@ def test_a_parameter_may_change_between_calls_but_not_the_covariance(cancer):
     assert state(model.set_params(covariance="diagonal")) == before
 
 
+@pytest.mark.slow
 def test_grid_search_and_pipelines_work(cancer):
     x, y = load_breast_cancer(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), SCW2())
@@ -296,6 +297,7 @@ def test_a_subclass_may_take_fewer_parameters(cancer):
     assert np.array_equal(pickle.loads(pickle.dumps(model)).partial_fit(x, y).coef_, model.partial_fit(x, y).coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("registry")
 def test_an_estimator_of_a_users_module_can_be_unpickled_elsewhere(tmp_path, monkeypatch):
     (tmp_path / "elsewhere.py").write_text(

@@ -32,6 +32,7 @@ def path(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [small_learner, small_stream])
 def test_every_flipped_bit_is_detected(make, tmp_path):
     path = tmp_path / "small.model"

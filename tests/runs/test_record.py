@@ -8,6 +8,7 @@ from scwlearn.runs.record import Record, read_records
 from use_examples import libsvm_model
 
 
+@pytest.mark.slow
 def test_an_incomplete_record_is_rejected():
     with pytest.raises(ValueError, match="not a record of a run: began is missing"):
         Record.from_json({"command": "x"})

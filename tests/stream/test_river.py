@@ -30,6 +30,7 @@ def new(name, **settings):
     return getattr(scwlearn.river, name)(**settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("SCW1", {}), ("PA1", {}), ("AROW", {"scale": True, "max_features": 64, "multi_class": "ovr"})],

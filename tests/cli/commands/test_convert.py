@@ -62,6 +62,7 @@ def test_a_pipe_is_converted_to_a_pipe(tmp_path):
     assert done.stdout == b"1,2,3,label\n2,,,1\n,,0.5,-1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl"])
 def test_ctrl_c_leaves_the_old_file(tmp_path, ending):

@@ -19,6 +19,8 @@ from scwlearn.cli.app import run
 from scwlearn.experiments import paper
 from scwlearn.rules import all_rules, all_variants
 
+pytestmark = pytest.mark.slow
+
 SETS = "synthetic,synthetic-noise,breast-cancer"
 QUICK = ["reproduce", "--quick", "--datasets", SETS]
 

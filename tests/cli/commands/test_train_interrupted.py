@@ -13,7 +13,7 @@ import pytest
 from run_examples import libsvm_text
 from scwlearn.runs.trained_model import TrainedModel
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+pytestmark = [pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals"), pytest.mark.slow]
 
 
 def start(*arguments, **how):

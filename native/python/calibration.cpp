@@ -55,7 +55,7 @@ public:
     }
 
     // A single row, after the model has learned from it: it is too late to refuse numbers out of range, so they are
-    // skipped. Keeps the GIL, so that no other thread reads the curve meanwhile.
+    // skipped. Keeps the GIL, so no other thread reads a half-updated curve.
     void learn_one(nb::handle scores, double variance, std::int64_t label, double weight) {
         if (n_scores_ == 1) {
             const double score = nb::cast<double>(scores);

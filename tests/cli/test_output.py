@@ -9,7 +9,7 @@ from use_examples import failed, libsvm_model
 
 
 def commands_that_write(directory):
-    """For each command, what it is told before the path that it writes to."""
+    """Return, for each command, its arguments before the path that it writes to."""
     model, data = libsvm_model(directory), str(directory / "it.svm")
     return [
         ["train", data, "-m"],
@@ -31,7 +31,7 @@ def test_a_missing_directory_is_reported_before_the_work(tmp_path, capsys):
         assert said == f"scwlearn: error: cannot write {path}: no directory {path.parent}\n"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="who may do everything is refused nothing")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_directory_is_reported_before_the_work(tmp_path, capsys):
     commands = commands_that_write(tmp_path)
     closed = tmp_path / "closed"

@@ -147,7 +147,7 @@ def shrinking_by_norm(m: float, v: float, norm2: float) -> Step:
 @pytest.mark.parametrize("function", [shrinking, shrinking_by_norm])
 @pytest.mark.parametrize("order", [1, 2])
 def test_shrinking_and_growing_apply_to_all_classes(order, function):
-    # So many updates that the scales are multiplied into what they scale; norm2 is that of all weights.
+    # Enough updates that the scales are folded into the arrays; norm2 covers all weights.
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(500, 6)), in_order_of_appearance(rng.integers(0, 4, 500))
     how = {"large_margin": True, "non_separable": True, "cite": "Made for this test 2026"}

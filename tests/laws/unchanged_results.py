@@ -68,7 +68,7 @@ def binary_learner(rule, **settings):
 
 
 def several_learner(rule, n_classes=0, **settings):
-    """Make a learner of class numbers, of which so many are known from the start."""
+    """Make a learner of class numbers; `n_classes` of them are known from the start."""
     return Learner(rule, n_classes=n_classes, **settings)
 
 
@@ -321,7 +321,7 @@ def curve_widened(curve, count):
 
 
 def curve_arranged(curve, places, n_classes):
-    """Return a curve with its classes at these places among so many."""
+    """Return a curve with its classes moved to `places` among `n_classes` classes."""
     return curve.arranged(places, n_classes)
 
 

@@ -75,7 +75,7 @@ def decode(content: bytes, *, named: bool | None = None, first: int = 1) -> Weig
 
 
 def _add(found: dict[str, dict[str, tuple[float, float]]], cell: dict[str, Any], against: str | None) -> str | None:
-    """Add one line, and return the label that two classes are told apart from."""
+    """Add one line, and return the other label of a binary model, if known."""
     label, name, variance = cell["class"], cell["feature"], math.nan
     weight = _number("weight", cell["weight"])
     if cell.get("deviation"):

@@ -51,7 +51,7 @@ class TrainingRun:
     save_every : int or None
         Call `on_save` each time that the number of examples is a multiple of it.
     since : Counts or None
-        Counts of the trained classifier when the run began; None for now.
+        Counts of the trained classifier when the run began; None to count from zero.
     on_doubling, on_epoch, on_save : callable
         Called at each power of two examples, at the start of each epoch (from 0), and when the model should be saved.
     """

@@ -17,7 +17,7 @@ from scwlearn.data.values import ALLOWED_NUMBER, MAX_LABEL_LENGTH, shown, split_
 from scwlearn.data.weights import ALLOWED_WEIGHT, is_weight
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-# What stands for a missing number, and numbers that are too large.
+# Placeholders for a missing number, and for numbers that are too large.
 _LIKE_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}"
 # From here on, floats cannot represent all integers.
 _FIRST_INEXACT = 2.0**53

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from scwlearn.data.cells import error_at, table_of
 from scwlearn.data.formats import WriterOptions
 
 
-class TableWriter:
+class TableWriter(ABC):
     """Writer of a table, all of whose batches have the same columns."""
 
     def __init__(self, options: WriterOptions) -> None:
@@ -31,10 +32,10 @@ class TableWriter:
                 raise error_at(batch, 0, problem)
         self.write_table(batch, table_of(batch, self.columns, zero_based=self.options.zero_based))
 
+    @abstractmethod
     def start(self, batch: Batch) -> None:
         """Write what precedes the first batch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write the examples of a batch, given the cells of its features."""
-        raise NotImplementedError

@@ -3,6 +3,7 @@
 import lzma
 
 import pytest
+from hypothesis import settings
 from sklearn.datasets import load_digits, load_svmlight_file
 
 from places import DATA
@@ -10,6 +11,10 @@ from scwlearn import _native
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.model.full import Full
 from scwlearn.rules import declare
+
+# A run must not depend on luck; for new cases at every run: pytest --hypothesis-profile=default.
+settings.register_profile("same-cases", derandomize=True)
+settings.load_profile("same-cases")
 
 
 def pytest_addoption(parser):

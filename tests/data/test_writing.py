@@ -67,7 +67,9 @@ def test_named_features_survive_a_round_trip_to_the_last_bit(format, rows, data)
     several = st.lists(st.one_of(words), min_size=len(rows), max_size=len(rows))
     weights = st.lists(st.floats(1e-100, 1e100), min_size=len(rows), max_size=len(rows))
     batch = made(rows, data.draw(several), weights=data.draw(weights))
-    assert again([batch], format) == expected([batch])
+    # VW text leaves out a weight of 1.
+    read = [(values, label, 1.0 if weight is None else weight) for values, label, weight in again([batch], format)]
+    assert read == expected([batch])
 
 
 @pytest.mark.parametrize("format", NAMED)

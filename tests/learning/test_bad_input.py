@@ -1,245 +1,77 @@
-"""Bad input raises an error that names the problem and what is allowed, and changes nothing."""
+"""Hostile input to learners: broken arrays, Ctrl-C, reentrant calls, wrong shapes; afterwards they are as before."""
+
+import gc
+import weakref
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-import scwlearn
-from helpers import state
-from scwlearn import SCW1, Learner
-from scwlearn._util import memory
-from scwlearn.model.full import Full
+from learner_examples import CLASS_AXES
+from multi_class_examples import memory as state
+from scwlearn import Learner, _native
+from scwlearn.learning import class_axis as module
 from scwlearn.model.gaussian import ROUNDS
-from scwlearn.rules import all_rules
+from scwlearn.rules import find_rule
+from scwlearn.rules.native import native_rule
 
-X = np.random.default_rng(0).normal(size=(20, 3))
-Y = np.where(X[:, 0] > 0, 1, 0)
+pytestmark = pytest.mark.native
 
+FEATURES, CLASSES = 3000, 5
 
-def with_value(value, *, at=(19, 1)):
-    x = X.copy()
-    x[at] = value
-    return x
+every_axis = pytest.mark.parametrize("axis", CLASS_AXES)
 
 
-BAD_EXAMPLES = {
-    "nan": (with_value(np.nan), Y, ValueError, r"NaN: X\[19, 1\] = nan; values must be finite"),
-    "infinity": (with_value(-np.inf), Y, ValueError, r"infinity: X\[19, 1\] = -inf"),
-    "beyond 1e150": (with_value(2e150), Y, ValueError, r"too large: X\[19, 1\] = 2e\+150; .* at most 1e\+150"),
-    "sparse nan": (sparse.csr_array(with_value(np.nan)), Y, ValueError, r"NaN: X\[19, 1\]"),
-    "features": (X[:, :2], Y, ValueError, "2 features.*expecting 3"),
-    "lengths": (X, Y[:-1], ValueError, r"\[20, 19\]"),
-    "one dimension": (X[0], Y[:1], ValueError, "2D array"),
-    "words": ([["a", "b", "c"]], [0], ValueError, "numeric"),
-    "complex": (X + 1j, Y, ValueError, "[Cc]omplex"),
-    "other type": (X, np.where(Y, "a", "b"), TypeError, r"labels of type str, but the classes are \[0, 1\]"),
-    "mixed types": (X[:2], [1, "a"], TypeError, r"mixed types: 1 \(number\), 'a' \(str\)"),
-    "missing labels": (X[:2], [1, None], TypeError, "mixed types"),
-    "continuous": (X, X[:, 0], ValueError, "continuous"),
-    "no labels": (X, None, ValueError, "requires y"),
-    "no rows": (X[:0], Y[:0], ValueError, "0 sample"),
-}
-
-
-@pytest.mark.parametrize(("x", "y", "error", "message"), BAD_EXAMPLES.values(), ids=BAD_EXAMPLES)
-def test_partial_fit_refuses_bad_examples_and_changes_nothing(x, y, error, message):
-    model = SCW1().fit(X, Y)
-    before = state(model)
-    with pytest.raises(error, match=message):
-        model.partial_fit(x, y)
-    assert state(model) == before
-
-
-@pytest.mark.parametrize(("x", "y", "error", "message"), BAD_EXAMPLES.values(), ids=BAD_EXAMPLES)
-def test_a_failed_first_partial_fit_leaves_the_estimator_new(x, y, error, message):
-    model = SCW1()
-    if message.startswith("2 features"):
-        pytest.skip("the first call decides how many features there are")
-    with pytest.raises(error, match=message):
-        model.partial_fit(x, y, classes=[0, 1])
-    assert vars(model) == vars(SCW1())
-
-
-BAD_LABELS = {
-    "one class": ([1] * 20, ValueError, r"1 class\(es\), \[1\]; a classifier needs two classes"),
-    "mixed types": ([0] * 10 + ["x"] * 10, TypeError, "mixed types"),
-}
-
-
-@pytest.mark.parametrize(("y", "error", "message"), BAD_LABELS.values(), ids=BAD_LABELS)
-def test_fit_refuses_labels_that_are_not_classes_and_keeps_the_old_model(y, error, message):
-    model = SCW1().fit(X, Y)
-    before = state(model)
-    with pytest.raises(error, match=message):
-        model.fit(X, y)
-    assert state(model) == before
-
-
-def test_classes_must_be_of_the_kind_of_the_labels():
-    with pytest.raises(TypeError, match="classes has labels of mixed types"):
-        SCW1().partial_fit(X[:1], Y[:1], classes=[0, "a"])
-    with pytest.raises(TypeError, match=r"y has labels of type number, but the classes are \['a', 'b'\]"):
-        SCW1().partial_fit(X[:1], Y[:1], classes=["a", "b"])
-    model = SCW1().fit(X, Y)
-    before = state(model)
-    with pytest.raises(TypeError, match=r"labels of type str, but the classes are \[0, 1\]"):
-        model.partial_fit(X, Y, classes=["a", "b"])
-    assert state(model) == before
-
-
-BAD_PARAMETERS = [
-    ({"C": 0}, ValueError, "C must be a number strictly between 0 and inf, got 0"),
-    ({"C": -1.0}, ValueError, "C must be .*, got -1.0"),
-    ({"C": np.nan}, ValueError, "C must be .*, got nan"),
-    ({"C": "1"}, TypeError, "C must be .*, got '1'"),
-    ({"C": True}, TypeError, "C must be .*, got True"),
-    ({"eta": 0.5}, ValueError, "eta must be a number strictly between 0.5 and 1, got 0.5"),
-    ({"eta": 1.0}, ValueError, "eta must be .*, got 1.0"),
-    ({"initial_variance": 0.0}, ValueError, r"initial_variance must be .* between 1e-100 and 1e\+100, got 0.0"),
-    ({"covariance": "fulll"}, ValueError, "covariance must be one of auto, .*full, got 'fulll'"),
-    ({"n_epochs": 0}, ValueError, "n_epochs must be an integer >= 1, got 0"),
-    ({"n_epochs": 1.5}, TypeError, "n_epochs must be"),
-    ({"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False, got 'yes'"),
-    ({"random_state": "x"}, ValueError, "random_state must be None, a whole number or a RandomState"),
-    ({"C": 10**400}, ValueError, "C must be"),
-    ({"covariance": np.ones(2)}, ValueError, "covariance must be one of"),
-    ({"shuffle": 2}, TypeError, "shuffle must be True or False, got 2"),
-]
-
-
-@pytest.mark.parametrize(("parameters", "error", "message"), BAD_PARAMETERS, ids=lambda p: str(p)[:40])
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(parameters, error, message):
-    model = SCW1().fit(X, Y)
-    good = model.get_params()
-    before = state(model)
-    model.set_params(**parameters)
-    with pytest.raises(error, match=message):
-        model.fit(X, Y)
-    assert state(model.set_params(**good)) == before
-
-
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
-def test_every_declared_parameter_is_checked_against_its_bounds(rule):
-    Estimator = getattr(scwlearn, rule.estimator)
-    for parameter in rule.parameters:
-        for value in (parameter.low, parameter.high):
-            with pytest.raises(ValueError, match=f"{parameter.name} must be"):
-                Estimator(**{parameter.name: value}).fit(X, Y)
-
-
-def test_an_unknown_parameter_is_refused_with_the_known_ones():
-    with pytest.raises(TypeError, match="SCW1 has no parameter 'r'; it has C, eta, covariance"):
-        SCW1(r=1)
-
-
-def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_choose():
-    wide = sparse.csr_array((np.ones(20), (np.arange(20), np.arange(20))), shape=(20, 10_000_000))
-    with pytest.raises(ValueError, match=r'covariance="full" with 10000001 weights needs 1.49e\+06 GiB.*"diagonal"'):
-        SCW1(covariance="full").fit(wide, Y)
-    assert SCW1().fit(wide, Y).covariance_kind_ == "diagonal"
-
-
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("width", [2**40, 2**63 - 1])
-def test_widths_too_large_for_memory_change_nothing(width, shared):
-    two, several = (
-        Learner("arow", covariance="full"),
-        Learner("arow", n_classes=0, covariance="full", shared_covariance=shared),
-    )
-    two.learn([[1.0, 2.0]], [1])
-    several.learn([[1.0, 2.0]], [0])
-    for learner in (two, several):
-        with pytest.raises(ValueError, match=rf'^covariance="full" with {width} weights .*needs .* GiB of memory'):
-            learner.widen(width)
-        assert learner.n_features == 2
-
-
-@pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array])
-def test_a_broken_sparse_matrix_is_refused_before_it_is_converted(make):
-    broken = make(X)
-    if broken.format == "csc":
-        broken.indices[-1] = 2**30
-    else:
-        broken.coords[0][-1] = 2**30
-    with pytest.raises(ValueError, match=f"X is not a valid {broken.format.upper()} matrix"):
-        SCW1().fit(broken, Y)
-
-
-def test_a_failed_allocation_raises_the_same_error(monkeypatch):
-    def none_left(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(Full, "start", none_left)
-    with pytest.raises(ValueError, match=r'covariance="full" with 4 weights needs .* GiB of memory'):
-        SCW1().fit(X, Y)
-
-
-def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
-    (tmp_path / "memory.max").write_text("1000\n")
-    (tmp_path / "memory.current").write_text("400\n")
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    assert memory.available_memory() == 600
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_memory() != 600
-
-
-def test_predicting_before_fitting_is_refused():
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError):
-        SCW1().predict(X)
-    with pytest.raises(AttributeError, match="no coef_ before fit"):
-        _ = SCW1().coef_
-
-
-def test_predicting_refuses_bad_rows():
-    model = SCW1().fit(X, Y)
-    with pytest.raises(ValueError, match=r"NaN: X\[19, 1\]"):
-        model.predict(with_value(np.nan))
-
-
-def hashed(count, seed):
+def hashed(axis, rows, seed):
     rng = np.random.default_rng(seed)
-    x = sparse.random_array((count, 3000), density=0.01, format="csr", rng=rng)
+    x = sparse.random_array((rows, FEATURES), density=0.01, format="csr", rng=rng)
     x.sort_indices()
-    return x, np.where(x @ rng.normal(size=3000) >= 0, 1, -1)
+    return x, np.where(x @ rng.normal(size=FEATURES) >= 0, 1, -1) if axis == "binary" else np.arange(rows) % CLASSES
+
+
+def begun(axis="joint", covariance="diagonal"):
+    learner = Learner("arow", covariance=covariance, **CLASS_AXES[axis])
+    learner.learn(*hashed(axis, CLASSES, 1))
+    return learner
 
 
 @pytest.mark.parametrize("as_rows", [sparse.csr_array, lambda x: x.toarray()], ids=["sparse", "dense"])
 @pytest.mark.parametrize("covariance", ["diagonal", "identity"])
-def test_a_bad_row_late_in_a_batch_changes_nothing(as_rows, covariance, monkeypatch):
-    # The rows are looked through in several blocks.
+@every_axis
+def test_a_bad_row_late_in_a_batch_changes_nothing(axis, covariance, as_rows, monkeypatch):
+    # Rows are checked in several blocks.
     monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
-    learner = scwlearn.Learner("arow", covariance=covariance)
-    learner.learn(*hashed(5, 1))
-    x, y = hashed(60, 2)
+    learner = begun(axis, covariance)
+    x, y = hashed(axis, 60, 2)
     x.data[-1] = np.nan
+    if axis != "binary":
+        # A new class in an early block is forgotten, too.
+        y[10] = CLASSES
     before = state(learner)
     with pytest.raises(ValueError, match="NaN"):
         learner.learn(as_rows(x), y)
     assert state(learner) == before
 
 
-def test_unsorted_rows_late_in_a_batch_are_learned_once(monkeypatch):
+@every_axis
+def test_unsorted_rows_late_in_a_batch_are_learned_once(axis, monkeypatch):
     monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)
-    x, y = hashed(60, 2)
+    x, y = hashed(axis, 60, 2)
     unsorted = x.copy()
     last = slice(unsorted.indptr[-2], unsorted.indptr[-1])
     unsorted.indices[last], unsorted.data[last] = unsorted.indices[last][::-1].copy(), unsorted.data[last][::-1].copy()
-    learners = [scwlearn.Learner("arow", covariance="diagonal") for _ in range(2)]
+    learners = [begun(axis), begun(axis)]
     for learner, rows in zip(learners, (x, unsorted), strict=True):
-        learner.learn(*hashed(5, 1))
         learner.learn(rows, y)
     assert state(learners[0]) == state(learners[1])
+    tolerance = 1e-12 if axis == "binary" else 0
+    np.testing.assert_allclose(learners[0].scores(unsorted.copy()), learners[0].scores(x), rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("rows", [3, 60])
-def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch):
-    from scwlearn import _native
-    from scwlearn.learning import class_axis as module
-
-    learner = scwlearn.Learner("arow", covariance="diagonal")
-    learner.learn(*hashed(5, 1))
+@every_axis
+def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(axis, rows, monkeypatch):
+    learner = begun(axis)
 
     def interrupted(*arguments, **out):
         _native.learn_rows(*arguments, **out)
@@ -247,5 +79,211 @@ def test_ctrl_c_at_the_end_of_a_batch_comes_before_or_after_it(rows, monkeypatch
 
     monkeypatch.setattr(module, "learn_rows", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        learner.learn(*hashed(rows, 2))
-    assert learner.counts.seen == learner.model.scalars[0, ROUNDS] in (5, 5 + rows)
+        learner.learn(*hashed(axis, rows, 2))
+    assert learner.counts.seen == learner.model.scalars[0, ROUNDS] in (CLASSES, CLASSES + rows)
+
+
+@every_axis
+@pytest.mark.parametrize("width", [2**40, 2**63 - 1])
+def test_widths_too_large_for_memory_change_nothing(axis, width):
+    learner = Learner("arow", covariance="full", **CLASS_AXES[axis])
+    learner.learn([[1.0, 2.0]], [1 if axis == "binary" else 0])
+    with pytest.raises(ValueError, match=rf'^covariance="full" with {width} weights .*needs .* GiB of memory'):
+        learner.widen(width)
+    assert learner.n_features == 2
+
+
+@every_axis
+def test_a_long_batch_is_learned_from_in_blocks(axis, monkeypatch):
+    x, y = hashed(axis, 60, 2)
+    plain, blocks = begun(axis), begun(axis)
+    plain.learn(x, y)
+    calls = []
+
+    def counted(*arguments, **out):
+        calls.append(1)
+        _native.learn_rows(*arguments, **out)
+
+    monkeypatch.setattr("scwlearn.learning.learner.WORK_OF_A_BLOCK", 500.0)
+    monkeypatch.setattr(module, "learn_rows", counted)
+    blocks.learn(x, y)
+    assert len(calls) > 3
+    assert state(blocks) == state(plain)
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
+def test_a_rule_may_score_but_not_learn_while_it_runs(multi_class):
+    x = np.random.default_rng(0).normal(size=(30, 4))
+    y = np.arange(30) % 3
+    learner = None
+    refused = 0
+
+    def reentrant(m, v):
+        nonlocal refused
+        if learner is not None:
+            learner.score_one(x[0])
+            try:
+                learner.learn_one(x[1], 0)
+            except RuntimeError:
+                refused += 1
+        return max(0.0, 1 - m) / (v + 1), 1 / (v + 1)
+
+    plain = Learner(reentrant, n_classes=0, covariance="diagonal", multi_class=multi_class)
+    for row, label in zip(x, y, strict=True):
+        plain.learn_one(row, label)
+    assert refused == 0
+    begun = Learner(reentrant, n_classes=0, covariance="diagonal", multi_class=multi_class)
+    begun.learn(x[:1], y[:1])
+    learner = begun
+    for row, label in zip(x[1:], y[1:], strict=True):
+        learner.learn_one(row, label)
+    assert refused > 10
+    assert state(learner) == state(plain)
+
+
+def test_a_cycle_through_the_rule_is_collected():
+    learner = Learner(lambda m, v: (kept["it"] and 0.1, 0.0), n_classes=0, covariance="diagonal")
+    kept = {"it": learner}
+    learner.learn(np.eye(3), [0, 1, 2])
+    learner.learn_one(np.ones(3), 0)
+    gone = weakref.ref(learner)
+    kept["it"] = learner = None
+    gc.collect()
+    assert gone() is None
+
+
+def call(**changed):
+    """Call learn_rows with arguments that fit each other but for what is changed."""
+    learner = begun()
+    gaussians = learner.model
+    lanes = gaussians.lanes
+    given = {
+        "covariance": "diagonal",
+        "joint": True,
+        "shared": False,
+        "size": 3,
+        "lanes": lanes,
+        "entries": np.ones((3, 2 * lanes)),
+        "scalars": gaussians.scalars.copy(),
+        "known": np.array([3]),
+        "tally": np.zeros(3, dtype=np.int64),
+        "values": np.eye(3),
+        "labels": np.array([0, 1, 2], dtype=np.int32),
+        "weights": None,
+        "rivals": "max",
+        "work": np.empty(_native.work_entries("diagonal", False, 3, lanes, 1)),
+        "trace": None,
+        "scores": None,
+        "variances": None,
+        "block": 1,
+        "threads": 1,
+    } | changed
+    names = ("covariance", "joint", "shared", "size", "lanes", "entries", "scalars", "known", "tally")
+    classes = _native.Model(*(given[name] for name in names), 1.0)
+    rest = ("labels", "weights", "work", "block", "threads", "rivals", "trace", "scores", "variances")
+    rule = native_rule(find_rule("arow"), {"r": 1.0})
+    _native.learn_rows(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
+    return given
+
+
+def test_the_native_module_learns_where_all_fits():
+    assert call()["tally"][0] == 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"entries": np.ones((3, 15))},
+        {"entries": np.ones((2, 16))},
+        {"entries": np.ones((3, 16), dtype=np.float32)},
+        {"scalars": np.ones(5)},
+        {"known": np.array([9])},
+        {"known": np.array([-1])},
+        {"known": np.array([1, 2])},
+        {"tally": np.zeros(2, dtype=np.int64)},
+        {"variances": np.zeros(2)},
+        {"lanes": 7},
+        {"lanes": 0},
+        {"size": -1},
+        {"size": 2**60},
+        {"joint": False},
+        {"joint": False, "shared": True},
+        {"covariance": "round"},
+        {"labels": np.array([0, 1], dtype=np.int32)},
+        {"labels": np.array([[0, 1, 2]], dtype=np.int32)},
+        {"weights": np.ones(2)},
+        {"rivals": "min"},
+        {"work": np.empty(3)},
+        {"scores": np.empty((2, 3))},
+        {"scores": np.empty(9)},
+        {"trace": np.empty((3, 4))},
+        {"labels": np.array([1, -1, 1], dtype=np.int8)},
+        {"lanes": 1, "entries": np.ones((3, 2)), "known": np.ones(1, dtype=np.int64)},
+        {"block": 0},
+        {"threads": 0},
+    ],
+)
+def test_the_native_module_refuses_what_does_not_fit(changed):
+    with pytest.raises((ValueError, TypeError)):
+        call(**changed)
+
+
+def test_labels_changed_after_the_check_are_skipped():
+    given = call(labels=np.array([0, 70, -5], dtype=np.int32))
+    assert given["known"][0] == 3
+    assert np.isfinite(given["entries"]).all()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"lanes": 4},
+        {"classes": 9},
+        {"classes": -1},
+        {"scores": np.empty((3, 4))},
+        {"scalars": np.ones((2, 6))},
+    ],
+)
+def test_scoring_refuses_what_does_not_fit(changed):
+    given = {
+        "lanes": 8,
+        "classes": 5,
+        "entries": np.ones((3, 16)),
+        "scalars": np.ones((1, 6)),
+        "scores": np.empty((3, 5)),
+    }
+
+    def score(lanes, classes, entries, scalars, scores):
+        rows = (np.eye(3), None, None, 3, False)
+        _native.score_rows("diagonal", False, lanes, classes, entries, scalars, *rows, scores)
+
+    score(**given)
+    with pytest.raises((ValueError, TypeError)):
+        score(**given | changed)
+
+
+def test_broken_sparse_arrays_are_refused_or_harmless():
+    learner = begun()
+    before = state(learner)
+    for spoil in (
+        lambda x: x.indices.__setitem__(3, FEATURES),
+        lambda x: x.indices.__setitem__(3, -1),
+        lambda x: x.indptr.__setitem__(3, 10**6),
+    ):
+        x, y = hashed("joint", 20, 3)
+        spoil(x)
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
+            learner.learn(x, y)
+        assert state(learner) == before
+    # The loops check again, because another thread may write to the arrays in the meantime.
+    x, y = hashed("joint", 20, 3)
+    models, work = (
+        learner.model.native(learner._tally),
+        np.empty(_native.work_entries("diagonal", False, FEATURES, 8, 1)),
+    )
+    rule = native_rule(find_rule("arow"), {"r": 1.0})
+    indices, offsets = x.indices.copy(), x.indptr.copy()
+    indices[::7], indices[1::7], offsets[5], offsets[9] = 10**9, -(10**9), -4, 10**9
+    rows = (x.data, indices, offsets, FEATURES, False)
+    _native.learn_rows(rule, models, *rows, y.astype(np.int32), None, work, 1, 1)
+    assert np.isfinite(learner.model.memory).all()

@@ -1,0 +1,171 @@
+"""Bad input to estimators raises an error that names the problem and what is allowed, and changes nothing."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import scwlearn
+from helpers import state
+from scwlearn import SCW1
+from scwlearn.model.full import Full
+from scwlearn.rules import all_rules
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+Y = np.where(X[:, 0] > 0, 1, 0)
+
+
+def with_value(value, *, at=(19, 1)):
+    x = X.copy()
+    x[at] = value
+    return x
+
+
+BAD_EXAMPLES = {
+    "nan": (with_value(np.nan), Y, ValueError, r"NaN: X\[19, 1\] = nan; values must be finite"),
+    "infinity": (with_value(-np.inf), Y, ValueError, r"infinity: X\[19, 1\] = -inf"),
+    "beyond 1e150": (with_value(2e150), Y, ValueError, r"too large: X\[19, 1\] = 2e\+150; .* at most 1e\+150"),
+    "sparse nan": (sparse.csr_array(with_value(np.nan)), Y, ValueError, r"NaN: X\[19, 1\]"),
+    "features": (X[:, :2], Y, ValueError, "2 features.*expecting 3"),
+    "lengths": (X, Y[:-1], ValueError, r"\[20, 19\]"),
+    "one dimension": (X[0], Y[:1], ValueError, "2D array"),
+    "words": ([["a", "b", "c"]], [0], ValueError, "numeric"),
+    "complex": (X + 1j, Y, ValueError, "[Cc]omplex"),
+    "other type": (X, np.where(Y, "a", "b"), TypeError, r"labels of type str, but the classes are \[0, 1\]"),
+    "mixed types": (X[:2], [1, "a"], TypeError, r"mixed types: 1 \(number\), 'a' \(str\)"),
+    "missing labels": (X[:2], [1, None], TypeError, "mixed types"),
+    "continuous": (X, X[:, 0], ValueError, "continuous"),
+    "no labels": (X, None, ValueError, "requires y"),
+    "no rows": (X[:0], Y[:0], ValueError, "0 sample"),
+}
+
+
+@pytest.mark.parametrize(("x", "y", "error", "message"), BAD_EXAMPLES.values(), ids=BAD_EXAMPLES)
+def test_partial_fit_refuses_bad_examples_and_changes_nothing(x, y, error, message):
+    model = SCW1().fit(X, Y)
+    before = state(model)
+    with pytest.raises(error, match=message):
+        model.partial_fit(x, y)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize(("x", "y", "error", "message"), BAD_EXAMPLES.values(), ids=BAD_EXAMPLES)
+def test_a_failed_first_partial_fit_leaves_the_estimator_new(x, y, error, message):
+    model = SCW1()
+    if message.startswith("2 features"):
+        pytest.skip("the first call decides how many features there are")
+    with pytest.raises(error, match=message):
+        model.partial_fit(x, y, classes=[0, 1])
+    assert vars(model) == vars(SCW1())
+
+
+BAD_LABELS = {
+    "one class": ([1] * 20, ValueError, r"1 class\(es\), \[1\]; a classifier needs two classes"),
+    "mixed types": ([0] * 10 + ["x"] * 10, TypeError, "mixed types"),
+}
+
+
+@pytest.mark.parametrize(("y", "error", "message"), BAD_LABELS.values(), ids=BAD_LABELS)
+def test_fit_refuses_labels_that_are_not_classes_and_keeps_the_old_model(y, error, message):
+    model = SCW1().fit(X, Y)
+    before = state(model)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+    assert state(model) == before
+
+
+def test_classes_must_be_of_the_kind_of_the_labels():
+    with pytest.raises(TypeError, match="classes has labels of mixed types"):
+        SCW1().partial_fit(X[:1], Y[:1], classes=[0, "a"])
+    with pytest.raises(TypeError, match=r"y has labels of type number, but the classes are \['a', 'b'\]"):
+        SCW1().partial_fit(X[:1], Y[:1], classes=["a", "b"])
+    model = SCW1().fit(X, Y)
+    before = state(model)
+    with pytest.raises(TypeError, match=r"labels of type str, but the classes are \[0, 1\]"):
+        model.partial_fit(X, Y, classes=["a", "b"])
+    assert state(model) == before
+
+
+BAD_PARAMETERS = [
+    ({"C": 0}, ValueError, "C must be a number strictly between 0 and inf, got 0"),
+    ({"C": -1.0}, ValueError, "C must be .*, got -1.0"),
+    ({"C": np.nan}, ValueError, "C must be .*, got nan"),
+    ({"C": "1"}, TypeError, "C must be .*, got '1'"),
+    ({"C": True}, TypeError, "C must be .*, got True"),
+    ({"eta": 0.5}, ValueError, "eta must be a number strictly between 0.5 and 1, got 0.5"),
+    ({"eta": 1.0}, ValueError, "eta must be .*, got 1.0"),
+    ({"initial_variance": 0.0}, ValueError, r"initial_variance must be .* between 1e-100 and 1e\+100, got 0.0"),
+    ({"covariance": "fulll"}, ValueError, "covariance must be one of auto, .*full, got 'fulll'"),
+    ({"n_epochs": 0}, ValueError, "n_epochs must be an integer >= 1, got 0"),
+    ({"n_epochs": 1.5}, TypeError, "n_epochs must be"),
+    ({"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False, got 'yes'"),
+    ({"random_state": "x"}, ValueError, "random_state must be None, a whole number or a RandomState"),
+    ({"C": 10**400}, ValueError, "C must be"),
+    ({"covariance": np.ones(2)}, ValueError, "covariance must be one of"),
+    ({"shuffle": 2}, TypeError, "shuffle must be True or False, got 2"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error", "message"), BAD_PARAMETERS, ids=lambda p: str(p)[:40])
+def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(parameters, error, message):
+    model = SCW1().fit(X, Y)
+    good = model.get_params()
+    before = state(model)
+    model.set_params(**parameters)
+    with pytest.raises(error, match=message):
+        model.fit(X, Y)
+    assert state(model.set_params(**good)) == before
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
+def test_every_declared_parameter_is_checked_against_its_bounds(rule):
+    Estimator = getattr(scwlearn, rule.estimator)
+    for parameter in rule.parameters:
+        for value in (parameter.low, parameter.high):
+            with pytest.raises(ValueError, match=f"{parameter.name} must be"):
+                Estimator(**{parameter.name: value}).fit(X, Y)
+
+
+def test_an_unknown_parameter_is_refused_with_the_known_ones():
+    with pytest.raises(TypeError, match="SCW1 has no parameter 'r'; it has C, eta, covariance"):
+        SCW1(r=1)
+
+
+def test_a_full_covariance_that_does_not_fit_says_how_much_it_needs_and_what_to_choose():
+    wide = sparse.csr_array((np.ones(20), (np.arange(20), np.arange(20))), shape=(20, 10_000_000))
+    with pytest.raises(ValueError, match=r'covariance="full" with 10000001 weights needs 1.49e\+06 GiB.*"diagonal"'):
+        SCW1(covariance="full").fit(wide, Y)
+    assert SCW1().fit(wide, Y).covariance_kind_ == "diagonal"
+
+
+@pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array])
+def test_a_broken_sparse_matrix_is_refused_before_it_is_converted(make):
+    broken = make(X)
+    if broken.format == "csc":
+        broken.indices[-1] = 2**30
+    else:
+        broken.coords[0][-1] = 2**30
+    with pytest.raises(ValueError, match=f"X is not a valid {broken.format.upper()} matrix"):
+        SCW1().fit(broken, Y)
+
+
+def test_a_failed_allocation_raises_the_same_error(monkeypatch):
+    def none_left(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(Full, "start", none_left)
+    with pytest.raises(ValueError, match=r'covariance="full" with 4 weights needs .* GiB of memory'):
+        SCW1().fit(X, Y)
+
+
+def test_predicting_before_fitting_is_refused():
+    with pytest.raises(NotFittedError):
+        SCW1().predict(X)
+    with pytest.raises(AttributeError, match="no coef_ before fit"):
+        _ = SCW1().coef_
+
+
+def test_predicting_refuses_bad_rows():
+    model = SCW1().fit(X, Y)
+    with pytest.raises(ValueError, match=r"NaN: X\[19, 1\]"):
+        model.predict(with_value(np.nan))

@@ -1,15 +1,18 @@
-"""The variance floor of multi-class kernel learners, round by round beside plain NumPy."""
+"""The variance floor of kernel learners; with several classes round by round beside plain NumPy."""
 
 import numpy as np
 import pytest
 
 from kernel_examples import SECOND_ORDER, features_of, petals, rbf
+from learner_examples import draw_examples
 from reference import GAUSSIAN_FORM, defaults_of
+from scwlearn import Learner
 from scwlearn.kernels import KernelLearner
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("quiet_blas")]
 
 SCHEMES = ["joint", "ovr"]
+GAMMA, FLOOR = 0.1, 0.3
 
 
 class Plain:
@@ -113,6 +116,50 @@ def test_with_a_budget_no_variance_in_the_span_falls_below_the_floor(name, multi
             limited |= below
     assert learner.support.count == 6
     assert limited
+
+
+def spans(learner, row, a):
+    """Return the variance along a row of length 1 and of its part in the span, and the lower bounds of both."""
+    n = learner.support.count
+    inside = np.zeros(0)
+    if n:
+        distances = np.square(row - learner.support.examples).sum(axis=1)
+        inside = learner.support.coordinates(np.exp(-GAMMA * distances)[np.newaxis])[0]
+    within = inside @ learner.model.gaussian(0).matrix()[:n, :n] @ inside
+    return np.array([within + a * (1 - inside @ inside), within]), FLOOR * a * np.array([1.0, inside @ inside])
+
+
+@pytest.mark.parametrize("budget", [None, 5], ids=["exact", "budget"])
+@pytest.mark.parametrize("rule", ["scw1", "scw2", "cw", "arow", "nherd", "second_order_perceptron", "narow"])
+def test_a_kernel_learner_respects_the_floor(rule, budget):
+    x, y = draw_examples(3, 60, 7, 0.7)
+    settings = {"kernel": "rbf", "kernel_parameters": {"gamma": GAMMA}, "budget": budget, "initial_variance": 2.0}
+    learner, free = KernelLearner(rule, **settings, variance_floor=FLOOR), KernelLearner(rule, **settings)
+    limited = False
+    for row, label in zip(x[:, None], y[:, None], strict=True):
+        for one in (learner, free):
+            support = one.support.count
+            before, least = spans(one, row, 2.0)
+            one.learn(row, label)
+            after, _ = spans(one, row, 2.0)
+            # An example that joins the support lies entirely in the span.
+            which = 0 if one.support.count > support else 1
+            above = after[which] >= min(before[which], least[which]) * (1 - 1e-9)
+            assert above or one is free
+            limited |= not above
+    assert limited or rule == "narow"
+
+
+@pytest.mark.parametrize("rule", SECOND_ORDER)
+def test_a_linear_kernel_equals_the_linear_learner(rule):
+    x, y = draw_examples(3, 150, 7, 0.7)
+    kernel = KernelLearner(rule, kernel="linear", variance_floor=0.2)
+    linear = Learner(rule, covariance="full", variance_floor=0.2)
+    kernel.learn(x, y)
+    linear.learn(x, y)
+    assert kernel.counts == linear.counts
+    np.testing.assert_allclose(kernel.scores(x), linear.scores(x), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(kernel.margin_variances(x), linear.margin_variances(x), rtol=1e-7)
 
 
 def test_an_invalid_floor_is_rejected():

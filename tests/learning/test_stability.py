@@ -5,6 +5,8 @@ import pytest
 from scipy import sparse
 
 from collinear_streams import FEATURES, STREAMS
+from learner_examples import FORMS, every_form, in_order_of_appearance
+from multi_class_full_examples import assert_close, sigmas, taught
 from reference import Textbook, run
 from scwlearn import Learner
 
@@ -15,7 +17,7 @@ every_stream = pytest.mark.parametrize("name", STREAMS)
 
 
 def updates_until_indefinite(stream, rows):
-    """How many updates the textbook form takes before x'Sigma x <= 0 for a row of the stream; None if it never is."""
+    """Return the number of updates after which the textbook form has x'Sigma x <= 0 for a row; None if never."""
     model, updates = Textbook(stream.rule, FEATURES, dtype=stream.values, **stream.parameters), 0
     with np.errstate(invalid="ignore"):
         for x, y in zip(*stream.rows(rows), strict=True):
@@ -27,7 +29,7 @@ def updates_until_indefinite(stream, rows):
 
 @every_stream
 def test_the_textbook_form_becomes_indefinite_on_these_streams(name):
-    # When it happens is up to the last bits: after some 700, 10,000, 1,000 and 1,600 updates where this was written.
+    # When it happens depends on rounding: after some 700, 10,000, 1,000 and 1,600 updates on one machine.
     assert updates_until_indefinite(STREAMS[name], LONG) is not None
 
 
@@ -42,7 +44,7 @@ def test_sigma_stays_symmetric_and_positive(name):
     matrix = learner.model.matrix()
     assert np.array_equal(matrix, matrix.T)
     eigenvalues = np.linalg.eigvalsh(matrix)
-    # An eigenvalue below the rounding of the largest comes out with either sign; directions tell more.
+    # An eigenvalue below the rounding error of the largest may have either sign; directions tell more.
     assert eigenvalues[0] > -1e-15 * eigenvalues[-1]
     directions = np.random.default_rng(1).normal(size=(1000, FEATURES))
     directions[:500] -= directions[:500].mean(axis=1, keepdims=True)
@@ -59,14 +61,14 @@ def test_learning_continues_to_the_end_of_the_stream(name, as_rows):
     mistakes = [part.mistakes / part.seen for part in parts]
     assert mistakes[-1] < 0.35
     assert mistakes[-1] <= mistakes[0] + 0.01
-    # Labels are wrong in one row of ten, whatever has been learned: there is always a loss to learn from.
+    # One label in ten is wrong, so there is always a loss to learn from.
     assert all(part.updates > 0.1 * part.seen for part in parts)
 
 
 def test_the_variance_is_exact_to_eight_digits_at_a_scale_of_1e8():
     x, y = STREAMS["AROW, float64, scale 1e8, noise 1e-3"].rows(30)
     trace = Learner("arow", covariance="full").trace(x[:, :3], y)
-    # In whole numbers nothing is lost: Sigma^-1 = I + sum of x x' over the updates, solved by Cramer's rule.
+    # Integers are exact: Sigma^-1 = I + sum of x x' over the updates, solved by Cramer's rule.
     precision = np.array([[int(i == j) for j in range(3)] for i in range(3)], dtype=object) * 2**200
     whole = np.vectorize(lambda value: int(value * 2.0**50) * 2**50, otypes=[object])
 
@@ -101,14 +103,14 @@ def test_a_long_diagonal_stream_stays_positive(name, covariance):
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
 @pytest.mark.parametrize("rule", ["cw", "scw1", "scw2", "arow", "nherd", "narow", "second_order_perceptron"])
 def test_a_feature_seen_a_hundred_thousand_times_keeps_a_variance(rule, covariance):
-    # The same row with labels in turn shrinks one direction for ever, and leaves the others alone.
+    # The same row with alternating labels shrinks one direction again and again, and leaves the others alone.
     x = np.tile([3.0, 0.0, 4.0], (100_000, 1))
     y = np.resize([1, -1, -1], 100_000)
     learner = Learner(rule, covariance=covariance)
     learner.learn(x, y)
     assert (learner.model.variances() > 0).all()
     assert learner.model.variances()[0, 1] == 1.0
-    # NAROW stops at 1/b = 1, where every other rule goes on.
+    # NAROW stops at 1/b = 1; all other rules go on.
     assert learner.margin_variances(x[:1])[0] < (1.0 + 1e-9 if rule == "narow" else 1e-2)
     assert np.isfinite(learner.model.weights()).all()
 
@@ -117,8 +119,8 @@ def test_a_feature_seen_a_hundred_thousand_times_keeps_a_variance(rule, covarian
 @pytest.mark.parametrize("covariance", ["identity", "diagonal", "full"])
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_romma_equals_the_reference_on_noisy_labels(rule, covariance, as_rows):
-    # No vector satisfies every row, so the weights grow without end; the length that the rule asks for has to follow.
-    # (In 120 digits ROMMA makes the mistakes and updates of the textbook form on these rows.)
+    # No vector satisfies every row, so the weights keep growing, and their norm, which the rule uses, must stay exact.
+    # (Computed with 120 digits, ROMMA makes the same mistakes and updates as the textbook form on these rows.)
     rng = np.random.default_rng(0)
     x, hidden = rng.normal(size=(4000, FEATURES)), rng.normal(size=FEATURES)
     y = np.where(x @ hidden >= 0, 1, -1)
@@ -147,13 +149,13 @@ def test_an_ellipsoid_that_grows_without_end_stays_finite(covariance):
 OTHERS = ("scw1", "scw2", "arow", "nherd", "narow", "second_order_perceptron")
 
 
-# The scale of the features means nothing to CW.
+# CW does not depend on the scale of the features.
 @pytest.mark.parametrize(
     ("name", "scale"), [("cw", 1e-30), ("cw", 1.0), ("cw", 1e30), *((name, 1.0) for name in OTHERS)]
 )
 @pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
 def test_learning_continues_to_the_end_of_a_long_noisy_stream(name, covariance, scale):
-    # CW without its soft forms drives the variances of a noisy stream to nothing; that must not be the end of it.
+    # CW drives the variances of a noisy stream to almost zero, but must not stop learning.
     rng = np.random.default_rng(5)
     x, hidden = scale * rng.normal(size=(30000, 6)), rng.normal(size=6)
     y = np.where(x @ hidden >= 0, 1, -1)
@@ -167,10 +169,8 @@ def test_learning_continues_to_the_end_of_a_long_noisy_stream(name, covariance, 
 
 
 def test_sigma_does_not_grow_when_cw_reaches_the_smallest_variance():
-    """CW shrinks a variance by the square of how wrong it was: wrong labels take it to its floor within some rows.
-
-    Features of many sizes make columns of U as large as their D is small; lifting D to the floor would lift Sigma.
-    """
+    # CW shrinks a variance by the square of its error: wrong labels take it to the smallest one within some rows. With
+    # features of very different sizes, columns of U are as large as their D is small; raising D would raise Sigma.
     random = np.random.default_rng(0)
     rows, block = 20_000, 500
     numeric = random.normal(size=(rows, 6)) * 10.0 ** np.arange(-1, 5) + [0, 0, 0, 0, 3000, 3000]
@@ -198,3 +198,60 @@ def test_a_direction_at_the_smallest_variance_does_not_stop_the_others(rule):
     variances = learner.model.variances()[0]
     assert variances[0] < 1e-190
     assert np.all(variances[1:] < 0.1)
+
+
+CLASS_STREAMS = {
+    "scw1, scale 1e4, noise 1e-8": ("scw1", 1e4, 1e-8),
+    "scw1, scale 1e8, noise 1e-3": ("scw1", 1e8, 1e-3),
+    "arow, scale 1e8, noise 1e-3": ("arow", 1e8, 1e-3),
+}
+CLASS_ROWS = 30_000
+
+
+def class_stream(scale, noise):
+    rng = np.random.default_rng(0)
+    common, own = rng.normal(size=CLASS_ROWS), rng.normal(size=(CLASS_ROWS, 10))
+    directions = rng.normal(size=(10, 3))
+    y = (common[:, None] * [-1, 0, 1] + own @ directions / np.linalg.norm(directions, axis=0)).argmax(axis=1)
+    wrong = rng.random(CLASS_ROWS) < 0.1
+    y[wrong] = rng.integers(0, 3, wrong.sum())
+    return scale * (common[:, None] + noise * own), y
+
+
+@pytest.mark.parametrize("name", CLASS_STREAMS)
+@every_form
+@pytest.mark.parametrize("block", [1, 64])
+def test_several_classes_keep_sigma_positive_and_go_on_learning(name, form, block, use_class_block):
+    use_class_block(block)
+    rule, scale, noise = CLASS_STREAMS[name]
+    x, y = class_stream(scale, noise)
+    learner = Learner(rule, covariance="full", n_classes=3, **FORMS[form])
+    parts = [learner.learn(x[part], y[part]) for part in np.split(np.arange(CLASS_ROWS), 6)]
+    directions = np.random.default_rng(1).normal(size=(1000, 10))
+    directions[:500] -= directions[:500].mean(axis=1, keepdims=True)
+    assert (learner.margin_variances(x) > 0).all()
+    assert (learner.margin_variances(directions) > 0).all()
+    for matrix in sigmas(learner):
+        assert np.array_equal(matrix, matrix.T)
+        eigenvalues = np.linalg.eigvalsh(matrix)
+        # An eigenvalue below the rounding error of the largest may have either sign; directions tell more.
+        assert eigenvalues[0] > -1e-15 * eigenvalues[-1]
+    assert np.isfinite(learner.model.weights()).all()
+    mistakes = [part.mistakes / part.seen for part in parts]
+    assert mistakes[-1] < 0.6
+    assert mistakes[-1] <= mistakes[0] + 0.02
+    # Some labels are always wrong, so there is always a loss to learn from.
+    assert all(part.updates > 0.1 * part.seen for part in parts)
+
+
+@pytest.mark.parametrize("form", ["joint", "shared"])
+def test_blocks_of_several_classes_are_as_exact_as_rows_on_a_nearly_singular_sigma(form, use_class_block):
+    x, y = class_stream(1e8, 1e-3)
+    x, y = x[:2000], y[:2000]
+    use_class_block(1)
+    by_row, _ = taught("arow", form, x, in_order_of_appearance(y))
+    use_class_block(64)
+    blocks, _ = taught("arow", form, x, in_order_of_appearance(y))
+    assert blocks.counts == by_row.counts
+    np.testing.assert_allclose(blocks.margin_variances(x), by_row.margin_variances(x), rtol=1e-6)
+    assert_close(blocks.scores(x), by_row.scores(x), 1e-6)

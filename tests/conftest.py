@@ -1,4 +1,4 @@
-"""What several test files share, above all the data sets that are not part of the project."""
+"""Fixtures of several test files, above all the data sets that are not part of the project."""
 
 import lzma
 
@@ -12,7 +12,7 @@ from scwlearn._util.threads import one_blas_thread
 from scwlearn.model.full import Full
 from scwlearn.rules import declare
 
-# A run must not depend on luck; for new cases at every run: pytest --hypothesis-profile=default.
+# Runs are repeatable. For new cases in every run: pytest --hypothesis-profile=default.
 settings.register_profile("same-cases", derandomize=True)
 settings.load_profile("same-cases")
 
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def registry():
-    """The registry of rules, put back afterwards as it was."""
+    """The registry of rules, restored afterwards."""
     before = dict(declare._declared)
     yield
     declare._declared.clear()
@@ -45,14 +45,14 @@ def registry():
 
 @pytest.fixture
 def quiet_blas():
-    """For references that multiply small matrices: threads of BLAS would do nothing but wait for the next one."""
+    """One BLAS thread, for references that multiply small matrices, where more threads only wait."""
     with one_blas_thread():
         yield
 
 
 @pytest.fixture(params=_native.instruction_sets())
 def instruction_set(request):
-    """Each instruction set that this processor has, in turn."""
+    """Each instruction set of this processor."""
     _native.use_instruction_set(request.param)
     yield request.param
     _native.use_instruction_set(_native.instruction_sets()[0])
@@ -60,7 +60,7 @@ def instruction_set(request):
 
 @pytest.fixture
 def use_class_block(monkeypatch):
-    """A function that says how many rows the classes with a full covariance take at a time."""
+    """A function that sets the number of rows that classes with a full covariance process at once."""
     return lambda rows: monkeypatch.setattr(Full, "block", lambda self, size, stored, lanes, joint: rows)
 
 

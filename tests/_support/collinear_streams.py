@@ -18,7 +18,7 @@ class Stream:
 
     @property
     def parameters(self):
-        # With these the textbook form is known to break.
+        # The textbook form is known to break down on these.
         return {"C": 1.0, "eta": 0.75} if self.rule == "scw1" else {}
 
     def rows(self, count, seed=0):

@@ -11,7 +11,7 @@ VISIONS = {
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
     "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
 }
-#: Colours of thin lines, as far apart in CIELAB as this, are seen to differ; a patch's just noticeable one is 2.3.
+#: Distance in CIELAB at which the colours of thin lines can be told apart; for patches, 2.3 is just noticeable.
 DISTINCT = 15
 
 

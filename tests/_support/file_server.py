@@ -6,13 +6,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Files:
-    """What the server has, how it behaves, and what it was asked."""
+    """Files of the server, its behavior, and the requests it got."""
 
     def __init__(self):
         self.content = {}
         self.ranges = True
         self.lengths = True
-        #: So many bytes of each answer, and then the end; the list gets shorter with each.
+        #: Bytes to send before each response is cut off; each response takes the first entry.
         self.cuts = []
         #: (path, the Range header or None)
         self.asked = []

@@ -28,7 +28,7 @@ def loaded(text, **given):
 
 
 def same(one, other):
-    """Whether two loaded files are the same, bit for bit and in the order of what is stored."""
+    """Return whether two loaded files are equal, bit for bit and in the order of stored values."""
     (x, y), (x2, y2) = one, other
     numbers = zip((y, x.data), (y2, x2.data), strict=True)
     places = zip((x.indices, x.indptr), (x2.indices, x2.indptr), strict=True)

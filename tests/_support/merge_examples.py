@@ -34,7 +34,7 @@ def sigma(gaussian):
 
 
 def assert_close(one, other, rtol=1e-11):
-    """The same Gaussian to rounding, learners by their names."""
+    """Assert that Gaussians are equal up to rounding, features of learners by name."""
     one, other = (getattr(model, "model", model) for model in (one, other))
     np.testing.assert_allclose(one.weights(), other.weights(), rtol=rtol, atol=rtol * np.abs(other.weights()).max())
     np.testing.assert_allclose(sigma(one), sigma(other), rtol=rtol, atol=rtol * np.abs(sigma(other)).max())

@@ -23,7 +23,7 @@ def examples(width, density, classes=CLASSES):
 
 def taught(rule, form, x, y, **how):
     """A learner that has learned, and the scores before each row."""
-    if rule == "cw":  # with its default it shrinks so fast that rounding soon decides
+    if rule == "cw":  # with its default it shrinks so fast that rounding soon matters
         how = {"eta": 0.7} | how
     learner = Learner(rule, n_classes=0, covariance="full", **FORMS[form], **how)
     scores = np.empty((x.shape[0], max(y) + 1))

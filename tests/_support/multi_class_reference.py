@@ -11,7 +11,7 @@ import numpy as np
 
 from reference import FIRST_ORDER, GAUSSIAN_FORM, Textbook, gentler, phi_of
 
-# alpha, beta, k = beta/(1 - beta v) and the growth of Sigma for a shared covariance; None where there is no loss.
+# alpha, beta, k = beta/(1 - beta v) and the growth of Sigma for a shared covariance; None if there is no loss.
 
 
 def shared_from_alpha(alpha, v, phi):
@@ -45,7 +45,7 @@ def shared_arow(m, v, t, r=1.0):
     return ((1 - m) / (2 * v + r), 1 / (v + r), 1 / r, 1.0) if m < 1 else None
 
 
-# The others: alpha from the margin of variance 2 v, and S as its own paper moves it for one example of variance v.
+# The other rules: alpha for a margin of variance 2 v, and S as the paper updates it for one example of variance v.
 
 
 def shared_nherd(m, v, t, C=1.0):
@@ -195,7 +195,7 @@ class FullJointTextbook(JointTextbook):
 
     def surer(self, S, x, k):
         if self.floor:
-            # Each Sigma has a floor of its own along x.
+            # Each Sigma has its own floor along x.
             v = x @ S @ x
             beta = gentler(k / (1 + k * v), x, v, self.floor)
             return S - beta * np.outer(S @ x, S @ x)

@@ -24,11 +24,11 @@ def one(deviation, c):
 
 @dataclass(frozen=True)
 class Problem:
-    """What a rule adds to the distance: the margin it needs and the price of what is missing (None: all is due)."""
+    """Loss that a rule adds to the distance: the margin it needs, and the price of a shortfall (None: not allowed)."""
 
     need: object
     price: object = None
-    #: A cost of the new deviation alone.
+    #: A cost that depends only on the new standard deviation.
     extra: object = None
 
     def cost(self, margin, deviation, c):
@@ -144,7 +144,7 @@ def _least_divergence(problem, rows, sigma, directions, x, c, times):
     """
     count, d = rows.shape
     lower, inverse, log_det = np.tril_indices(d, -1), np.linalg.inv(sigma), np.linalg.slogdet(sigma)[1]
-    # What is missing becomes a variable of its own, so that a kink in the price is a bound on it.
+    # The shortfall is a separate variable, so that a kink in the price becomes a bound on it.
     relaxed = Problem(problem.need, None, problem.extra)
 
     def unpack(point):
@@ -175,7 +175,7 @@ def _least_divergence(problem, rows, sigma, directions, x, c, times):
 
 def least_by_slsqp(objective, point, room):
     """The least of a smooth function where `room` is not negative; the last of its variables is not, either."""
-    # A second start where the first one ended: the method builds its picture of the curvature anew.
+    # Restart where the first search ended, with a fresh estimate of the curvature.
     for _ in range(2):
         found = minimize(
             objective,

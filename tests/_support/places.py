@@ -1,4 +1,4 @@
-"""Where things are: the project, and the data sets that are not part of it."""
+"""Paths of the project and of the data sets that are not part of it."""
 
 import os
 from pathlib import Path

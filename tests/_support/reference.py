@@ -15,7 +15,7 @@ def phi_of(eta):
     return NormalDist().inv_cdf(eta)
 
 
-# First order: what is added to w. Each takes w, x, y and returns the new w, or None where nothing happens.
+# First order. Each takes w, x, y and returns the new w, or None if nothing changes.
 
 
 def perceptron(w, x, y):
@@ -64,7 +64,7 @@ FIRST_ORDER = {
 }
 
 # Second order, Gaussian form: alpha, beta and k = beta/(1 - beta v) in the form that each paper gives, and the growth
-# of Sigma after the step; None where there is no loss.
+# of Sigma after the step; None if there is no loss.
 
 
 def from_alpha(alpha, v, phi):
@@ -169,7 +169,7 @@ class Textbook:
         self.mu = self.mu + alpha * y * g
         if self.covariance == "full":
             beta = gentler(beta, x, v, self.floor)
-            # As it is mostly written; scaled before the product it is not even symmetric to the last bit.
+            # The usual form. With the scale applied before the product it would not even be exactly symmetric.
             self.S = (self.S - np.outer(beta * g, g)) * grow
         elif self.covariance == "diagonal":
             self.S = np.maximum(1 / (1 / self.S + k * x**2), self.floor) * grow
@@ -199,7 +199,7 @@ def second_order_perceptron_of_theta(model, x, y):
 def narow_of_theta(model, x, y, b=1.0):
     chi = x @ model.S @ x
     r_t = chi / (b * chi - 1) if chi > 1 / b else np.inf
-    # The margin as it will be once S has taken x in.
+    # The margin under the new S.
     if y * (model.theta @ (model.S - np.outer(model.S @ x, model.S @ x) / (chi + r_t)) @ x) >= 1:
         return False
     model.theta = model.theta + y * x
@@ -224,7 +224,7 @@ OWN_FORM = {
     "iellip": ellipsoid,
 }
 
-#: Every algorithm that is here.
+#: All algorithms of this file.
 NAMES = [*FIRST_ORDER, *GAUSSIAN_FORM]
 
 
@@ -240,7 +240,7 @@ def run(name, X, y, covariance, initial_variance=1.0, intercept=False, **paramet
 
 
 def defaults_of(rule):
-    """The parameters that this reference takes unless told: with them rounding does not decide for a long time."""
+    """Return default parameters of this reference; with them rounding does not matter for a long time."""
     names = ("C", "eta", "r", "b", "c")
     function = GAUSSIAN_FORM.get(rule) or FIRST_ORDER[rule]
     given = function.__defaults__ or ()

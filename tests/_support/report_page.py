@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page, as far as the tests ask for it."""
+    """A parsed page, as far as the tests need it."""
 
     def __init__(self, text):
         super().__init__()

@@ -58,7 +58,7 @@ def batches(data, format="csv", *, schema=None, options=None, **said):
 
 
 def exactly(message):
-    """What matches a message as a whole."""
+    """Return a pattern that matches a whole message."""
     return rf"\A{re.escape(message)}\Z"
 
 
@@ -93,7 +93,7 @@ def examples(data, format="csv", **given):
 
 
 def records(text, delimiter=","):
-    """What Python's csv module reads: the line that each record begins on, and its cells. Blank lines are left out."""
+    """Return the first line and the cells of each record, by Python's csv module; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     before, found = 0, []
     for cells in reader:
@@ -104,7 +104,7 @@ def records(text, delimiter=","):
 
 
 def ends_open(text, delimiter=","):
-    """Whether the last cell of a text begins with a quote that is not closed, letter by letter."""
+    """Return whether the last cell of a text starts with a quote that is not closed, character by character."""
     state = "begin"
     for letter in text:
         if state == "quoted":

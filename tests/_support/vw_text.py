@@ -23,7 +23,7 @@ def read(text, *, ignore=(), **options):
 
 
 def examples(text, **options):
-    """What was read: label (None: none), weight, tag, features by name and line of each example."""
+    """Label (None if missing), weight, tag, features by name and line of each example."""
     found = []
     for batch in read(text, **options):
         (block,) = batch.x.rows.blocks(len(batch))
@@ -54,7 +54,7 @@ def checked(word):
 
 
 def read_plainly(text, *, optional=False, ignore=()):
-    """What a text says, line by line; a line that is at fault is left out. With how many there are of these."""
+    """Return the examples of a text, read line by line, and the number of bad lines, which are skipped."""
     found, faulty, words = [], 0, None
     for at, line in enumerate(text.removesuffix(b"\n").split(b"\n"), start=1):
         line = line.removesuffix(b"\r")
@@ -64,7 +64,7 @@ def read_plainly(text, *, optional=False, ignore=()):
             decoded = line.decode()
             label, weight, tag = head_of(decoded.partition("|")[0], optional, "|" in decoded)
         except (Refused, UnicodeDecodeError):
-            # A broken character in what follows the label leaves the label what it is.
+            # An invalid character after the label does not change the label.
             words = kind_of(line, words)
             faulty += 1
             continue
@@ -81,7 +81,7 @@ def read_plainly(text, *, optional=False, ignore=()):
 
 
 def kind_of(line, words):
-    """Whether labels are words, now that this line has been seen."""
+    """Return whether labels are words, given this line."""
     head, bar, _ = line.partition(b"|")
     if words is not None or not bar:
         return words

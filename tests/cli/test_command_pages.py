@@ -9,7 +9,7 @@ from places import ROOT
 
 pytestmark = pytest.mark.slow
 
-# Pages of docs/, with the least number of commands expected.
+# Pages of docs/, with the minimum number of commands.
 PAGES = {"command_line.md": 20, "converting.md": 8}
 
 

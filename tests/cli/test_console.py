@@ -110,6 +110,6 @@ def test_a_bar_takes_one_line_and_disappears_at_the_end(monkeypatch, width):
         report.advance(1.0)
     text = shown.getvalue()
     assert "100%" in text
-    # Up by one line and clear it: that of a bar of one line, once, at the end.
+    # "Up one line and clear it" occurs once, at the end: the bar has one line.
     assert text.count("\x1b[1A") == 1
     assert text.rstrip().endswith("\x1b[2K")

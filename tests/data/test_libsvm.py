@@ -24,7 +24,7 @@ from scwlearn.data.options import ReaderOptions
 
 
 def reference(text, zero_based=False):
-    """What a text says, in plain Python: label and features of each line, or None if a line is at fault."""
+    """Read a text in plain Python: label and features of each line, or None if a line is bad."""
     number, first = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", 0 if zero_based else 1
     line_form = re.compile(rf"[ \t]*({number})(?:[ \t]+qid:\d+)?((?:[ \t]+\d+:{number})*)[ \t]*".encode())
     rows = []

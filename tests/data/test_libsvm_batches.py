@@ -234,7 +234,7 @@ def test_no_more_batches_are_read_ahead_than_there_are_threads(threads):
     batches = read_libsvm(file, ReaderOptions(chunk_bytes=100))
     for taken in range(1, 20):
         next(batches)
-        # Those taken and one for each thread.
+        # Those taken, and one per thread.
         assert file.given <= 100 * (taken + threads)
     batches.close()
 
@@ -294,7 +294,7 @@ MEASURE = """if True:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read from /proc")
 def test_memory_stays_flat_while_a_large_file_is_learned_from(tmp_path):
-    # Not ru_maxrss: a child begins with that of its parent.
+    # Not ru_maxrss, which a child inherits from its parent.
     line = b"1 " + b" ".join(b"%d:0.25" % i for i in range(100, 120)) + b"\n"
     small, large = tmp_path / "small.svm", tmp_path / "large.svm"
     small.write_bytes(line)

@@ -23,7 +23,7 @@ FEATURE = "a feature must be index:value, with an integer index, such as 7:0.5"
 INDEX = "indices must be from 1 to 9223372036854775807"
 LABEL = f"a line must start with a label, {NUMBER}"
 
-# What stands on the third line, where the fault is, and what is said about it.
+# Third line, column of the error, and message.
 FAULTS = {
     "index 0": (b"1 0:1", 3, "indices start at 1; found '0:1' (use zero_based=True for a file that counts from 0)"),
     "negative index": (b"1 -3:1", 3, f"{FEATURE}; found '-3:1'"),

@@ -62,7 +62,7 @@ def spellings(count):
 def assert_read_as_floats(texts):
     """Each is the value of its own row, and the label of it too: both are read alike."""
     expected = np.array([float(text) for text in texts])
-    # A blank before the label and nine digits in the index are nothing for the short path.
+    # The short path reads neither a blank before the label nor nine digits in the index.
     for line in ("{0} 7:{0}", " {0} 000000007:{0}"):
         x, labels = loaded(PADDING + "\n".join(line.format(text) for text in texts).encode() + PADDING)
         wrong = np.flatnonzero(

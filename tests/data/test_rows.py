@@ -20,7 +20,7 @@ ROWS, FEATURES = 40, 7
 
 
 def numbers(seed=0):
-    """Whole numbers from -9 to 9, half of them zero, one row empty: every numeric type holds them exactly."""
+    """Return integers from -9 to 9, half of them zero, with an empty row: exact in every numeric type."""
     rng = np.random.default_rng(seed)
     x = rng.integers(-9, 10, (ROWS, FEATURES)) * rng.integers(0, 2, (ROWS, FEATURES))
     x[5] = 0
@@ -291,7 +291,7 @@ def test_a_corrupt_csr_matrix_is_rejected_with_the_place(fault, values, indices)
 
 
 def refusal(make):
-    """What a process of its own says of the matrix: SciPy's conversions trust the arrays, and may take it down."""
+    """Check the matrix in a separate process, since SciPy's conversions trust the arrays and may crash."""
     script = f"import numpy, test_rows; test_rows.Rows(test_rows.{make})"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)

@@ -16,7 +16,7 @@ from table_text import Reading
 
 
 def plainly_shuffled(items, buffer, seed):
-    """The same, one item after the other."""
+    """Shuffle in plain Python, one item after another."""
     random = np.random.default_rng(seed)
     waiting = []
     for item in items:
@@ -79,11 +79,11 @@ def test_another_seed_gives_another_order():
 
 
 def test_the_buffer_bounds_how_far_an_example_moves():
-    # Within a buffer of one nothing can change; in a large one, nearly everything does.
+    # A buffer of one example changes nothing; a large one changes nearly everything.
     lines = [line for _, _, line, _, _ in told(shuffled(libsvm(1000, 500), 1, 0))]
     assert lines == [*range(1, 1001)]
     lines = np.array([line for _, _, line, _, _ in told(shuffled(libsvm(2000, 500), 300, 0))])
-    # The example that goes out at a place has come in by then.
+    # An example is never emitted before it was read.
     assert (lines <= np.arange(2000) + 301).all()
     assert (lines != np.arange(2000) + 1).mean() > 0.95
 

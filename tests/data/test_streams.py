@@ -152,7 +152,7 @@ def zstd_with_window(log):
 
 def test_a_header_that_asks_for_too_much_memory_is_rejected(tmp_path):
     assert content(io.BytesIO(lzma.compress(TEXT, preset=9))) == TEXT
-    # 128 MiB, the most.
+    # 128 MiB, the maximum.
     assert content(io.BytesIO(xz_with_dictionary(30))) == TEXT
     assert content(io.BytesIO(zstd_with_window(27))) == b"one\n"
     path = tmp_path / "bomb"
@@ -207,7 +207,7 @@ def test_a_header_alone_is_truncated_data():
     for head in (b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"):
         with pytest.raises(ValueError, match="after 0 decompressed bytes"):
             content(io.BytesIO(head))
-    # And what only begins like one is text.
+    # Anything shorter than a header is text.
     for head in (b"\x1f", b"\x1f\x8b", b"BZh9", b"BZ 1:2", b"\xfd7zXZ", b"(\xb5/", b"P*M"):
         assert content(io.BytesIO(head)) == head
 
@@ -356,7 +356,7 @@ def test_patterns_expand_to_sorted_files(tmp_path):
 
     assert names("*.svm") == ["[x].svm", "a.svm", "b.svm"]
     assert names("c.txt", "[ab].svm") == ["c.txt", "a.svm", "b.svm"]
-    # What is there under the very name is that file.
+    # A file whose name equals the pattern is that file.
     assert names("[x].svm") == ["[x].svm"]
     assert names("**/*.svm") == ["[x].svm", "a.svm", "b.svm", "deep/d.svm"]
     file = io.BytesIO()

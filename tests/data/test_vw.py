@@ -160,7 +160,7 @@ def assert_read_plainly(text, optional, ignore=()):
 
 
 def ordered(expected, found):
-    """What is expected, the features of each example in the order in which they were found, if they are the same."""
+    """Return the expected examples, with the features in the order in which they were read, if they are equal."""
     in_order = []
     for (*head, features, line), (*_, others, _) in zip(expected, found, strict=True):
         assert features.keys() == others.keys()

@@ -23,7 +23,7 @@ FEATURE = "a feature must be name or name:value"
 VALUE = f"a value, times the scale of its namespace, must be {NUMBER}, right after the colon"
 WORDS = "words must be UTF-8 text without control characters"
 
-# What stands on the third line, where the fault is, and what is said about it.
+# Third line, column of the error, and message.
 FAULTS = {
     "no bar": (b"1 a b", 1, f"{BAR}; found '1'"),
     "a comment": (b"  # words", 3, f"{BAR}; found '#'"),

@@ -45,7 +45,7 @@ def again(given, format, *, columns=None, optional=False, **options):
 
 
 def expected(given):
-    """The same of what was not written."""
+    """Return features, labels and weights of the batches before writing."""
     found = []
     for batch in given:
         weights = [None] * len(batch) if batch.weights is None else batch.weights.tolist()

@@ -191,7 +191,7 @@ def test_an_open_file_stays_open_when_writing_fails(format):
 
     with pytest.raises(Broken):
         write_batches(batches(), file, format, columns={"x": "numeric"})
-    # Those who wrote to it are gone with the error, and did not complete or close it on their way.
+    # The writers are gone after the error, and neither completed nor closed the file.
     gc.collect()
     assert not file.closed
     assert 0 < sizes[0] == len(file.getvalue())

@@ -22,7 +22,7 @@ from scwlearn.datasets.fetch import FetchError, _download_path, fetch
 from scwlearn.datasets.load import file_state
 from scwlearn.datasets.sources import Source, digits_reader, libsvm_reader, table_reader
 
-# Long enough for several chunks, and no two lines are alike, so that pieces in the wrong place are seen.
+# Long enough for several chunks; all lines differ, so that a misplaced piece is noticed.
 TEXT = b"".join(b"%d 1:%d 3:0.%d\n" % ((-1) ** i, i, i + 1) for i in range(20_000))
 SHA256 = content_sha256(*load_libsvm(io.BytesIO(TEXT)))
 LIMIT = 2**20
@@ -74,7 +74,7 @@ def fails(named, cache, match):
 
 
 def begun(url, cache, data):
-    """What an earlier run has left."""
+    """Leave files as an earlier run would."""
     (cache / "tiny").mkdir()
     _download_path(url, cache / "tiny").write_bytes(data)
 

@@ -110,7 +110,7 @@ def test_line_colours_are_distinct_and_readable_under_any_colour_vision(dark):
         a, b = sorted(luminance(COLOURS[name][dark]) for name in (one, other))
         return (b + 0.05) / (a + 0.05)
 
-    # As the accessibility guidelines want it: 3 for marks, 4.5 for text.
+    # The accessibility guidelines require 3 for marks and 4.5 for text.
     assert min(contrast(line, "panel") for line in LINES) >= 3
     for ink in ("ink", "soft", "c0", "c1"):
         assert contrast(ink, "panel") >= 4.5

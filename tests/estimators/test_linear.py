@@ -238,7 +238,7 @@ def test_booleans_are_labels_of_classes_0_and_1(cancer):
 
 def test_text_in_a_pipeline_stays_sparse():
     texts = ["cheap pills now", "meeting at noon", "pills cheap cheap", "lunch at noon today"] * 500
-    # Dense, these would be 17 GB.
+    # As dense rows these would take 17 GB.
     model = make_pipeline(HashingVectorizer(n_features=2**20), SCW1()).fit(texts, ["spam", "ham"] * 1000)
     assert model.predict(["cheap cheap pills", "noon meeting"]).tolist() == ["spam", "ham"]
     assert model[-1].margin_variance(model[:-1].transform(texts)).shape == (2000,)

@@ -76,7 +76,7 @@ def test_second_order_models_have_variances_per_class(digits):
         assert ((model.variance_ > 0) & (model.variance_ <= 1)).all()
         variances = model.margin_variance(x[:20])
         assert variances.shape == (20, 10)
-        # The intercept is a feature that is 1 in every row, and independent of the others in a diagonal Sigma only.
+        # The intercept is a feature that is always 1; it is independent of the others only in a diagonal Sigma.
         if covariance == "diagonal":
             assert (variances > x[:20] ** 2 @ model.variance_.T).all()
         else:

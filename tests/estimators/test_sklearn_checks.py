@@ -50,7 +50,7 @@ def cases():
         expected = expected_failures(estimator)
         for case in estimator_checks_generator(estimator, expected_failed_checks=expected, mark="xfail"):
             check = getattr(case, "values", case)[1]
-            # The options of a check are forms of its data.
+            # The options of a check select forms of its data.
             options = ",".join(f"{key}={value}" for key, value in check.keywords.items())
             if name in REPRESENTATIVES or (check.func.__name__ in CHECKS_OF_RULES and not options):
                 title = f"{name}-{check.func.__name__}" + (f"({options})" if options else "")
@@ -62,7 +62,7 @@ def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-# The Perceptron's last mistake decides on rows that no line separates, however many passes it has.
+# On rows that are not separable, the Perceptron depends on its last mistake, however many epochs it has.
 @pytest.mark.parametrize("name", [rule.estimator for rule in all_rules() if rule.name != "perceptron"])
 def test_class_weights_pass_their_check_after_a_hundred_epochs(name):
     check_class_weight_classifiers(name, getattr(scwlearn, name)(n_epochs=100))

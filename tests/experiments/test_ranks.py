@@ -7,8 +7,8 @@ from scwlearn._util.significance import average_ranks
 from scwlearn.experiments.ranks import critical_difference, friedman_p, rank_diagram, tied_groups
 from scwlearn.rules import all_rules
 
-# Table 6 of Demsar 2006: areas under the curve of four versions of C4.5 on fourteen data sets. For the last but one it
-# prints 0.975 twice, but ranks them apart: 0.9751 is what SciPy's test of friedmanchisquare has, on the same table.
+# Table 6 of Demsar 2006: areas under the curve of four versions of C4.5 on fourteen data sets. For the 13th data set it
+# prints 0.975 twice, but gives them different ranks; SciPy's test of friedmanchisquare uses 0.9751 for the same table.
 DEMSAR = {
     "C4.5": [0.763, 0.599, 0.954, 0.628, 0.882, 0.936, 0.661, 0.583, 0.775, 1.0, 0.940, 0.619, 0.972, 0.957],
     "C4.5+m": [0.768, 0.591, 0.971, 0.661, 0.888, 0.931, 0.668, 0.583, 0.838, 1.0, 0.962, 0.666, 0.981, 0.978],
@@ -21,7 +21,7 @@ def test_ranks_match_demsars_example():
     lower_better = {title: -np.array(values) for title, values in DEMSAR.items()}
     ranks = average_ranks(lower_better)
     assert [round(r, 3) for r in ranks.values()] == [3.143, 2.000, 2.893, 1.964]
-    # SciPy's, R's and Matlab's: corrected for ties, which his own chi-square of 9.28 is not.
+    # The value of SciPy, R and Matlab, corrected for ties; the paper's 9.28 is not.
     assert friedman_p(lower_better) == pytest.approx(0.0167215803284414)
     difference = critical_difference(4, 14)
     assert difference == pytest.approx(1.25, abs=0.005)

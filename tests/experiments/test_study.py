@@ -38,7 +38,7 @@ def test_runs_match_a_learner_tuned_on_one_permutation(tmp_path):
         for r in find_rule("arow").parameters[0].grid
     }
     assert mistakes[arow.parameters["r"]] == min(mistakes.values())
-    # Of equal points the larger.
+    # Ties go to the larger value.
     assert arow.parameters["r"] == max(r for r, m in mistakes.items() if m == min(mistakes.values()))
     assert {cell.parameters["r"]: round(400 * cell.error) for cell in arow.cells} == mistakes
     for number in (1, 2):

@@ -30,7 +30,7 @@ MODELS = {
     "three, dropped": lambda path: libsvm_model(path, "--max-features", "9", classes=(3, 1, 2)),
     "table": csv_model,
 }
-# The others lose correlations of a full covariance, or dropped features.
+# The other formats lose the correlations of a full covariance, or dropped features.
 LOSSLESS = ("two", "two, first order", "three", "table")
 
 

@@ -40,7 +40,7 @@ def outputs(model):
 def test_a_sample_gives_the_outputs_that_it_gave_when_it_was_made(name):
     found, expected = outputs(load(name)), dict(EXPECTED[name])
     for values in ("scores", "probabilities"):
-        # Another instruction set may add in another order.
+        # Another instruction set may add in a different order.
         np.testing.assert_allclose(found.pop(values, []), expected.pop(values, []), rtol=1e-9)
     assert found == expected
 

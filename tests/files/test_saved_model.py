@@ -118,7 +118,7 @@ def declare_own(grid=(0.5,)):
         parameters=(Parameter("share", 0.5, "How much of the step to take.", high=2.0, grid=grid),),
         large_margin=True,
         non_separable=False,
-        cite="Nobody 2026. An example",
+        cite="Author 2026. An example",
     )
     def half_pa_saved(m, v, share):
         return Step(alpha=share * (1 - m) / v) if m < 1 else HOLD

@@ -62,7 +62,7 @@ def assert_equal_to_explicit(rule, x, y, a, **parameters):
     assert kernel.counts == explicit.counts
     np.testing.assert_allclose(got.score, expected.score, rtol=0, atol=1e-8)
     np.testing.assert_allclose(kernel.scores(x), explicit.scores(x), rtol=0, atol=1e-8)
-    # Rounding takes some more examples for independent.
+    # Because of rounding, some more examples count as independent.
     assert kernel.support.count <= 1.5 * x.shape[1]
     if rule in SECOND_ORDER:
         np.testing.assert_allclose(kernel.margin_variances(x[:50]), explicit.margin_variances(x[:50]), rtol=1e-6)

@@ -10,7 +10,7 @@ from scwlearn.learning.config import AUTO_FULL_ENTRIES
 pytestmark = pytest.mark.native
 
 
-#: Classes of 500 features that do not, and that do, have too many numbers together.
+#: The largest number of classes with 500 features for which "auto" is full, and one more.
 FEW, MANY = 33, 34
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from scwlearn.learning.bounds import LossBound, loss_bound
 from scwlearn.learning.learner import Learner
 
-# Steps that C cuts short leave the repeated example ever further on the wrong side, in standard deviations,
-# until the last one, which is long enough to be put right at once.
+# While C limits the steps, the repeated example gets further on the wrong side, in standard deviations,
+# until the last step, which is long enough to correct it at once.
 REFUTING = np.array([[10.0, 0.0], *[[-2.0, 0.4]] * 10, [-1000.0, 200.0]])
 ABOVE = np.array([0.919, 4.612])
 

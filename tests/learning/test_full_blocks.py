@@ -17,7 +17,7 @@ BLOCKS = [1, 2, 7, 64, ROWS]
 # Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
 WIDTHS = [3, 21, 67]
 DENSITIES = {"dense": 1.0, "sparse": 0.08}
-# Rules that move the mean alone, scale it, move Sigma, stop moving it, or let it grow; others differ in numbers only.
+# Rules that move only the mean, scale it, change Sigma, stop changing it, or let it grow; others differ in numbers.
 KINDS_OF_STEP = ("pa1", "romma", "scw1", "narow", "iellip")
 
 
@@ -43,12 +43,12 @@ def use_threads(monkeypatch):
 
 
 def taught(rule, x, y, **how):
-    if rule == "cw":  # with its default it shrinks so fast that rounding soon decides
+    if rule == "cw":  # with its default it shrinks so fast that rounding soon matters
         how = {"eta": 0.7} | how
     learner, traced = Learner(rule, covariance="full", **how), Learner(rule, covariance="full", **how)
     learner.learn(x, y)
     trace = traced.trace(x, y)
-    # A row that surely changes nothing is looked at only for the trace.
+    # A row that certainly changes nothing is computed only for the trace.
     assert learner.counts == traced.counts
     assert learner.model.memory.tobytes() == traced.model.memory.tobytes()
     return learner, trace
@@ -123,7 +123,7 @@ def test_threads_do_not_change_the_result(width, density, instruction_set, use_b
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rows", [ROWS, 128, 129, 65, 64, 17, 2])
 def test_pending_updates_are_applied_however_blocks_end(rows, threads, use_block, use_threads):
-    # The updates of a block are worked in during the next one, which may be without any, of one row, or not there.
+    # The updates of a block are applied during the next one, which may have none, have one row, or be missing.
     use_threads(threads)
     x, y = examples(67, 1.0)
     x, y = x[:rows].copy(), y[:rows]
@@ -145,9 +145,9 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(threads, us
     x, y = examples(67, 1.0)
 
     def shrinks_and_grows(m, v, t):
-        # A mean that is gone and comes back: both times its scale is worked into it, as that of Sigma is now and then.
+        # The mean vanishes and returns; each time its scale is folded into it, as that of Sigma is from time to time.
         shrink = {3: 1e-60, 7: 1e60}.get(int(t) % 10, 0.99)
-        # In the beginning there is no mean, however much it grows.
+        # At first the mean is 0, however much it is scaled.
         return Step(0.1 / v, 0.3 / v, shrink, grow=5.0) if t > 3 else Step(0.0, 0.0, 1e150)
 
     rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
@@ -190,7 +190,7 @@ def with_values(per_row, width):
 
 @pytest.mark.parametrize("per_row", range(1, 12))
 def test_sparse_rows_on_either_side_of_the_choice_between_gathering_and_multiplying(per_row, use_block):
-    # With 21 features the choice falls between 5 and 6 values a row that is looked at by itself.
+    # With 21 features, single rows of up to 5 values are gathered, and rows of 6 are multiplied.
     x, y = with_values(per_row, 21)
     for block in BLOCKS:
         use_block(block)
@@ -210,13 +210,13 @@ def test_sparse_rows_on_either_side_of_the_choice_between_rows_and_blocks(width,
 @pytest.mark.parametrize("empty", [0, 1, 7, 8, 9, 66, 67])
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_late_or_absent_features_do_not_affect_the_others(empty, as_rows, use_block):
-    # They lie at the front of U, which is left alone until the first of them has a value.
+    # They are at the front of U, which is skipped until the first of them has a value.
     x, y = examples(67, 1.0)
     late = x.copy()
     late[:100, :empty] = 0.0
     for block in BLOCKS:
         use_block(block)
-        # No value is zero here, so that nothing can be left alone.
+        # No value is zero here, so that nothing can be skipped.
         expected = taught("scw1", np.where(late == 0, 1e-300, late), y)
         assert_alike(taught("scw1", as_rows(late), y), expected)
         learner, _ = taught("scw1", as_rows(late[:100]), y[:100])
@@ -225,7 +225,7 @@ def test_late_or_absent_features_do_not_affect_the_others(empty, as_rows, use_bl
 
 
 def test_a_repeated_row_causes_no_further_update(use_block):
-    # Its margin lies where the last step put it, up to rounding, which must not count as an update.
+    # Its margin is where the last step put it, up to rounding, which must not count as an update.
     x, y = examples(21, 1.0)
     for rule in ("pa", "cw", "scw1"):
         for block in BLOCKS:
@@ -236,7 +236,7 @@ def test_a_repeated_row_causes_no_further_update(use_block):
             if rule != "scw1":
                 assert thrice.counts.updates == once.counts.updates
             else:
-                # A step that C has cut is followed by another.
+                # A step limited by C is followed by another.
                 assert once.counts.updates <= thrice.counts.updates <= 3 * once.counts.updates
 
 

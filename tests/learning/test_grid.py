@@ -59,7 +59,7 @@ def state(learner):
 
 
 def separately(learners, x, y, **how):
-    """The same learners after each has learned by itself, and what they counted."""
+    """Return learners that have learned separately, and their counts."""
     copies = [copy.copy(learner) for learner in learners]
     return [state(c) for c in copies], [c.learn(x, y, **how) for c in copies], [state(c) for c in copies]
 
@@ -164,7 +164,7 @@ def test_an_order_is_followed():
 
 
 def test_scales_are_applied_as_in_separate_runs():
-    # With b near 1 each mistake multiplies the unseen directions by up to 100, so that a scale leaves its range soon.
+    # With b near 1 each mistake multiplies the unseen directions by up to 100, so that a scale soon leaves its range.
     x, y = examples(2000)
     cells = [{"b": b, "c": c} for b in (0.5, 0.999, 0.9999) for c in (0.5, 0.99)]
     for covariance in ("diagonal", "diagonal-drop"):
@@ -216,7 +216,7 @@ def test_functions_may_join_a_grid():
     assert count_grid(my_arow, [{}], x, y) == [Learner(my_arow).learn(x, y)]
 
 
-# Nothing has changed after an error.
+# Errors change nothing
 
 
 class Stop(Exception):
@@ -325,7 +325,7 @@ def test_tuning_follows_an_order():
     assert tune("scw1", x, y, order=order) == tune("scw1", x[order], y[order])
 
 
-# The native calls look at what they are given.
+# The native calls check their arguments
 
 
 def new_together(rules, models, intercept=False, threads=1, size=3):
@@ -378,5 +378,5 @@ def test_indices_changed_after_the_check_are_skipped():
     for dtype in (np.int32, np.int64):
         indices = np.array([0, 1, 2, -1, 3, 10**6, 1], dtype=dtype)
         together.learn(values, indices, np.array([0, 99, -5], dtype=dtype), 3, labels)
-        # More in a row than there are features.
+        # More values in a row than features.
         together.learn(values, np.zeros(7, dtype=dtype), np.array([0, 7, 7], dtype=dtype), 3, labels)

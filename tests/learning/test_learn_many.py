@@ -176,7 +176,7 @@ def test_threads_may_score_while_one_learns(how, at_once, hasty_threads):
     alone, shared = Learner("scw1", **how), Learner("scw1", **how)
     for learner in (alone, shared):
         learner.learn_one(*stream[0])
-    # As it comes from a file: nothing is held ready, and whoever comes first makes it.
+    # As loaded from a file: without a native handle, which the first caller makes.
     shared = pickle.loads(pickle.dumps(shared))
     done, begin, failures, scored = threading.Event(), threading.Barrier(5), [], []
 
@@ -242,7 +242,7 @@ def test_a_model_is_replaced_atomically(how):
         learner.watch()
         places.add(learner.names["kept"])
     assert set(watched) == {constant}
-    # Each time that some of the old ones were dropped.
+    # Each time after some of the old ones were dropped.
     assert len(places) == (8 if how else 1)
 
 

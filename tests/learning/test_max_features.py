@@ -44,7 +44,7 @@ class BoundedTextbook:
     """A textbook model of all names there are, of which those beyond the bound are put back to the prior."""
 
     def __init__(self, rule, covariance, most):
-        # The last one never comes: how unsure a feature is that is new.
+        # The last feature never appears: it has the variance of a new one.
         self.model, self.known, self.most = Textbook(rule, NAMES + 1, covariance, **defaults_of(rule)), [], most
         self.drops = 0
 
@@ -58,7 +58,7 @@ class BoundedTextbook:
         if excess > 0:
             self.drops += 1
             doubtful = [name for name in self.known if name not in x]
-            # A sort that leaves equals as they are: the oldest first.
+            # A stable sort: among equals, the oldest first.
             doubtful.sort(key=lambda name: (-round(math.log(self.variance(name)), 6), abs(self.model.mu[int(name)])))
             for name in doubtful[: max(excess, self.most // 8)]:
                 self.forget(name)
@@ -82,7 +82,7 @@ class BoundedTextbook:
 CASES = [
     *((rule, "identity") for rule in FIRST_ORDER),
     *((rule, covariance) for rule in GAUSSIAN_FORM for covariance in ("diagonal", "diagonal-drop")),
-    # Some keep another state than (mu, S) where S is full.
+    # With a full S, some rules keep another state than (mu, S).
     *((rule, "full") for rule in GAUSSIAN_FORM if rule not in OWN_FORM),
 ]
 
@@ -120,7 +120,7 @@ def test_the_intercept_is_never_dropped(covariance):
     free.learn_many([{"a": 1.0, "b": 1.0}, {"a": 1.0}], [1, 1])
     constant = bounded.score_one({})
     assert constant > 0
-    # With a weight that moves nothing.
+    # With a weight too small to change anything.
     bounded.learn_one({f"new {i}": 1.0 for i in range(8)}, 1, 1e-100)
     assert list(bounded.names) == [f"new {i}" for i in range(8)]
     assert bounded.score_one({}) == pytest.approx(constant, rel=1e-9)
@@ -166,7 +166,7 @@ def test_more_features_than_the_bound_are_refused_and_nothing_changes(covariance
             learner.learn_many([{"a": 1.0}, large], [1, 1])
         assert state(learner) == before
         learner.learn_one({"a": 1.0, "b": 0.0, "words": ["c", "d", "d", "d"]}, 1)
-    # Those without a name count nothing.
+    # Features without a name do not count.
     assert learner.score_one({"a": 1.0} | large) == learner.score_one({"a": 1.0})
 
 
@@ -247,7 +247,7 @@ def test_a_bad_bound_is_refused(how, error, message):
         Learner("arow", **how)
 
 
-# Of every width that Python keeps strings in, and of every length that the hash treats in its own way.
+# Strings of every width in which Python stores them, and of every length that the hash treats differently.
 LETTERS = [
     "",
     "a",
@@ -307,7 +307,7 @@ def test_hashed_names_equal_features_numbered_by_slot(covariance, key):
         score = hashed.learn_one(x, y)
         if covariance == "full":
             row = dict(sorted(row.items()))
-        # Sparse rows in any order are taken as they come, but for a full covariance.
+        # Unsorted sparse rows are learned as they are, except with a full covariance.
         block = sparse.csr_array((list(row.values()), list(row), [0, len(row)]), shape=(1, slots))
         assert score == pytest.approx(rows.scores(block)[0], rel=1e-9, abs=1e-12)
         block.sort_indices()

@@ -76,7 +76,7 @@ def test_learning_equals_the_reference(name, covariance, form, intercept, initia
         assert_close(learner.model.weights(), weights)
         assert_close(learner.model.variances(), variances)
         states.add(state(learner))
-    # Whatever the rows are, they are the same numbers, added up in the same order.
+    # All row formats hold the same numbers, added in the same order.
     assert len(states) == 1
 
 
@@ -173,7 +173,7 @@ def test_two_classes_one_versus_rest_equal_the_binary_learner(name, form):
     assert_close(ovr.model.variances(), np.tile(binary.model.variances(), (2, 1)))
 
 
-# One example at a time.
+# One example at a time
 
 
 @pytest.mark.parametrize("name", [r.name for r in all_rules()])

@@ -84,7 +84,7 @@ def test_learn_many_equals_learn_one_in_turn(form, scale, bound):
         answers.append(each.learn_one(x, int(label), weight))
         if weight:
             variances[i] = each.last_variance
-        # A new name counts in the variance, and a scale takes the example in before.
+        # A new name counts in the variance, and the scale is updated before.
         if weight and i and not scale and set(x) <= set(before.names):
             score, variance = before.score_and_variance_one(x)
             np.testing.assert_allclose(answers[-1][: len(score)], score, rtol=1e-9, atol=1e-12)

@@ -23,7 +23,7 @@ BLOCKS = [1, 2, 7, 64, ROWS]
 # Fewer than a register holds, a strip of rows of U and a rest, several strips and a rest.
 WIDTHS = [3, 21, 67]
 DENSITIES = {"dense": 1.0, "sparse": 0.08}
-# Rules that move the mean alone, scale it, move Sigma, stop moving it, or let it grow; others differ in numbers only.
+# Rules that move only the mean, scale it, change Sigma, stop changing it, or let it grow; others differ in numbers.
 KINDS_OF_STEP = ("pa1", "romma", "scw1", "narow", "iellip")
 FORMATS = (np.asarray, sparse.csr_array)
 
@@ -119,7 +119,7 @@ def test_any_number_of_classes(form, classes, use_class_block):
 def late_rivals(block):
     """Rows, and in how many of them the best rival is another one than before the block began."""
     rng = np.random.default_rng(0)
-    # Few directions and big steps: one example changes what all classes say of the next.
+    # Few directions and large steps: one example changes the scores of all classes for the next.
     centres = rng.normal(size=(4, 21))
     x = centres[rng.integers(0, 4, ROWS)] + 0.3 * rng.normal(size=(ROWS, 21))
     y = in_order_of_appearance(rng.integers(0, 8, ROWS))
@@ -150,7 +150,7 @@ def test_rivals_may_change_within_a_block(use_class_block):
 
 @every_form
 def test_classes_may_appear_within_a_block(form, use_class_block):
-    # All in one block, and then again, when they are known.
+    # All in one block, and then again, with known classes.
     x, y = examples(21, 1.0, classes=30)
     use_class_block(1)
     by_row = taught("scw1", form, np.vstack([x, x]), np.append(y, y))
@@ -199,9 +199,9 @@ def test_scales_that_leave_their_range_within_a_block_change_nothing(form, threa
     x, y = examples(67, 1.0)
 
     def shrinks_and_grows(m, v, t):
-        # A mean that is gone and comes back: both times its scale is worked into it, as that of Sigma is now and then.
+        # The mean vanishes and returns; each time its scale is folded into it, as that of Sigma is from time to time.
         shrink = {3: 1e-60, 7: 1e60}.get(int(t) % 10, 0.99)
-        # In the beginning there is no mean, however much it grows.
+        # At first the mean is 0, however much it is scaled.
         return Step(0.1 / v, 0.3 / v, shrink, grow=5.0) if t > 3 else Step(0.0, 0.0, 1e150)
 
     rule = Rule(shrinks_and_grows, "shrinks", "", "Shrinks", 2, (), True, True, False, "")
@@ -236,7 +236,7 @@ def test_a_function_that_raises_within_a_block_changes_nothing(form, block, thre
     with pytest.raises(ZeroDivisionError):
         learner.learn(x[90:], y[90:])
     assert state(learner) == before
-    # One versus rest, by a class that comes after others that have learned from the row.
+    # With one versus rest, by a class after others that have learned from the row.
     for label in (0, learner.n_classes):
         known, matrices, limit = copy.copy(learner), sigmas(learner), asked + (3 if form == "ovr" else 0)
         with pytest.raises(ZeroDivisionError):
@@ -270,13 +270,13 @@ def test_learn_one_equals_a_batch_of_one(form):
 @every_form
 @pytest.mark.parametrize("empty", [0, 1, 8, 9, 67])
 def test_late_or_absent_features_do_not_affect_the_others(form, empty, use_class_block):
-    # They lie at the front of U, which is left alone until the first of them has a value.
+    # They are at the front of U, which is skipped until the first of them has a value.
     x, y = examples(67, 1.0)
     late = x.copy()
     late[:100, :empty] = 0.0
     for block in (1, 16, 64):
         use_class_block(block)
-        # No value is zero here, so that nothing can be left alone.
+        # No value is zero here, so that nothing can be skipped.
         expected = taught("scw1", form, np.where(late == 0, 1e-300, late), y)
         for as_rows in FORMATS:
             assert_alike(taught("scw1", form, as_rows(late), y), expected)

@@ -47,7 +47,7 @@ def test_named_rows_equal_the_same_dicts(rule: str, how: dict[str, Any]) -> None
     for start in range(0, 120, 30):
         by_rows.learn(named(dicts[start : start + 30]), labels[start : start + 30])
     assert by_rows.counts == by_dicts.counts
-    if "overflow" not in how:  # who holds a slot depends on when it was met
+    if "overflow" not in how:  # which name has a slot depends on when it appeared
         assert set(by_rows.names or ()) == set(by_dicts.names or ())
     new = examples(50, seed=2)
     np.testing.assert_allclose(scores(by_rows, new), scores(by_dicts, new), rtol=1e-9, atol=1e-12)
@@ -79,7 +79,7 @@ def test_an_observer_receives_the_scores_before_learning(how: dict[str, Any]) ->
     assert by_rows.counts == by_dicts.counts
     np.testing.assert_allclose(by_rows.predict_proba_many(dicts), by_dicts.predict_proba_many(dicts), rtol=1e-8)
     assert sum(len(scored.numbers) for scored in observed) == 90
-    # The first three are of two classes: their scores are one number each.
+    # The first three have two classes, and so one score each.
     assert [scored.scores.ndim for scored in observed] == [1, 2, 2, 2]
     assert observed[0].snapshot.classes.values == ["a", "b"]
     wrong = sum(int((scored.snapshot.predict(scored.scores) != scored.numbers).sum()) for scored in observed)

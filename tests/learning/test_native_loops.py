@@ -76,8 +76,8 @@ def test_the_reference_has_the_fourteen_algorithms_of_the_paper():
 @every_covariance
 @pytest.mark.parametrize(("intercept", "initial_variance"), [(False, 3.0), (True, 0.5)])
 def test_learning_equals_the_reference(name, covariance, intercept, initial_variance):
-    # An empty row with an intercept looks at that one weight, which in the Perceptron is a sum of +-a: whether it is
-    # exactly 0, and so a tie, is then up to rounding.
+    # The score of an empty row is the intercept, which in the Perceptron is a sum of +-a: whether it is
+    # exactly 0, and so a tie, depends on rounding.
     x, y = examples(empty_rows=not intercept)
     weights, sigma, mistakes, updates = textbook(name, covariance, intercept, initial_variance)
     assert updates > 30
@@ -177,7 +177,7 @@ def test_a_trace_holds_scores_variances_and_steps(name, covariance):
         one_by_one.learn(x[i : i + 1], y[i : i + 1])
 
 
-# A user's own function as the rule.
+# Functions as rules
 
 
 def my_arow(m, v):
@@ -264,7 +264,7 @@ def test_a_rule_declared_outside_the_package_runs_through_the_callback(covarianc
     x, y = examples()
     learner, built_in = Learner("mine", r=0.7, covariance=covariance), Learner("arow", r=0.7, covariance=covariance)
     assert learner.learn(x, y) == built_in.learn(x, y)
-    # The same arithmetic, in Python and in C++: not a bit differs.
+    # The same arithmetic in Python and in C++ gives the same bits.
     assert learner.model.memory.tobytes() == built_in.model.memory.tobytes()
     with pytest.raises(TypeError, match="mine has no parameter 'C'; it has r"):
         Learner("mine", C=1.0)

@@ -47,7 +47,7 @@ def test_classes_may_be_added_at_any_time(form):
         learner.learn(x[:half], y[:half])
     added.add_classes(2)
     assert added.n_classes == CLASSES + 1
-    # The last class stands on the same prior, whether it was added or came.
+    # The last class has the same prior, whether it was added or appeared.
     assert state(added)[1].startswith(state(came)[1])
     assert not added.model.weights()[CLASSES - 1 :].any()
     added.learn(x[half:], y[half:])
@@ -67,11 +67,11 @@ def test_a_late_class_starts_with_the_grown_variance(form, grow):
     learner.widen(3)
     learner.learn(np.zeros((1, 3)), [2])
     variances = learner.model.variances()
-    # Jointly a first class alone takes no step.
+    # With joint classes, a single class takes no step.
     grown = 2.0 * grow ** (8 if form == "ovr" else 7)
     np.testing.assert_allclose(variances[:2, 2], grown, rtol=1e-12)
     if form == "joint":
-        # One model: what was never seen is equally unsure everywhere.
+        # In one model, unseen features have the same variance in all classes.
         np.testing.assert_allclose(variances[2], grown, rtol=1e-12)
     if form == "ovr":
         np.testing.assert_array_equal(variances[2], 2.0)
@@ -150,7 +150,7 @@ def test_splitting_a_binary_learner_keeps_its_scores(name, multi_class, covarian
     share = 1 if multi_class == "joint" else 2
     assert_close(scores[:, 1] - scores[:, 0], share * binary.scores(x))
     assert_close(two.margin_variances(x), np.tile(binary.margin_variances(x)[:, None], (1, 2)))
-    # It goes on: a step moves both.
+    # Learning continues: a step moves both.
     before = two.model.weights()
     two.learn(x[:50], 1 - y[:50])
     assert not np.allclose(two.model.weights(), before)

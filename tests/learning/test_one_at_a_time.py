@@ -120,7 +120,7 @@ def large(name=str):
     return {name(f"n{i}"): 1.0 for i in range(5000)}
 
 
-# What a key is, and a dict in which something acts.
+# Keys, and dicts that run code
 ACTORS = {
     "number": (str, lambda action: {"a": 1.0, "b": Number(action), "c": 1.0}),
     "name": (Name, lambda action: {Name("a"): 1.0, Name("b", action): 1.0, Name("c"): 1.0}),
@@ -233,7 +233,7 @@ def test_tens_of_thousands_of_names_are_found_and_distinguished():
     count, stored = 30_000, 100
     places = np.array([rng.choice(count, stored, replace=False) for _ in range(600)])
     values, y = rng.normal(size=places.shape), rng.choice([-1, 1], len(places))
-    # Of every width that Python keeps strings in, with their like in the others.
+    # Strings of every width in which Python stores them, each with a similar one of another width.
     letters = "a\xe9\u20ac\U0001d4d0"
     names = [f"{letters[i % 4]}{i // 4}" for i in range(count)]
     named, rows = Learner("arow"), Learner("arow", covariance="diagonal")

@@ -100,7 +100,7 @@ def test_classes_that_appear_within_a_batch_equal_classes_added_between():
         one.learn(f[start:end, : one.n_scores], v[start:end], labels[start:end])
     many = learned(f, v, labels)
     np.testing.assert_array_equal(one.state, many.state)
-    # All but the two rows that brought a class.
+    # All rows except the two that introduced a class.
     assert many.rows == 998
     p = many.probabilities(f[:300], v[:300])
     np.testing.assert_allclose(p.sum(axis=1), 1)

@@ -151,7 +151,7 @@ def test_classes_can_move_among_others_or_be_left_out(covariance, form):
     np.testing.assert_array_equal(moved.weights()[places], models.weights()[:3])
     assert not moved.weights()[new].any()
     np.testing.assert_array_equal(moved.variances()[places], models.variances()[:3])
-    # The others are as classes that are added now.
+    # The other classes equal classes that are added now.
     learner.add_classes(1)
     for number, place in enumerate(places):
         np.testing.assert_array_equal(moved.matrix(place), models.matrix(number))

@@ -144,7 +144,7 @@ def test_rows_of_weight_zero_are_scaled_but_not_learned(form):
     assert np.array_equal(scaled[kept], dense(other.learn(form(x[kept]))))
     assert state(one) == state(other)
     for row, weight, expected in zip(x, weights, scaled, strict=True):
-        # It is still scaled, by the values before it.
+        # The row is still scaled, by the values before it.
         got = third.apply(form(row[None])) if weight == 0 else third.learn(form(row[None]))
         assert np.array_equal(dense(got)[0], expected)
 

@@ -1,4 +1,4 @@
-"""What the project promises of itself: light imports, true stubs, true documents."""
+"""The project keeps its promises: light imports, correct stubs, correct documents."""
 
 import doctest
 import importlib
@@ -60,7 +60,7 @@ def test_the_stub_of_the_estimators_is_up_to_date():
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
-    # As code of a user, not of the module.
+    # Run as a user's code, not as the module's.
     failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"__name__": "example"})
     assert failed == 0
 

@@ -50,7 +50,7 @@ def test_record_contents_cannot_inject_markup(several):
 def test_a_page_refers_to_no_other_resource():
     for records in ([a_record()], [a_record(), of_classes(12)]):
         made = Page(page(records))
-        # Neither comments nor the checksums of the policy, in which any letters may follow each other.
+        # Without comments and checksums of the policy, which may contain any letters.
         text = re.sub(r"// .*|sha256-[\w+/=]+", "", made.raw)
         assert not re.search(r"https?:|//|url\(|@import", text)
         for _, attrs in made.tags:

@@ -67,7 +67,7 @@ def test_curve_points_match_the_axes():
     assert list(across) == ["1", "10", "100", "1k", "10k"]
     decade = across["10"] - across["1"]
     bottom, per_percent = up["0%"], up["0%"] - up["10%"]
-    # The first is above the picture, as all or none of the first few may be mistakes.
+    # The first is above the picture, because all or none of the first few may be mistakes.
     expected = [(1, 40.0), (2, 25.0), (3, 21.0), (4, 19.0)]
     dots = [(float(c.get("cx")), float(c.get("cy"))) for c in svg.iter("circle")]
     assert len(dots) == len(expected)

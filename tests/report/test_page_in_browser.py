@@ -19,13 +19,13 @@ from scwlearn.runs.record import Bin, TopWeight
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 
-#: In which no page asks for anything from elsewhere, and neither does the browser itself.
+#: Neither the page nor the browser loads anything from elsewhere.
 OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
 ]  # fmt: skip
 
-# What the browser made of the page, written into the page. It presses the button once, to see dark as well.
+# Writes what the browser rendered into the page. Presses the button once to see the dark theme as well.
 PROBE = """
 const box = (e) => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
 const plot = (svg) => ({
@@ -82,7 +82,7 @@ def with_probe(text):
 def probed(browse, records, width=1280):
     text = with_probe(page(records))
     if width < 500:
-        # The browser's own window is never as narrow as that of a phone; a frame can be.
+        # A browser window cannot be as narrow as a phone, but a frame can.
         text = (
             f'<body><iframe srcdoc="{html.escape(text)}" width="{width}" height="900" frameborder="0"></iframe></body>'
         )
@@ -120,7 +120,7 @@ def test_plots_are_drawn_without_overlaps(browse, width):
     probe = probed(browse, [a_record(reliability=bins), hostile(), of_classes(10), of_classes(20)], width=width)
     assert not probe["broken"]
     assert probe["width"] <= probe["window"] == width, "the page is wider than the screen"
-    # Six of all runs; four curves, the reliability and the confusion of each, and the weights of their classes.
+    # Six for all runs; for each run four curves, reliability, confusion, and the weights of its classes.
     assert len(probe["plots"]) == 6 + 4 * 6 + 1 + 1 + 10 + 20
     for plot in probe["plots"]:
         left, top, right, bottom = plot["box"]
@@ -154,7 +154,7 @@ def test_the_button_switches_the_theme_and_tooltips_work(browse):
 @pytest.mark.parametrize("dark", [0, 1], ids=["light", "dark"])
 def test_screenshots_have_the_colours_of_the_theme(browse, tmp_path, dark):
     picture = tmp_path / "page.png"
-    # 0 is dark, 1 is light: what the reader's system asks for.
+    # The system's preference: 0 is dark, 1 is light.
     browse(page([a_record()]), f"--screenshot={picture}", f"--blink-settings=preferredColorScheme={1 - dark}")
     image = Image.open(picture).convert("RGB")
     assert image.size == (1280, 2400)

@@ -62,7 +62,7 @@ def test_the_joint_step_is_the_minimum_over_all_weights(name):
         moved += 1
         mean = learner.model.weights().ravel()
         variances = learner.model.variances()
-        # By precision a diagonal shows what was added to the inverse of Sigma.
+        # A diagonal Sigma shows the precision that was added.
         precision = (1 / variances[y, 0] - 1 / S[y, 0]) / x[0] ** 2
         long_x = stacked(x, y, rival)
         sigma = np.linalg.inv(np.diag(1 / S.ravel()) + precision * np.outer(long_x, long_x))
@@ -91,7 +91,7 @@ def test_the_shared_step_is_the_minimum_when_both_rows_count_sigma(name):
         least = least_shared(GAUSSIAN[name], rows, sigma, x, c)
         reached = shared_objective(GAUSSIAN[name], rows, sigma, x, c, *after)
         assert abs(reached - least) <= TOLERANCE * max(1.0, abs(least))
-        # Counted once for both it would be another step.
+        # If it counted once for both rows, the step would differ.
         once = least_shared(GAUSSIAN[name], rows, sigma, x, c, times=1)
         better += shared_objective(GAUSSIAN[name], rows, sigma, x, c, *after, times=1) > once + 1e-6
     assert better > moved / 2

@@ -33,7 +33,7 @@ def draw(name, seed=0, cases=CASES):
     plain, in_deviations = 10 ** rng.uniform(-3, 4, cases), np.sqrt(v) * 10 ** rng.uniform(-2, 3, cases)
     m = np.where(rng.random(cases) < 0.5, plain, in_deviations) * rng.choice([-1, 1], cases, p=[0.6, 0.4])
     if name in ("arow", "nherd"):
-        # These hold from a margin of 1 on, by decree: their objective would go on shrinking Sigma.
+        # These rules hold from a margin of 1 on, where their objective would still shrink Sigma.
         m = np.where(m >= 1, -m, m)
     letters = {
         "phi": np.array([NormalDist().inv_cdf(eta) for eta in rng.uniform(0.505, 0.9999, cases)]),
@@ -45,14 +45,14 @@ def draw(name, seed=0, cases=CASES):
 
 
 def steps(name, m, v, c):
-    """alpha and precision of the rule in every case."""
+    """Return alpha and precision of the rule in every case."""
     rule = find_rule(name)
     rows = [rule.step(m[i], v[i], 0.0, 1.0, {k: c[k][i] for k in c}) for i in range(len(m))]
     return np.array(rows)[:, :2].T
 
 
 def after(name, cases=CASES):
-    """The cases in which the rule moves: m, v, c, alpha, the new margin and the new variance."""
+    """Return the cases in which the rule moves: m, v, c, alpha, the new margin and the new variance."""
     m, v, c = draw(name, cases=cases)
     alpha, precision = steps(name, m, v, c)
     moved = alpha != 0
@@ -62,13 +62,13 @@ def after(name, cases=CASES):
 
 
 def agree(left, right, *sizes):
-    """Equal to rounding, measured against the largest term that went into either side."""
+    """Assert equality up to rounding, relative to the largest term of either side."""
     largest = np.max(np.abs(np.broadcast_arrays(left, right, *sizes)), axis=0)
     np.testing.assert_array_less(np.abs(left - right), 1e-13 * largest)
 
 
 def gaussian_excess(name, m, v, c, alpha, precision):
-    """How far the objective at a step lies above the numerical minimum."""
+    """Return how far the objective at a step is above the numerical minimum."""
     problem = GAUSSIAN[name]
     least = least_gaussian(problem, m, v, c)
     reached = gaussian_objective(problem, m, v, c, alpha * np.sqrt(v), -np.log1p(precision * v) / 2)
@@ -92,7 +92,7 @@ def test_the_first_order_step_is_the_minimum_of_its_distance_problem(name):
 
 
 def test_the_oracle_rejects_the_scw2_of_libol():
-    # LIBOL's two typing errors, under the root: 2 v for v^2 and 2 phi for phi^2.
+    # LIBOL has two typos under the root: 2 v for v^2 and 2 phi for phi^2.
     m, v, c = draw("scw2")
     C, phi = c["C"], c["phi"]
     n = v + 1 / (2 * C)
@@ -129,7 +129,7 @@ def test_no_step_in_other_directions_is_better(name):
 
 
 def romma_case(rng, name):
-    """A drawn mu, x, y on which the rule has to act; a few start from mu = 0."""
+    """Draw mu, x and y at which the rule acts; a few have mu = 0."""
     while True:
         d = rng.integers(2, 5)
         mu = rng.normal(size=d) * 10 ** rng.uniform(-2, 2) * (rng.random() > 0.05)
@@ -156,7 +156,7 @@ def test_the_step_is_the_shortest_vector_beyond_both_planes(name):
         assert w @ mu >= mu @ mu - 1e-12 * np.linalg.norm(w) * np.linalg.norm(mu)
         if step.shrink != 0:
             agree(w @ mu, mu @ mu, np.linalg.norm(w) * np.linalg.norm(mu))
-    # The case that published code omits has to have been met, by the aggressive rule only.
+    # The case that published code omits must have occurred, and only with the aggressive rule.
     assert (slack > 50) == (name == "aggressive_romma")
 
 
@@ -180,7 +180,7 @@ def test_scw1_ends_on_the_constraint_or_pays_the_full_price_short_of_it():
     due, clipped = c["phi"] * np.sqrt(variance), alpha == c["C"]
     assert 0.2 < clipped.mean() < 0.8
     agree(margin[~clipped], due[~clipped], m[~clipped])
-    # In the tiniest variances the whole step is a rounding of the margin.
+    # With the smallest variances the whole step is within the rounding error of the margin.
     visible = clipped & (alpha * v > 1e-10 * np.abs(m))
     assert (margin[visible] < due[visible]).all()
 

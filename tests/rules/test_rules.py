@@ -269,11 +269,11 @@ def test_helpers_come_before_their_callers(compiled):
         (["new = m", "return Step(new)"], 1, "'new', which is reserved in C"),
         (["return Step(1e999)"], 1, "1e309"),
         (["return Step(endless(m))"], -3, "a recursive call of 'endless'"),
-        # These would compile, and do something else than Python.
+        # These would compile, but behave differently from Python.
         (["if m > 0:", "    return HOLD"], 0, "a path that returns nothing"),
         (["if m > 0:", "    a = m", "return Step(a)"], 3, "'a' where it may be unassigned"),
         (["return Step(abs(m))"], 1, "a call of 'abs'"),
-        # Python's `or` gives m or v itself, not a truth.
+        # Python's `or` returns m or v itself, not a bool.
         (["return Step(m or v)"], 1, "m or v"),
     ],
 )
@@ -291,7 +291,7 @@ def test_beta_is_the_papers_form_of_the_precision():
 @pytest.mark.native
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
 def test_a_rule_that_holds_holds_for_every_smaller_variance(rule):
-    # By this the loops leave out a look at rows that surely change nothing.
+    # The loops rely on this to skip rows that certainly change nothing.
     native = _native.Rule(rule.name, list(rule.constants({p.name: p.default for p in rule.parameters}).values()))
     rng = np.random.default_rng(3)
     held = 0

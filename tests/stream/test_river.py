@@ -42,7 +42,7 @@ def test_classifiers_pass_rivers_checks(name, settings):
 
 @every_name
 def test_the_class_of_each_rule_passes_rivers_checks_of_classes(name):
-    # The checks that learn from a data set depend on nothing that differs between rules of one order.
+    # Checks that learn from a data set are run above: they depend only on the order of a rule.
     model = new(name)
     for check in checks.yield_checks(model):
         if not isinstance(check, functools.partial):

@@ -232,7 +232,7 @@ def test_declared_classes_take_part_from_the_start(classes):
 
 def test_the_predicted_class_is_the_most_probable_even_in_a_tie():
     model = StreamClassifier("arow", intercept=False, classes=["b", "c", "d"])
-    # An example that brings its class says nothing of probabilities: all are the same still.
+    # An example that introduces its class does not affect the calibration: all probabilities are still equal.
     model.learn_one({"x": 1.0}, "a")
     for x in ({}, {"new": 1.0}):
         probabilities = model.predict_proba_one(x)

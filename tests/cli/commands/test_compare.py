@@ -40,7 +40,7 @@ def test_each_order_matches_a_learner_on_a_permutation(capsys, data):
         for number, error in enumerate(found[name]["errors"], start=1):
             order = np.random.default_rng([7, number]).permutation(300)
             learner = Learner(name, covariance="diagonal", intercept=True)
-            # Which of the two classes is +1 makes no difference but at a score of 0, where the second that comes wins.
+            # Which of the two classes is +1 matters only at a score of 0, where the second to appear wins.
             counts = learner.learn(x, np.where(y == y[order[0]], -1, 1), order=order)
             assert counts.mistakes / 300 == error
             assert counts.updates == found[name]["updates"][number - 1]
@@ -110,7 +110,7 @@ def test_classes_formats_and_settings_work_as_in_train(capsys, tmp_path, name, t
     path = tmp_path / name
     path.write_text(text)
     found = compared(capsys, str(path), "-a", "scw1,pa1", "-k", "2", "--tune", *arguments)
-    # An order that is not shuffled is one of a training: so is this one, written down.
+    # A run that is not shuffled is an ordinary training run, and the command line of this one is recorded.
     assert found["seen"] == text.count("\n") - (name == "table.csv")
     for each in found["algorithms"]:
         assert 0 < each["error"] < 0.6

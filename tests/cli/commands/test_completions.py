@@ -24,7 +24,7 @@ finally:
 
 
 def asked(*words, shell="bash"):
-    """What is answered to a shell in which these words are typed, the last of them not to its end."""
+    """Return the completions of a command line, whose last word is incomplete."""
     line = {"COMP_WORDS": " ".join(["scwlearn", *words]), "COMP_CWORD": str(len(words))}
     if shell == "fish":
         line["COMP_CWORD"] = words[-1]

@@ -70,7 +70,7 @@ def test_ctrl_c_leaves_the_old_file(tmp_path, ending):
     output.write_bytes(b"before")
     command = [sys.executable, "-m", "scwlearn.cli", "convert", "-", "-f", "csv", "--label", "y", "-o", str(output)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    # As much as is handed on at once, and more; the pipe stays open.
+    # More than is passed on at once; the pipe stays open.
     process.stdin.write(b"a,b,y\n" + b"1,2,x\n3,4,z\n" * 500_000)
     process.stdin.flush()
     until = time.monotonic() + 60

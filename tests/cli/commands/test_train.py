@@ -39,7 +39,7 @@ def printed(capsys, *arguments, code=0):
 
 
 def same(one, other):
-    """Whether two models are the same bit for bit, as files have them."""
+    """Return whether two model files hold the same bits."""
     one, other = TrainedModel.read(one), TrainedModel.read(other)
     assert one.classifier.counts == other.classifier.counts
     assert one.classifier.weights().tobytes() == other.classifier.weights().tobytes()
@@ -144,7 +144,7 @@ def test_files_compressed_patterns_and_standard_input_are_one_stream(capsys, tmp
     (tmp_path / "part-1").write_text("".join(lines[:250]))
     (tmp_path / "part-2").write_bytes(gzip.compress("".join(lines[250:]).encode()))
     models = [str(tmp_path / f"{name}.model") for name in ("whole", "files", "pattern", "pipe")]
-    # With a full covariance bits depend on where batches end.
+    # With a full covariance the last bits depend on where batches end.
     how = ("--covariance", "diagonal", "-q")
     printed(capsys, data, "-m", models[0], *how)
     printed(capsys, str(tmp_path / "part-1"), str(tmp_path / "part-2"), "-m", models[1], *how)
@@ -301,7 +301,7 @@ def test_a_single_class_is_warned_about(tmp_path, capsys):
     assert run(["compare", path, "-a", "pa", "-k", "1"]) == 0
     out, err = capsys.readouterr()
     assert err.splitlines()[0] == "1 example, 1 algorithm, 1 order"
-    # One order has no deviation: error, rank, updates, seconds, name.
+    # A single order has no standard deviation: error, rank, updates, seconds, name.
     assert len(out.splitlines()[1].removeprefix("*").split()) == 5
 
 
@@ -342,10 +342,10 @@ def test_the_log_loss_is_that_of_the_probabilities_before_learning(tmp_path, cap
     for i in range(1, len(y)):
         known = [*model.classes_]
         mistakes += model.predict(x[i])[0] != y[i]
-        # What has never been met has no probability, and of one class there is nothing to say.
+        # An unknown class has no probability, and with a single class there is none at all.
         if y[i] in known and len(known) > 1:
             losses.append(-np.log(model.predict_proba(x[i])[0][known.index(y[i])]))
         model.partial_fit(x[i], y[i : i + 1])
     assert end["mistakes"] == mistakes
-    # The curve from scores to probabilities is that of the step before, here it is that of the example before.
+    # There, probabilities use the curve of the previous step; here, that of the previous example.
     assert end["log_loss"] == pytest.approx(np.mean(losses), rel=0.01)

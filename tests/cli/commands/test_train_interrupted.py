@@ -33,7 +33,7 @@ def test_ctrl_c_saves_the_model_once(tmp_path, again):
     model = tmp_path / "a.model"
     process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
     process.stdin.write(libsvm_text(250).encode())
-    # As much as is handed on at once; the pipe stays open.
+    # As much as is passed on at once; the pipe stays open.
     process.stdin.write((libsvm_text(1000) * 300).encode())
     process.stdin.flush()
     wait_for(model)

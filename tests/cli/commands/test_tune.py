@@ -202,7 +202,7 @@ def test_usage_errors_say_what_is_allowed(capsys, data, arguments, message):
     assert run(["tune", data, *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    # Lines are folded where they are long.
+    # Long lines are wrapped.
     assert message in " ".join(printed.err.split())
 
 

@@ -98,14 +98,14 @@ def test_two_classes_in_reverse_order_are_aligned(how):
     rest = 120 + np.argsort(y[120:], kind="stable")[::-1]
     other = fitted(lambda: AROW(class_weight="balanced"), (x[rest], y[rest]))
     assert one._classifier.classes.labels.tolist() == other._classifier.classes.labels.tolist()[::-1] == ["a", "b"]
-    # The same rows, by a model that was told the order.
+    # The same rows, learned by a model with declared classes.
     same = told(AROW(class_weight="balanced"), ["a", "b"]).partial_fit(x[rest], y[rest])
     np.testing.assert_allclose(same.decision_function(x), other.decision_function(x), rtol=1e-12)
     merged = merge([one, other], how)
     assert merged._classifier.classes.labels.tolist() == ["a", "b"]
     assert_alike(merged, merge([one, same], how), x)
     assert merged._classifier.class_weights.seen.tolist() == [(y == "a").sum(), (y == "b").sum()]
-    # Also the other way, and without anything but the order of the two.
+    # In reverse, only the order of the two changes.
     backwards = merge([other, one], how)
     assert backwards._classifier.classes.labels.tolist() == ["b", "a"]
     assert_alike(backwards, merged, x)
@@ -127,7 +127,7 @@ def test_classes_are_united_in_order_of_appearance(how, form):
     if how != "kl":
         assert merged.score(x, y) > 0.6
     assert [known(shard) for shard in shards] == before
-    # In any order, to rounding.
+    # In any order, up to rounding.
     for order in ((2, 0, 1), (1, 2, 0)):
         assert_alike(merge([shards[i] for i in order], how), merged, x, rtol=1e-7)
 
@@ -136,7 +136,7 @@ def test_classes_are_united_in_order_of_appearance(how, form):
 def test_each_class_keeps_its_model_at_any_index(form):
     x, y = examples(list("abc"))
     one = fitted(lambda: AROW(covariance="diagonal", **FORMS[form]), (x, y))
-    # It knows all three, and names two more: nothing is learned of them, but they move the places of the others.
+    # It knows all three, and declares two more: they have no examples, but change the places of the others.
     names = told(AROW(covariance="diagonal", **FORMS[form]), ["0", "1", "a", "b", "c"])
     merged = merge([names, one])
     assert merged.classes_.tolist() == ["0", "1", "a", "b", "c"]
@@ -153,7 +153,7 @@ def test_two_classes_may_become_more(form):
     x, y = examples(list("abc"))
     two = y != "c"
     binary = fitted(lambda: AROW(**FORMS[form]), (x[two], y[two]))
-    # What the stream does when it hears of a third class.
+    # As in a stream, when a third class appears.
     heard = told(copy.copy(binary), ["c"])
     third = fitted(lambda: AROW(**FORMS[form]), (x[~two], y[~two]))
     alone = merge([binary, told(AROW(**FORMS[form]), ["a", "b", "c"])])
@@ -244,7 +244,7 @@ def test_classifiers_are_merged():
     assert (merged.predict(x) == y).mean() > 0.6
 
 
-# What is refused.
+# Errors
 
 
 def refusal(models, prior=None):

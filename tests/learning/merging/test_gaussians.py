@@ -29,7 +29,7 @@ from scwlearn.model import covariances as forms
 from scwlearn.model.gaussian import GROWTH, MEAN_SCALE, NORM2, NORM2_PEAK, Gaussian
 from scwlearn.rules import all_rules
 
-# What ev is with a full Sigma has tests of its own.
+# "ev" with a full Sigma has its own tests.
 WITH_FORMULAS = [
     pair for pair in itertools.product(RULES, ("diagonal", "diagonal-drop", "full")) if pair != ("ev", "full")
 ]
@@ -104,7 +104,7 @@ def test_full_ev_lies_between_the_share_of_one_model_and_all_evidence(count):
     merged = np.linalg.inv(sigma(merge_gaussians(gaussians, "ev")))
     everything = np.linalg.inv(sigma(merge_gaussians(gaussians, "bcm")))
     prior = np.eye(FEATURES) / 2.0
-    # What all have learned, shared out among no more of them than there are.
+    # At most the sum of all models, and at least its average.
     assert np.linalg.eigvalsh(everything - merged).min() > -1e-9
     assert np.linalg.eigvalsh(merged - prior - (everything - prior) / count).min() > -1e-9
 
@@ -198,7 +198,7 @@ def test_the_same_order_gives_the_same_bits(how, covariance):
 @pytest.mark.parametrize("algorithm", [None, "iellip"])
 def test_merging_with_an_untrained_model_changes_nothing(how, covariance, algorithm):
     model = taught(new(covariance, algorithm), (X, Y))
-    # One that has seen nothing, one that has seen what teaches nothing.
+    # One model without examples, and one with examples that change nothing.
     idle = taught(new(covariance, algorithm), (np.zeros((3, FEATURES)), [1, 1, 1]))
     for others in ([model, new(covariance, algorithm)], [idle, model]):
         merged = merge(others, how)
@@ -270,7 +270,7 @@ def test_features_added_after_a_merge_equal_features_added_before(how, algorithm
         model.widen(FEATURES + 2)
     early = merge(models, how)
     assert_close(late, early)
-    # The bound that the loops rely on: no variance exceeds that of a feature never seen.
+    # The loops rely on this bound: no variance exceeds that of an unseen feature.
     assert (late.model.variances() <= 2.0 * late.model.scalars[0, GROWTH] * (1 + 1e-12)).all()
 
 

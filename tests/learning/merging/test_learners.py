@@ -47,7 +47,7 @@ def test_names_are_united(covariance, intercept, how):
     expected = merge(by_number, how)
     scores = [merged.score_one(row) for row in rows]
     np.testing.assert_allclose(scores, expected.scores(X), rtol=1e-9, atol=1e-10)
-    # It goes on learning, from names that nobody has met too.
+    # It continues to learn, also from new names.
     merged.learn_one({"f1": 1.0, **{f"new{i}": 1.0 for i in range(20)}}, 1)
     assert len(merged.names) == FEATURES + 20
     assert merged.score_one({"new3": 1.0}) > 0
@@ -134,7 +134,7 @@ def test_auto_chooses_the_documented_rule(algorithm, covariance, again, expected
     start = new(covariance, algorithm)
     if again:
         start.learn(X[:20], Y[:20])
-    # Each has features that the other has not: where all have moved, ev and kl are the same without a Sigma.
+    # Each has features that the other lacks: without a Sigma, ev and kl are equal where all models have moved.
     seen = [np.where(np.arange(FEATURES) == k, 0.0, X[20:]) for k in range(2)]
     models = [taught(copy.copy(start), (x[k::2], Y[20 + k :: 2])) for k, x in enumerate(seen)]
     prior = start if again else None

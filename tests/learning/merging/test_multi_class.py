@@ -97,9 +97,9 @@ def test_bcm_of_ungated_ovr_arow_equals_the_single_stream(count, intercept):
     assert merged.counts.seen == single.counts.seen
 
 
-# Jointly the rival depends on what the model knows when a row comes, and with it whose weights move: no merge can know
-# that. Of two classes the rival is always the other one. Then the mean is that of the single stream for the rule that
-# is least squares for the difference of the two, of twice the variance; AROW's Sigma becomes surer half as fast.
+# With joint classes, the rival of a row depends on the model at that time, and no merge can know
+# it. With two classes the rival is always the other one. Then the mean equals that of a single stream for the rule that
+# is least squares for their difference, which has twice the variance; AROW's Sigma shrinks half as fast.
 
 
 def least_squares_of_a_difference(m, v):
@@ -198,7 +198,7 @@ def test_classes_unknown_to_a_model_count_as_untrained(how, covariance, form):
         assert_close(merged, merge([known if model is partly else model for model in models], how))
     assert partly.n_classes == 2
     if form == "ovr" and how == "bcm":
-        # Nothing is known of the others but by one.
+        # Only one model knows the others.
         np.testing.assert_allclose(merged.model.weights()[2:], fully.model.weights()[2:], rtol=1e-9, atol=1e-12)
 
 
@@ -244,7 +244,7 @@ def test_repeated_bcm_counts_the_common_past_once(form):
 
 
 def test_joint_variances_near_the_smallest_keep_their_ratios():
-    # Variances of classes that learn on their own so far apart that they need a scale.
+    # The variances of one-versus-rest classes differ so much that they need a scale.
     models = shards(2, "diagonal", "joint")
     for model in models:
         gaussians = model.model

@@ -29,7 +29,7 @@ def test_merged_sigma_equals_the_single_stream_on_hostile_streams(name, rows, le
     x, y = STREAMS[name].rows(rows)
     models = shards(4, "full", least_squares, x, y)
     single = taught(new("full", least_squares), (x, y))
-    # With few rows a single Sigma of these streams is no better itself: it knows nothing of most directions.
+    # With few rows a single model's Sigma is no better: most directions are still unknown.
     rtol = 1e-3 if rows == 8 else 1e-6
     merged = merge(models, "bcm")
     np.testing.assert_allclose(merged.margin_variances(x), single.margin_variances(x), rtol=rtol)

@@ -31,7 +31,7 @@ SETTINGS = {
 every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 
 EXAMPLES, TARGETS = draw_stream(120, seed=3)
-# The first have met two classes, the second all, and the third one that they do not know.
+# The first knows two classes, the second all, and the third one that the others do not know.
 PARTS = [range(45), range(20, 120), range(110, 120)]
 LABELS_OF_PARTS = [TARGETS, TARGETS, ["zucchini"] * len(TARGETS)]
 
@@ -148,7 +148,7 @@ def scaled(x, y, **settings):
 def test_weights_are_merged_for_the_scale_of_all_rows(how):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(90, 4)) * [1.0, 10.0, 100.0, 1e-3], rng.choice([-1, 1], 90)
-    # The units grow on the way, so that the scales of the parts differ a lot.
+    # The units grow along the stream, so that the scales of the parts differ a lot.
     x *= np.linspace(1.0, 30.0, 90)[:, np.newaxis]
     parts = [scaled(x[:40], y[:40]), scaled(x[40:60], y[40:60]), scaled(x[60:], y[60:])]
     together = merge(parts, how, weights=[1.0, 2.0, 3.0])
@@ -190,7 +190,7 @@ def test_the_common_prior_counts_once(settings):
         went_on.append(model)
     together = merge(went_on, prior=start)
     assert together.counts.seen == len(EXAMPLES)
-    # Those that went on from the same have that in common: they count as one on the average.
+    # Models that continued from the same one have it in common: on average they count as one.
     names, counts = together._classifier.learner.names, []
     for model in went_on:
         own = model._classifier.learner
@@ -218,7 +218,7 @@ def test_the_least_certain_features_are_dropped():
     assert {"common", "often 0", "often 1"} <= set(names_of(together))
     scale = together._classifier.learner.running_scale
     assert together._classifier.learner.names.keys() <= {name for model in models for name in names_of(model)}
-    # Each has the scale of its own feature still.
+    # Each still has the scale of its own feature.
     for name, feature in together._classifier.learner.names.items():
         assert scale.scales[feature] == 1.0
         assert scale.state[feature, 1] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from scwlearn.cli import console, progress_bar
+from scwlearn.cli import console
 
 
 class Clock:
@@ -21,15 +21,16 @@ class Clock:
 
 def test_work_of_an_earlier_run_counts_as_done_but_not_as_speed():
     clock = Clock()
-    pace = console.Pace(100, clock)
-    pace.before = 50
-    assert (pace.share, pace.remaining) == (0.5, None)
-    clock.now, pace.now = 10.0, 5.0
-    assert (pace.share, pace.remaining) == (0.55, 90.0)
-    assert str(pace) == "55%, 0:10, 1:30 to go"
-    pace.now = 60.0
-    assert (pace.share, pace.remaining) == (1.0, 0.0)
-    assert console.Pace(0).share == 1.0
+    progress = console.Silent("work", 100, clock)
+    progress.done_before(50)
+    assert (progress.share, progress.remaining) == (0.5, None)
+    clock.now = 10.0
+    progress.advance(5)
+    assert (progress.share, progress.remaining) == (0.55, 90.0)
+    assert str(progress) == "55%, 0:10, 1:30 to go"
+    progress.advance(55)
+    assert (progress.share, progress.remaining) == (1.0, 0.0)
+    assert console.Silent("work", 0).share == 1.0
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")])
@@ -39,7 +40,7 @@ def test_durations_are_hours_minutes_and_seconds(seconds, text):
 
 def test_without_a_terminal_progress_is_a_line_every_ten_seconds_and_at_each_quarter(capsys):
     clock = Clock()
-    lines = console.Lines("work", console.Pace(1000, clock))
+    lines = console.Lines("work", 1000, clock)
     for second in range(100):
         clock.now = float(second)
         lines.advance(2, "more")
@@ -102,9 +103,10 @@ def test_on_a_terminal_progress_is_a_bar():
 def test_a_bar_takes_one_line_and_disappears_at_the_end(monkeypatch, width):
     shown = io.StringIO()
     monkeypatch.setattr(
-        progress_bar, "Console", lambda **_: Console(file=shown, force_terminal=True, width=width, color_system=None)
+        "rich.console.Console",
+        lambda **_: Console(file=shown, force_terminal=True, width=width, color_system=None),
     )
-    with progress_bar.bar("learning", console.Pace(2.0)) as report:
+    with console.bar("learning", 2.0) as report:
         report.advance(1.0)
         report.note("a line")
         report.advance(1.0)

@@ -10,12 +10,13 @@ from scwlearn.experiments.defaults import defaults_table, setting_costs
 from scwlearn.experiments.study import DataSetRuns
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import all_rules, find_rule
-from scwlearn.runs.tune import Cell, CellResult
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.tune import CellResult
 
 
 def cell(parameters, error, updates):
     """A cell of which only these are known."""
-    return CellResult(Cell(None, parameters), Counts(10**6, round(10**6 * error), round(updates)))
+    return CellResult(ModelConfig(None, parameters), Counts(10**6, round(10**6 * error), round(updates)))
 
 
 def runs_of(name, rule, rates, updates=100.0, *, cells=(), empty_rows=0, seconds=1.0, parameters=None):

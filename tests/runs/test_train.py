@@ -11,7 +11,7 @@ from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
-from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.batches import numbers_as_names
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.record import Record
 from scwlearn.runs.train import TrainingRun
@@ -99,7 +99,8 @@ def test_held_out_labels_that_were_never_learned_count_as_mistakes():
 
 def test_a_record_survives_json():
     run = run_over(libsvm_text(200), probabilities=True)
-    record = run.record(Schema("libsvm"), command="scwlearn train", began="2026-01-01T00:00:00+00:00", sources=["data"])
+    about = {"command": "scwlearn train", "began": "2026-01-01T00:00:00+00:00", "sources": ["data"]}
+    record = run.trained_model(Schema("libsvm"), **about).record
     assert record.classes == [-1, 1]
     assert record.n_features == 12
     assert record.settings["covariance"] == "diagonal"

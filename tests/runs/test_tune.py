@@ -4,7 +4,8 @@ import pytest
 
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import find_rule
-from scwlearn.runs.tune import Cell, CellResult, best_first, grid_axes, grid_cells
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.tune import CellResult, best_first, grid_axes, grid_cells
 
 
 def results(values, rule="scw1"):
@@ -19,7 +20,7 @@ def test_ties_go_to_the_larger_values():
 
 
 def test_ties_between_algorithms_go_to_the_first():
-    one, other = Cell(find_rule("pa"), {}), Cell(find_rule("arow"), {"r": 1.0})
+    one, other = ModelConfig(find_rule("pa"), {}), ModelConfig(find_rule("arow"), {"r": 1.0})
     found = best_first([CellResult(one, Counts(9, 3, 3)), CellResult(other, Counts(9, 3, 3))])
     assert [each.cell.rule.name for each in found] == ["pa", "arow"]
 

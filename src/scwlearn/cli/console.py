@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from scwlearn._util.progress import ProgressReporter
+    from rich.progress import Progress
 
 #: Seconds between two lines of progress if standard error is not a terminal.
 PERIOD = 10.0
-_QUARTERS = (0.25, 0.5, 0.75)
-# Wide enough that no table is truncated in a file; a table takes only the width that it needs.
-_UNLIMITED = 1000
 
 
-class Pace:
-    """Share of the work that is done, time elapsed, and time remaining at the speed of this run."""
+class Silent:
+    """Progress reporter that prints nothing; keeps the share of the work that is done and the time remaining."""
 
-    def __init__(self, total: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.total, self.now, self.before = total, 0.0, 0.0
+    def __init__(self, what: str, total: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._total = what, total
+        self._now = self._before = 0.0
         self._clock, self._start = clock, clock()
 
     @property
     def share(self) -> float:
         """Share of the work that is done, from 0 to 1."""
-        return min(1.0, (self.now + self.before) / self.total) if self.total > 0 else 1.0
+        return min(1.0, (self._now + self._before) / self._total) if self._total > 0 else 1.0
 
     @property
     def elapsed(self) -> float:
@@ -40,15 +39,97 @@ class Pace:
 
     @property
     def remaining(self) -> float | None:
-        """Estimated seconds to go; None while there is no estimate."""
-        left = self.total - self.now - self.before
+        """Estimated seconds to go, at the speed of this run; None while there is no estimate."""
+        left = self._total - self._now - self._before
         if left <= 0:
             return 0.0
-        return self.elapsed * left / self.now if self.now > 0 else None
+        return self.elapsed * left / self._now if self._now > 0 else None
 
     def __str__(self) -> str:
         left = "" if self.remaining is None else f", {duration(self.remaining)} to go"
         return f"{self.share:.0%}, {duration(self.elapsed)}{left}"
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Count work that is done."""
+        self._now += amount
+
+    def done_before(self, amount: float) -> None:
+        """Count work of an earlier run, which says nothing about the speed."""
+        self._before += amount
+
+    def note(self, text: str) -> None:
+        """Print nothing."""
+
+
+class Lines(Silent):
+    """Progress reporter for files and pipes: a line every PERIOD seconds, and one at each quarter."""
+
+    def __init__(self, what: str, total: float, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(what, total, clock)
+        self._last, self._quarters = 0.0, 0
+        self.note(f"{what}: started")
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Print a line if one is due."""
+        super().advance(amount)
+        quarters = self._quarters_done()
+        if quarters > self._quarters or self.elapsed - self._last >= PERIOD:
+            self._last, self._quarters = self.elapsed, quarters
+            self.note(f"{self._what}: {self}{note and f' ({note})'}")
+
+    def done_before(self, amount: float) -> None:
+        """Count the amount; the next line shows it."""
+        super().done_before(amount)
+        self._quarters = self._quarters_done()
+
+    def note(self, text: str) -> None:
+        """Print a line and flush it."""
+        print(text, file=sys.stderr, flush=True)
+
+    def _quarters_done(self) -> int:
+        return min(3, int(4 * self.share))
+
+
+class Bar(Silent):
+    """Progress reporter for a terminal: a bar, and notes above it."""
+
+    def __init__(self, what: str, total: float, display: Progress) -> None:
+        super().__init__(what, total)
+        # Rich's own estimate of the time would count work of an earlier run.
+        self._display, self._task = display, display.add_task(what, total=1.0, pace=self)
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Move the bar."""
+        super().advance(amount)
+        description = f"{self._what}: {note}" if note else self._what
+        self._display.update(self._task, completed=self.share, description=description)
+
+    def done_before(self, amount: float) -> None:
+        """Move the bar without counting the amount as speed."""
+        super().done_before(amount)
+        self._display.update(self._task, completed=self.share)
+
+    def note(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._display.console.print(text, soft_wrap=True)
+
+
+@contextmanager
+def bar(what: str, total: float) -> Iterator[Bar]:
+    """Show a bar while the block runs."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    # On a narrow terminal the bar shrinks: a second line would stay behind.
+    texts = [
+        TextColumn(text, markup=False, table_column=Column(no_wrap=True))
+        for text in ("{task.description}", "{task.fields[pace]}")
+    ]
+    # Remove the bar at the end, so that later notes follow those above it.
+    with Progress(texts[0], BarColumn(), texts[1], console=console, transient=True) as display:
+        yield Bar(what, total, display)
 
 
 def duration(seconds: float) -> str:
@@ -58,54 +139,12 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-class Silent:
-    """Progress reporter that prints nothing."""
-
-    def advance(self, amount: float, note: str = "") -> None:
-        """Do nothing."""
-
-    def done_before(self, amount: float) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
-
-
-class Lines(Silent):
-    """Progress reporter for files and pipes: a line every PERIOD seconds, and one at each quarter."""
-
-    def __init__(self, what: str, pace: Pace) -> None:
-        self._what, self._pace = what, pace
-        self._last, self._quarters = 0.0, 0
-        self.note(f"{what}: started")
-
-    def advance(self, amount: float, note: str = "") -> None:
-        """Print a line if one is due."""
-        self._pace.now += amount
-        quarters = self._quarters_done()
-        if quarters > self._quarters or self._pace.elapsed - self._last >= PERIOD:
-            self._last, self._quarters = self._pace.elapsed, quarters
-            self.note(f"{self._what}: {self._pace}{note and f' ({note})'}")
-
-    def done_before(self, amount: float) -> None:
-        """Count the amount; the next line shows it."""
-        self._pace.before += amount
-        self._quarters = self._quarters_done()
-
-    def note(self, text: str) -> None:
-        """Print a line and flush it."""
-        print(text, file=sys.stderr, flush=True)
-
-    def _quarters_done(self) -> int:
-        return sum(self._pace.share >= share for share in _QUARTERS)
-
-
 class Terminal:
     """Standard error of a command: progress, and notes above the bar if there is one; nothing if quiet."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
-        self._bar: ProgressReporter | None = None
+        self._bar: Bar | None = None
 
     @property
     def has_bar(self) -> bool:
@@ -120,26 +159,32 @@ class Terminal:
             print(text, file=sys.stderr, flush=True)
 
     @contextmanager
-    def progress(self, total: float, what: str) -> Iterator[ProgressReporter]:
+    def progress(self, total: float, what: str) -> Iterator[Silent]:
         """Report progress while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
-        pace = Pace(total)
         if self.quiet:
-            yield Silent()
+            yield Silent(what, total)
         elif self.has_bar:
-            from scwlearn.cli.progress_bar import bar
-
-            with bar(what, pace) as self._bar:
+            with bar(what, total) as self._bar:
                 yield self._bar
             self._bar = None
         else:
-            lines = Lines(what, pace)
+            lines = Lines(what, total)
             yield lines
-            lines.note(f"{what}: done in {duration(pace.elapsed)}")
+            lines.note(f"{what}: done in {duration(lines.elapsed)}")
 
 
-def output() -> Console:
-    """Return a console for results, without markup: brackets are printed as they are."""
-    from rich.console import Console  # takes longer to import than some commands run
+def columns(rows: Iterable[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Return the lines of a table; the columns numbered in `right` are aligned to the right."""
+    table = [*rows]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    lines = []
+    for row in table:
+        padded = zip(row, widths, strict=True)
+        cells = [cell.rjust(width) if n in right else cell.ljust(width) for n, (cell, width) in enumerate(padded)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
-    width = None if sys.stdout.isatty() else _UNLIMITED
-    return Console(width=width, markup=False, highlight=False, emoji=False)
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False))

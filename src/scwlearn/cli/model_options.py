@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from scwlearn.cli.messages import option_name
-from scwlearn.cli.options import Command, SectionCommand, SectionOption, is_given, option, section, usage_error, words
+from scwlearn.cli.options import Params, SectionCommand, SectionOption, is_given, option, section, usage_error, words
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
@@ -19,7 +19,6 @@ from scwlearn.rules import Rule, all_rules, find_rule
 if TYPE_CHECKING:
     from scwlearn.runs.config import ModelConfig
 
-DEFAULT_ALGORITHM = "scw1"
 _ALL = "all"
 _NAMES = [rule.name for rule in all_rules()]
 _SECTION = "Algorithm"
@@ -29,59 +28,59 @@ _OWN = "own_"
 _NOT_PASSED_ON = {"algorithm", "model", "as_json", "quiet"}
 
 
-class ParameterOption(SectionOption):
-    """A parameter of some algorithms; --help lists those of the chosen algorithm separately."""
+class AlgorithmName(click.ParamType):  # type: ignore[type-arg]
+    """Name of an algorithm, which becomes its rule; with `several`, names that become a list of rules."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__([f"--{name}", _OWN + name], type=float, hidden=True)
+    name = "algorithm"
+
+    def __init__(self, *, several: bool = False) -> None:
+        self.several = several
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the rules, each once; fail for an unknown name."""
+        with usage_error("--algorithm"):
+            if not self.several:
+                return find_rule(value)
+            names = _NAMES if value == _ALL else [word.strip() for word in words(value)]
+            if not names:
+                raise ValueError(f"expected NAME,..., got {value!r}")
+            return [find_rule(name) for name in dict.fromkeys(names)]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the last name."""
+        before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
+        names = [*_NAMES, _ALL] if self.several and not comma else _NAMES
+        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
 
 
 class AlgorithmCommand(SectionCommand):
-    """A command whose --help shows the parameters of the algorithm given with it."""
+    """A command whose --help shows the parameters of the algorithm given with it, or the grids of several."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the algorithm first, since --help may come before it."""
-        for index, word in enumerate(args):
-            if word in ("-a", "--algorithm"):
-                ctx.meta["algorithm"] = next(iter(args[index + 1 :]), None)
-            elif word.startswith("--algorithm=") or (word.startswith("-a") and not word.startswith("--")):
-                ctx.meta["algorithm"] = word.removeprefix("--algorithm").removeprefix("-a").removeprefix("=")
+        ctx.meta["algorithm"] = self.make_parser(ctx).parse_args([*args])[0].get("algorithm")
         return super().parse_args(ctx, args)
 
     def format_after(self, title: str, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the parameters, or whatever `format_rule` writes, of each algorithm asked for."""
-        if title == _SECTION:
-            default = next(param.default for param in self.params if param.name == "algorithm")
-            for rule in self.rules(ctx.meta.get("algorithm") or str(default)):
-                self.format_rule(rule, formatter)
-
-    def rules(self, text: str) -> list[Rule]:
-        """Return the algorithms that the option names."""
-        return [rule_named(text)]
-
-    def format_rule(self, rule: Rule, formatter: click.HelpFormatter) -> None:
-        """Write the parameters of an algorithm."""
-        lines = [
-            (f"--{p.name} FLOAT", f"{p.meaning} Between {p.low:g} and {p.high:g}.  [default: {p.default:g}]")
-            for p in rule.parameters
-        ]
-        _write_section(formatter, f"Parameters of {rule.name}, {rule.title} (-a NAME --help shows others)", lines)
-
-
-class SeveralCommand(AlgorithmCommand):
-    """A command for several algorithms, whose --help shows their grids if it has one."""
-
-    def rules(self, text: str) -> list[Rule]:
-        """Return the algorithms that the option names, if the command has a grid."""
-        return rules_named(text) if any(param.name == "grid" for param in self.params) else []
-
-    def format_rule(self, rule: Rule, formatter: click.HelpFormatter) -> None:
-        """Write the grid of an algorithm."""
-        lines = [(p.name, ", ".join(f"{value:g}" for value in p.grid or (p.default,))) for p in rule.parameters]
-        _write_section(formatter, f"Grid of {rule.name}, {rule.title}", lines)
+        """Write a section for each algorithm asked for."""
+        if title != _SECTION:
+            return
+        params = {param.name: param for param in self.params}
+        option = params["algorithm"]
+        chosen = option.type.convert(ctx.meta["algorithm"] or option.default, option, ctx)
+        if isinstance(chosen, Rule):
+            lines = [
+                (f"--{p.name} FLOAT", f"{p.meaning} Between {p.low:g} and {p.high:g}.  [default: {p.default:g}]")
+                for p in chosen.parameters
+            ]
+            _write(formatter, f"Parameters of {chosen.name}, {chosen.title} (-a NAME --help shows others)", lines)
+        elif "grid" in params:
+            for rule in chosen:
+                lines = [(p.name, ", ".join(f"{value:g}" for value in p.grid or (p.default,))) for p in rule.parameters]
+                _write(formatter, f"Grid of {rule.name}, {rule.title}", lines)
 
 
-def _write_section(formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str, str]]) -> None:
+def _write(formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str, str]]) -> None:
     with formatter.section(title):
         if lines:
             formatter.write_dl(lines)
@@ -89,60 +88,37 @@ def _write_section(formatter: click.HelpFormatter, title: str, lines: Sequence[t
             formatter.write_text("None: this algorithm has nothing to tune.")
 
 
-def _complete_rule(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in _NAMES if name.startswith(incomplete)]
+def algorithm_options(default: str = "scw1", *, several: bool = False) -> Params:
+    """Declare the options for an algorithm and its parameters, or for several algorithms."""
+    kind, listed = AlgorithmName(several=several), ", ".join(_NAMES)
+    text, metavar = (f"{_ALL}, or one or more of {listed}.", "NAME,...") if several else (f"One of {listed}.", "NAME")
+    own = option("-a", "--algorithm", type=kind, default=default, show_default=True, metavar=metavar, help=text)
+    # An option for each parameter of any algorithm, hidden because --help shows those of one algorithm.
+    names = [] if several else {p.name: None for rule in all_rules() for p in rule.parameters}
+    parameters = [option(f"--{name}", _OWN + name, type=float, hidden=True) for name in names]
+    return section(_SECTION, own, *parameters)
 
 
-def _complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    before, comma, last = incomplete.rpartition(",")
-    names = [name for name in (*_NAMES, _ALL) if name.startswith(last)]
-    return [CompletionItem(f"{before}{comma}{name}") for name in names if name != _ALL or not comma]
-
-
-def _algorithm_option(default: str, metavar: str, complete: Callable[..., Any], text: str) -> Callable[[Any], Any]:
-    names = ("-a", "--algorithm")
-    own = option(*names, default=default, show_default=True, metavar=metavar, shell_complete=complete, help=text)
-    return section(_SECTION, own)
-
-
-algorithm_option = _algorithm_option(DEFAULT_ALGORITHM, "NAME", _complete_rule, f"One of {', '.join(_NAMES)}.")
-
-
-def algorithms_option(default: str) -> Callable[[Any], Any]:
-    """Declare the option for several algorithms."""
-    return _algorithm_option(default, "NAME,...", _complete_rules, f"{_ALL}, or one or more of {', '.join(_NAMES)}.")
-
-
-def parameter_options(command: Command) -> Command:
-    """Declare an option for each parameter of any algorithm."""
-    params = command.__dict__.setdefault("__click_params__", [])
-    params += [
-        ParameterOption(name) for name in reversed({p.name: None for rule in all_rules() for p in rule.parameters})
-    ]
-    return command
-
-
-def setting_option(setting: Setting, text: str = "") -> Callable[[Any], Any]:
+def setting_option(setting: Setting, text: str = "") -> SectionOption:
     """Declare the option of a setting, with its own help and default or another text."""
     name, default = setting.name_in(Face.COMMAND), setting.default_in(Face.COMMAND)
     flag, own_text = name.replace("_", "-"), setting.help_in(Face.COMMAND)
+    more: dict[str, Any] = {}
     if setting.type is bool:
+        more = {"flag_value": not default, "default": None}
         if default:
-            own_text = f"Do not {own_text[0].lower()}{own_text[1:]}"
-            return option(f"--no-{flag}", name, flag_value=False, default=None, help=text or own_text)
-        return option(f"--{flag}", name, is_flag=True, default=None, help=text or own_text)
-    if setting.choices:
-        return option(f"--{flag}", name, type=click.Choice(setting.choices), help=text or own_text)
-    if setting.type is None:
-        return option(f"--{flag}", name, metavar="balanced|A=2,B=1", help=text or own_text)
-    own_text += "" if default is None else f"  [default: {default:g}]"
-    metavar = "N" if setting.type is int else None
-    return option(
-        f"--{flag}", name, type=setting.type, metavar=metavar, callback=_check_number(setting), help=text or own_text
-    )
+            flag, own_text = f"no-{flag}", f"Do not {own_text[0].lower()}{own_text[1:]}"
+    elif setting.choices:
+        more = {"type": click.Choice(setting.choices)}
+    elif setting.type is None:
+        more = {"metavar": "balanced|A=2,B=1"}
+    else:
+        more = {"type": setting.type, "metavar": "N" if setting.type is int else None, "callback": _check(setting)}
+        own_text += "" if default is None else f"  [default: {default:g}]"
+    return option(f"--{flag}", name, help=text or own_text, **more)
 
 
-def _check_number(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def _check(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
     def check(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         try:
             return None if value is None else setting.check(value)
@@ -155,23 +131,6 @@ def _check_number(setting: Setting) -> Callable[[click.Context, click.Parameter,
 _SETTINGS = settings_for(Face.COMMAND)
 #: How a model is made, whatever the algorithm.
 model_options = section(_SECTION, *map(setting_option, _SETTINGS))
-
-#: The algorithm with its parameters, and how its model is made.
-algorithm_options = section(_SECTION, algorithm_option, parameter_options, model_options)
-
-
-def rule_named(name: str) -> Rule:
-    """Return an algorithm, or raise a usage error that lists the names."""
-    with usage_error("--algorithm"):
-        return find_rule(name)
-
-
-def rules_named(text: str) -> list[Rule]:
-    """Return the algorithms in a list of names, each once; raise a usage error for an unknown one."""
-    names = _NAMES if text == _ALL else [word.strip() for word in words(text)]
-    if not names:
-        raise click.BadParameter(f"expected NAME,..., got {text!r}", param_hint="--algorithm")
-    return [rule_named(name) for name in dict.fromkeys(names)]
 
 
 def given_parameters(given: Mapping[str, Any]) -> dict[str, float]:
@@ -198,11 +157,9 @@ def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str
 
 def given_model_options() -> list[str]:
     """Return the model options that the user has typed."""
-    return [
-        max(param.opts, key=len)
-        for param in click.get_current_context().command.params
-        if param.name in {setting.name_in(Face.COMMAND) for setting in _SETTINGS} and is_given(str(param.name))
-    ]
+    names = {setting.name_in(Face.COMMAND) for setting in _SETTINGS}
+    params = click.get_current_context().command.params
+    return [max(param.opts, key=len) for param in params if param.name in names and is_given(str(param.name))]
 
 
 def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +170,8 @@ def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if setting.type is None:
-            value = _class_weights(value)
+            with usage_error("--class-weight"):
+                value = _class_weights(value)
         several = {setting.name: value} if setting.expand is None else setting.expand(value)
         if taken := settings.keys() & several.keys():
             raise click.UsageError(f"give either {option_name(taken.pop())} or {option_name(setting.name)}, not both")
@@ -233,17 +191,13 @@ def _class_weights(text: str) -> str | dict[str, float]:
         except ValueError:
             label = ""
         if not label:
-            raise _class_weight_error(f"expected balanced or LABEL=WEIGHT,..., got {text!r}")
+            raise ValueError(f"expected balanced or LABEL=WEIGHT,..., got {text!r}")
         if weight < 0 or not math.isfinite(weight):
-            raise _class_weight_error(f"a weight must be a finite number >= 0; {label} has {number}")
+            raise ValueError(f"a weight must be a finite number >= 0; {label} has {number}")
         if label in weights:
-            raise _class_weight_error(f"{label} has two weights, {weights[label]:g} and {weight:g}")
+            raise ValueError(f"{label} has two weights, {weights[label]:g} and {weight:g}")
         weights[label] = weight
     return weights
-
-
-def _class_weight_error(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="--class-weight")
 
 
 def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> str:

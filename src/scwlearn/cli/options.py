@@ -1,29 +1,35 @@
-"""Options that several commands share, in sections of --help, and the options for input data."""
+"""Options that commands share: sections of --help, input data, output files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from scwlearn.cli.app import CommandError
 from scwlearn.cli.messages import error_message
 from scwlearn.data.formats import format_names
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+#: Arguments and options of a command.
+Params = list[click.Parameter]
+
+#: The file name that stands for standard input or output.
+STDIO = "-"
 
 
 class SectionOption(click.Option):
     """An option with its section of --help."""
 
-    section = ""
+    section = "Options"
 
 
 class SectionCommand(click.Command):
@@ -41,7 +47,7 @@ class SectionCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (line := param.get_help_record(ctx)) is not None:
-                sections.setdefault(getattr(param, "section", "") or "Options", []).append(line)
+                sections.setdefault(getattr(param, "section", "Options"), []).append(line)
         for title, lines in sections.items():
             with formatter.section(title):
                 formatter.write_dl(lines)
@@ -51,38 +57,27 @@ class SectionCommand(click.Command):
         """Write more after a section."""
 
 
-class FiniteRange(click.FloatRange):
-    """A range of floats without NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or fail if it is outside of the range."""
-        number = super().convert(value, param, ctx)
-        if number != number:
-            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
-        return number
+def option(*names: str, **settings: Any) -> SectionOption:
+    """Declare an option."""
+    return SectionOption(names, **settings)
 
 
-option = partial(click.option, cls=SectionOption)
-
-
-def count_option(*names: str, text: str, default: int | None = None, low: int = 1) -> Callable[[Command], Command]:
+def count_option(*names: str, text: str, default: int | None = None, low: int = 1) -> SectionOption:
     """Declare an option that takes a whole number of at least `low`."""
     shown = default is not None
     return option(*names, type=click.IntRange(low), default=default, show_default=shown, metavar="N", help=text)
 
 
-def section(title: str, *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Combine options into one decorator that puts them into a section of --help, in this order."""
+def choice_option(name: str, *choices: str, text: str) -> SectionOption:
+    """Declare an option that takes one of several words, by default the first."""
+    return option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=text)
 
-    def decorate(command: Command) -> Command:
-        for one in reversed(options):
-            before = len(getattr(command, "__click_params__", ()))
-            command = one(command)
-            for param in command.__click_params__[before:]:  # type: ignore[attr-defined]
-                param.section = getattr(param, "section", "") or title
-        return command
 
-    return decorate
+def section(title: str, *options: SectionOption) -> Params:
+    """Put options into a section of --help, in this order."""
+    for each in options:
+        each.section = title
+    return [*options]
 
 
 @contextmanager
@@ -100,64 +95,31 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) == ParameterSource.COMMANDLINE
 
 
-def words(text: str | None) -> tuple[str, ...]:
+def words(text: str | None) -> list[str]:
     """Split text at commas, without empty parts."""
-    return tuple(word for word in (text or "").split(",") if word)
+    return [word for word in (text or "").split(",") if word]
 
 
-def _files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(incomplete, type="file")]
+model_argument = click.Argument(["model"], type=click.Path(path_type=Path, dir_okay=False))
 
 
-model_argument = click.argument("model", type=click.Path(path_type=Path, dir_okay=False))
-quiet_option = option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def output_options(
+    *options: SectionOption, json: str | None = None, quiet: str | None = "Print nothing but errors."
+) -> Params:
+    """Declare options for the output, and --json and --quiet with these help texts."""
+    last = []
+    if json is not None:
+        last.append(option("--json", "as_json", is_flag=True, help=json))
+    if quiet is not None:
+        last.append(option("-q", "--quiet", is_flag=True, help=quiet))
+    return section("Output", *options, *last)
 
 
-def json_option(text: str) -> Callable[[Command], Command]:
-    """Declare the option --json."""
-    return option("--json", "as_json", is_flag=True, help=text)
-
-
-@dataclass(frozen=True)
-class DataOptions:
-    """What the user says about the data."""
-
-    sources: tuple[str, ...]
-    format: str | None
-    label: str | None
-    weight: str | None
-    ignore: tuple[str, ...]
-    columns: dict[str, str]
-    zero_based: bool
-    on_error: str
-
-    @classmethod
-    def take(cls, given: dict[str, Any]) -> DataOptions:
-        """Take the data options out of the arguments of a command."""
-        columns: dict[str, str] = {}
-        for kind in ("numeric", "categorical", "text"):
-            for name in words(given.pop(f"{kind}_columns")):
-                if columns.setdefault(name, kind) != kind:
-                    raise click.UsageError(f"column {name!r} is both --{columns[name]} and --{kind}")
-        return cls(
-            sources=given.pop("data"),
-            format=None if (format := given.pop("data_format")) == "auto" else format,
-            label=given.pop("label"),
-            weight=given.pop("weight"),
-            ignore=words(given.pop("ignore")),
-            columns=columns,
-            zero_based=given.pop("zero_based"),
-            on_error=given.pop("on_error"),
-        )
-
-    def schema_options(self) -> dict[str, Any]:
-        """Return the options that decide how records are read."""
-        return {name: getattr(self, name) for name in ("label", "weight", "ignore", "columns", "zero_based")}
-
-
-data_options = section(
+data_options: Params = [
+    click.Argument(["data"], nargs=-1, required=True, metavar="DATA...", type=click.Path(readable=False))
+]
+data_options += section(
     "Data",
-    click.argument("data", nargs=-1, required=True, metavar="DATA...", shell_complete=_files),
     option(
         "-f",
         "--format",
@@ -173,11 +135,70 @@ data_options = section(
     option("--categorical", "categorical_columns", metavar="A,B,...", help="Columns of categories."),
     option("--text", "text_columns", metavar="A,B,...", help="Columns of words, a feature each."),
     option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
-    option(
-        "--on-error",
-        type=click.Choice(("stop", "skip")),
-        default="stop",
-        show_default=True,
-        help="At an invalid line: stop, or skip and count it.",
-    ),
+    choice_option("--on-error", "stop", "skip", text="At an invalid line: stop, or skip and count it."),
 )
+
+
+class OutputFile(click.Path):
+    """Path of a file to write, in a directory that exists and may be written to; with `or_stdout` also -."""
+
+    def __init__(self, *, or_stdout: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self._or_stdout = or_stdout
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail if no file can be written there."""
+        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
+        if str(path) == STDIO:
+            if self._or_stdout:
+                return path
+            self.fail(f"cannot write this file to standard output; use .{os.sep}- for a file named -", param, ctx)
+        # Writing through a symbolic link replaces its target.
+        directory = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(directory):
+            raise CommandError(f"cannot write {path}: no directory {directory}")
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise CommandError(f"cannot write {path}: no permission to write to {directory}")
+        if not self._or_stdout and path.exists() and not path.is_file():
+            raise CommandError(f"cannot write {path}: not a regular file")
+        return path
+
+
+class PlotFile(OutputFile):
+    """Path of a picture to write, with the suffix .svg or .png."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail if the suffix is wrong or Matplotlib is missing."""
+        if Path(value).suffix.lower() not in (".svg", ".png"):
+            self.fail(f"expected a file name ending in .svg or .png, got {str(value)!r}", param, ctx)
+        if find_spec("matplotlib") is None:
+            raise CommandError('--plot needs Matplotlib: pip install "scwlearn[paper]"')
+        return super().convert(value, param, ctx)
+
+
+def plot_option(text: str) -> SectionOption:
+    """Declare the option --plot."""
+    return option("--plot", type=PlotFile(), metavar="FILE.svg|png", help=text)
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:
+    """Raise a usage error if an output file, given by its option, is an input or another output."""
+    written: dict[str, str] = {}
+    read = {os.path.realpath(path) for path in inputs}
+    for option, path in outputs.items():
+        if path is None or str(path) == STDIO:
+            continue
+        place = os.path.realpath(path)
+        if place in read:
+            raise click.UsageError(f"{option} {path} would overwrite an input file; choose another name")
+        if place in written:
+            raise click.UsageError(f"{written[place]} and {option} are the same file, {path}; choose another name")
+        written[place] = option
+
+
+def invocation() -> dict[str, Any]:
+    """Return the command line and the time, for a record or a model file."""
+    return {
+        "command": shlex.join(["scwlearn", *sys.argv[1:]]),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -79,18 +79,6 @@ def one_line(value: object) -> str:
     return str(value).translate(_ESCAPES)
 
 
-def align(pairs: Mapping[str, str]) -> list[str]:
-    """Format titles and values as the lines of a table.
-
-    Examples
-    --------
-    >>> align({"examples": "169", "AUC": "0.9991"})
-    ['examples  169', 'AUC       0.9991']
-    """
-    width = max(map(len, pairs))
-    return [f"{title.ljust(width)}  {value}" for title, value in pairs.items()]
-
-
 def parameter_text(parameters: Mapping[str, float], separator: str = " ") -> str:
     """Format parameters for a table.
 

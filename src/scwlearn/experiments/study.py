@@ -16,8 +16,9 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import Rule
 from scwlearn.runs.compare import FOLDS, TUNING_ORDER, Runs, Trials, run_jobs
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.results import Job, Outcome, data_checksum, rule_checksum
-from scwlearn.runs.tune import Cell, CellResult, grid_cells
+from scwlearn.runs.tune import CellResult, grid_cells
 
 #: How parameters are chosen: the authors' toolbox counts online mistakes on one permutation, the paper speaks of
 #: cross-validation.
@@ -68,7 +69,7 @@ class StudySettings:
             return "identity"
         return rule.diagonal if self.covariance == "diagonal" else "full"
 
-    def cells(self, rule: Rule) -> list[Cell]:
+    def cells(self, rule: Rule) -> list[ModelConfig]:
         """Return the grid from the largest values to the smallest: the first of equal cells wins."""
         return grid_cells([rule], {p.name: self._spread(p.grid or (p.default,)) for p in rule.parameters})[::-1]
 

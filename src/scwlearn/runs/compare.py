@@ -22,12 +22,12 @@ from scwlearn._util.progress import ProgressReporter
 from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.io.errors import DataError
 from scwlearn.rules import Rule
-from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.batches import numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.labels import training_labels
 from scwlearn.runs.results import Job, Outcome
-from scwlearn.runs.tune import CellResult, ModelBatch, best_first, grid_cells
+from scwlearn.runs.tune import ModelBatch, best_first, grid_cells
 
 Array = NDArray[np.float64]
 MakeLearner = Callable[[Rule, Mapping[str, float]], Any]
@@ -37,7 +37,7 @@ TUNING_ORDER = 0
 #: Folds of a cross-validation.
 FOLDS = 5
 
-# Batch learned in one call by `compare`: the scores of all their classes are in memory.
+# Examples learned in one call by `compare`: the scores of all their classes are in memory.
 _ROWS_PER_CALL = 2**14
 # Bytes of a stored value with its column, and of an example with its label.
 _VALUE_BYTES, _EXAMPLE_BYTES = 16, 32
@@ -51,7 +51,7 @@ class Runs:
 
     rule: Rule
     parameters: Mapping[str, float]
-    #: Batch seen at each checkpoint.
+    #: Examples seen at each checkpoint.
     seen: NDArray[np.intp]
     #: Progressive error up to each checkpoint.
     errors: Array
@@ -133,7 +133,7 @@ class StoppedError(Exception):
 
 
 class _Ordered:
-    """Batch in one order, cut at the checkpoints and into calls of `learn`."""
+    """Examples in one order, cut at the checkpoints and into calls of `learn`."""
 
     def __init__(self, examples: Batch, checkpoints: int, rows_per_call: int | None) -> None:
         count = len(examples)
@@ -268,9 +268,10 @@ def read_all(batches: Iterable[Batch], limit: int | None = None) -> Batch:
         available = available_memory()
         # One copy is in memory already.
         if available is not None and needed * (_COPIES - 1) // _COPIES > available:
-            raise ValueError(
+            raise DataError(
                 f"{part.source} is too large: a comparison shuffles the data in memory, and {count + len(part)} "
-                f"examples need {needed / 2**30:.3g} GiB, more than is available; compare fewer examples (limit)"
+                f"examples need {needed / 2**30:.3g} GiB, more than is available",
+                hint="compare fewer examples with {limit}",
             )
         parts.append(part)
         count += len(part)
@@ -284,10 +285,11 @@ def read_all(batches: Iterable[Batch], limit: int | None = None) -> Batch:
 class Comparison:
     """Algorithms with the same settings and their own parameters on the same examples."""
 
-    def __init__(self, examples: Batch, rules: Sequence[Rule], settings: Mapping[str, Any], seed: int = 0) -> None:
-        examples = numbers_as_names(examples) if settings.get("max_features") is not None else examples
+    def __init__(self, examples: Batch, configs: Sequence[ModelConfig], seed: int = 0) -> None:
+        if configs[0].learner_config.max_features is not None:
+            examples = numbers_as_names(examples)
         labels = training_labels(examples)
-        self._configs = {rule.name: ModelConfig(rule, rule.check({}), settings).for_labels(labels) for rule in rules}
+        self._configs = {config.rule.name: config.for_labels(labels) for config in configs}
         self._trials = Trials(examples, self._learner, seed=seed, rows_per_call=_ROWS_PER_CALL)
         self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
 
@@ -299,22 +301,25 @@ class Comparison:
 
         Progress is reported in runs, as one run of each algorithm.
         """
-        settings = next(iter(self._configs.values())).settings
-        cells = grid_cells([config.rule for config in self._configs.values()])
-        models = ModelBatch([ModelConfig(cell.rule, cell.parameters, settings) for cell in cells])
+        configs = [*self._configs.values()]
+        models = ModelBatch(grid_cells([config.rule for config in configs], settings=configs[0].settings))
         ordered = self._trials.in_order(TUNING_ORDER)
         for _, part in ordered.parts:
             models.learn(part)
-            report.advance(len(self._configs) * len(part) / len(ordered.examples), "tuning")
-        models.finish()
-        found = [CellResult(cell, counts) for cell, counts in zip(cells, models.counts, strict=True)]
-        for best in reversed(best_first(found)):
-            self._configs[best.rule.name] = ModelConfig(best.rule, best.parameters, settings)
+            report.advance(len(configs) * len(part) / len(ordered.examples), "tuning")
+        for best in reversed(best_first(models.finish())):
+            self._configs[best.rule.name] = best.cell
 
     def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
         """Run each algorithm once over each order; progress is reported in runs."""
         results: dict[Job, Outcome] = {}
-        jobs = {name: self._jobs(config, permutations) for name, config in self._configs.items()}
+        jobs = {
+            name: [
+                replace(self._job, rule=name, parameters=tuple(config.parameters.items()), order=order)
+                for order in range(1, permutations + 1)
+            ]
+            for name, config in self._configs.items()
+        }
 
         def run(job: Job, stop: Event) -> Outcome:
             return self._trials.run(self._configs[job.rule].rule, job, stop)
@@ -327,11 +332,4 @@ class Comparison:
         return [
             Runs.from_outcomes(config.rule, config.parameters, [results[job] for job in jobs[name]])
             for name, config in self._configs.items()
-        ]
-
-    def _jobs(self, config: ModelConfig, permutations: int) -> list[Job]:
-        parameters = tuple(config.parameters.items())
-        return [
-            replace(self._job, rule=config.rule.name, parameters=parameters, order=order)
-            for order in range(1, permutations + 1)
         ]

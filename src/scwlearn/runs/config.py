@@ -29,11 +29,6 @@ class ModelConfig:
         settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
         return LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the number of features is bounded, so that numbered features are kept by name, too."""
-        return self.learner_config.max_features is not None
-
     def classifier(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
         return Classifier(self.learner_config, self.settings.get("class_weight"))

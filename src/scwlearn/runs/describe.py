@@ -22,19 +22,8 @@ Facts = dict[str, Any]
 def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> Facts:
     """Describe a model file, as JSON values; what does not apply is left out.
 
-    Parameters
-    ----------
-    path : str or Path
-        The model file.
-    top : int
-        Number of largest weights of each class.
-    features : sequence of str
-        Features whose weights to show instead.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model, or has no weights for the features.
+    It lists the `top` largest weights of each class, or those of the given features. Raises ValueError if the file is
+    not a model, or has no weights for the features.
     """
     saved = read(path)
     facts: Facts = {

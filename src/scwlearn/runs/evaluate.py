@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
-from scwlearn.runs.labels import check_label_type, training_labels
+from scwlearn.runs.batches import check_label_type, training_labels
 from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES
-from scwlearn.runs.predict import Predictor
+from scwlearn.runs.predict import predict
 from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]
@@ -49,22 +48,12 @@ class Evaluation:
     weighted: bool
     notes: dict[str, str] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the metrics as JSON values."""
-        return asdict(self)
-
 
 def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
-    """Evaluate a model on labelled examples, without learning from them.
+    """Evaluate a model on labelled examples, without learning from them; labels and probabilities stay in memory.
 
-    Labels and probabilities of all examples are kept in memory.
-
-    Raises
-    ------
-    ValueError
-        If there are no examples, their labels are of another type, or all have weight 0.
+    Raises ValueError if there are no examples, their labels are of another type, or all have weight 0.
     """
-    predictor = Predictor(model, probabilities=True)
     known = classes = model.classifier.classes
     results = []
     for examples in batches:
@@ -72,7 +61,7 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
         check_label_type(labels, known, examples)
         found = classes.find(labels)
         classes = classes.add(found.new)
-        predictions = predictor.predict(examples)
+        predictions = predict(model, examples)
         weights = np.ones(len(labels)) if examples.weights is None else examples.weights
         results.append((found.numbers, predictions.ranks, predictions.probabilities, weights))
     if not results:
@@ -92,26 +81,27 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
             "as wrong, and are left out of log-loss, Brier score, ECE and AUC"
         )
     known_weights = None if used is None else used[is_known]
-    return Evaluation(
-        examples=len(truth),
-        **_label_metrics(truth, predicted, used, two_classes=len(known) == 2),
-        **_probability_metrics(probabilities[is_known], truth[is_known], known_weights, notes),
-        classes=[classes.values[i] for i in order],
-        confusion=_confusion(truth, predicted, used, len(classes), len(known)),
-        weighted=used is not None,
-        notes=notes,
-    )
+    with warnings.catch_warnings():
+        # Of scikit-learn, about classes without examples, and data of a single class.
+        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true|A single label was found")
+        return Evaluation(
+            examples=len(truth),
+            **_label_metrics(truth, predicted, used, two_classes=len(known) == 2),
+            **_probability_metrics(probabilities[is_known], truth[is_known], known_weights, notes),
+            classes=[classes.values[i] for i in order],
+            confusion=_confusion(truth, predicted, used, len(classes), len(known)),
+            weighted=used is not None,
+            notes=notes,
+        )
 
 
 def _label_metrics(truth: Ranks, predicted: Ranks, weights: Array | None, *, two_classes: bool) -> dict[str, Any]:
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
-    with _no_warnings():
-        balanced = balanced_accuracy_score(truth, predicted, sample_weight=weights)
     options: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
     return {
         "accuracy": float(accuracy_score(truth, predicted, sample_weight=weights)),
-        "balanced_accuracy": float(balanced),
+        "balanced_accuracy": float(balanced_accuracy_score(truth, predicted, sample_weight=weights)),
         "f1_macro": float(f1_score(truth, predicted, average="macro", **options)),
         "f1": float(f1_score(truth == 1, predicted == 1, **options)) if two_classes else None,
     }
@@ -121,35 +111,30 @@ def _probability_metrics(
     probabilities: Array, truth: Ranks, weights: Array | None, notes: dict[str, str]
 ) -> dict[str, Any]:
     """Return the metrics of probabilities for examples of known classes; `notes` receives why one is undefined."""
-    names = ("log_loss", "brier", "ece", "auc")
+    count = probabilities.shape[1]
     reason = ""
-    if probabilities.shape[1] < 2:
+    if count < 2:
         reason = "the model knows only one class"
     elif not len(truth):
         reason = "the model knows none of the labels"
     elif weights is not None and not weights.any():
         reason = "all examples of known classes have weight 0"
     if reason:
+        names = ("log_loss", "brier", "ece", "auc")
         notes |= dict.fromkeys(names, reason)
         return dict.fromkeys(names)
-    from sklearn.metrics import log_loss
+    from sklearn.metrics import brier_score_loss, log_loss
 
-    loss = log_loss(truth, probabilities, labels=np.arange(probabilities.shape[1]), sample_weight=weights)
+    if count == 2:
+        brier = brier_score_loss(truth == 1, probabilities[:, 1], sample_weight=weights)
+    else:
+        brier = np.average(np.square(probabilities - np.eye(count)[truth]).sum(axis=1), weights=weights)
     return {
-        "log_loss": float(loss),
-        "brier": _brier(probabilities, truth, weights),
+        "log_loss": float(log_loss(truth, probabilities, labels=np.arange(count), sample_weight=weights)),
+        "brier": float(brier),
         "ece": calibration_error(probabilities, truth, weights),
         "auc": _auc(probabilities, truth, weights, notes),
     }
-
-
-def _brier(probabilities: Array, truth: Ranks, weights: Array | None) -> float:
-    if probabilities.shape[1] == 2:
-        from sklearn.metrics import brier_score_loss
-
-        return float(brier_score_loss(truth == 1, probabilities[:, 1], sample_weight=weights))
-    target = np.eye(probabilities.shape[1])[truth]
-    return float(np.average(np.square(probabilities - target).sum(axis=1), weights=weights))
 
 
 def _auc(probabilities: Array, truth: Ranks, weights: Array | None, notes: dict[str, str]) -> float | None:
@@ -168,27 +153,9 @@ def _auc(probabilities: Array, truth: Ranks, weights: Array | None, notes: dict[
 
 
 def calibration_error(probabilities: Array, truth: Ranks, weights: Array | None = None) -> float:
-    """Compute the expected calibration error, in bins of equal width.
+    """Compute the expected calibration error, in bins of equal width; `truth` is the column of the true class.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_examples, n_classes)
-    truth : ndarray of shape (n_examples,)
-        Column of the true class.
-    weights : ndarray of shape (n_examples,) or None
-
-    Returns
-    -------
-    float
-        For two classes, of the probability of the second; for more, of the largest probability.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scwlearn.runs.evaluate import calibration_error
-    >>> probabilities = np.array([[0.1, 0.9]] * 10)
-    >>> round(calibration_error(probabilities, np.array([1] * 7 + [0] * 3)), 3)
-    0.2
+    For two classes it is that of the probability of the second; for more, of the largest probability.
     """
     if probabilities.shape[1] == 2:
         confidence, right = probabilities[:, 1], truth == 1
@@ -207,15 +174,6 @@ def _confusion(
 
     if classes > MAX_CONFUSION_CLASSES:
         return None
-    with _no_warnings():
-        table = confusion_matrix(truth, predicted, labels=np.arange(classes), sample_weight=weights)
+    table = confusion_matrix(truth, predicted, labels=np.arange(classes), sample_weight=weights)
     rows: list[list[float]] = table[:, :known].tolist()
     return rows
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    """Silence scikit-learn about classes without examples, and data of a single class."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true|A single label was found")
-        yield

@@ -22,23 +22,9 @@ def merge_files(
     *,
     made: dict[str, Any] | None = None,
 ) -> SavedModel:
-    """Merge model files into one model, which can be saved.
+    """Merge files of models with the same algorithm and settings; `made` is a note on how the result was made.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        Models of one algorithm with the same settings, whose data are read alike.
-    how : {"auto", "bcm", "ev", "kl"}
-        The rule that merges them (docs/merging.md).
-    weights : sequence of float or None
-        Weight of each model; None for 1.
-    made : dict or None
-        A note on how the file was made.
-
-    Raises
-    ------
-    ValueError
-        If a file is not a model, or the models cannot be merged.
+    Raises ValueError if a file is not a model, or the models cannot be merged.
     """
     saved = [read(path) for path in paths]
     schema = _common_schema(paths, saved)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier, ProgressiveScores
-from scwlearn.runs.labels import LabelOrder
 from scwlearn.runs.record import Bin
 
 #: Confusion matrices of more classes than this are not kept.
@@ -16,6 +18,10 @@ MAX_CONFUSION_CLASSES = 100
 _BINS = 10
 # Floor of a probability, so that no single example dominates the log-loss.
 _MIN_PROBABILITY = 1e-15
+# Fewer examples say nothing about their order.
+_MIN_EXAMPLES = 100
+# Labels look sorted if they change less often than this fraction of the changes expected in random order.
+_FEW_CHANGES = 0.05
 
 
 class ProbabilityMetrics:
@@ -50,6 +56,30 @@ class ProbabilityMetrics:
         return [Bin(int(count), total / count, int(right)) for count, total, right in self._bins if count]
 
 
+class LabelOrder:
+    """Detects labels in sorted order, for which progressive validation says little about new examples."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Any] = Counter()
+        self._changes = 0
+        self._last: NDArray[Any] | None = None
+
+    def update(self, labels: NDArray[Any]) -> None:
+        """Count how often the label changes in the next batch."""
+        values, counts = np.unique(labels, return_counts=True)
+        self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        joined = labels if self._last is None else np.concatenate([self._last, labels])
+        self._changes += int(np.count_nonzero(joined[1:] != joined[:-1]))
+        self._last = labels[-1:] if len(labels) else self._last
+
+    @property
+    def looks_sorted(self) -> bool:
+        """Whether the label changes far less often than in random order."""
+        seen = self._counts.total()
+        expected = seen - sum(count * count for count in self._counts.values()) / max(1, seen)
+        return seen >= _MIN_EXAMPLES and len(self._counts) > 1 and self._changes < _FEW_CHANGES * expected
+
+
 class ProgressiveMetrics(ProbabilityMetrics):
     """Metrics of each example before the classifier learns from it, those of probabilities if asked for."""
 
@@ -57,16 +87,19 @@ class ProgressiveMetrics(ProbabilityMetrics):
         super().__init__()
         self._probabilities, self._argmax_consistent = probabilities, classifier.argmax_consistent
         self._n_known = len(classifier.classes)
-        self._confusion: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
-        self._order = LabelOrder()
+        # By class number; rows: true class.
+        self._confusion = np.zeros((MAX_CONFUSION_CLASSES,) * 2, dtype=np.int64)
+        self.label_order = LabelOrder()
 
     def __call__(self, batch: ProgressiveScores) -> None:
         """Add examples with the scores that they had before learning."""
         snapshot = batch.snapshot
         # Before a second class appears, examples may be predicted as the class still to come, as in the mistake count.
         predicted = (batch.scores >= 0).astype(np.intp) if snapshot.is_binary else snapshot.predict(batch.scores)
-        self._count_confusion(batch.numbers, predicted, len(snapshot.classes))
-        self._order.update(batch.numbers)
+        if len(snapshot.classes) <= MAX_CONFUSION_CLASSES:
+            pairs = batch.numbers * MAX_CONFUSION_CLASSES + predicted
+            self._confusion += np.bincount(pairs, minlength=self._confusion.size).reshape(self._confusion.shape)
+        self.label_order.update(batch.numbers)
         if not self._probabilities:
             return
         seen = self._seen_before(batch.numbers)
@@ -82,34 +115,15 @@ class ProgressiveMetrics(ProbabilityMetrics):
         seen: NDArray[np.bool_] = numbers <= largest[:-1]
         return seen
 
-    @property
-    def looks_sorted(self) -> bool:
-        """Whether labels come in long runs, as in a sorted file."""
-        return self._order.looks_sorted
-
     def confusion(self, classes: Classes) -> list[list[int]] | None:
         """Return the confusion matrix in label order (rows: true class); None for too many classes."""
         if len(classes) > MAX_CONFUSION_CLASSES:
             return None
-        table = np.zeros((len(classes),) * 2, dtype=np.int64)
-        # The first example may have been predicted as a class that never appeared.
-        known = min(len(self._confusion), len(classes))
-        table[:known, :known] = self._confusion[:known, :known]
-        ordered: list[list[int]] = table[np.ix_(classes.order, classes.order)].tolist()
+        ordered: list[list[int]] = self._confusion[np.ix_(classes.order, classes.order)].tolist()
         return ordered
-
-    def _count_confusion(self, numbers: NDArray[np.int32], predicted: NDArray[np.intp], n_classes: int) -> None:
-        size = max(n_classes, len(self._confusion), 2)
-        if size > MAX_CONFUSION_CLASSES:
-            return
-        table = np.zeros((size, size), dtype=np.int64)
-        table[: len(self._confusion), : len(self._confusion)] = self._confusion
-        table += np.bincount(numbers * size + predicted, minlength=size * size).reshape(size, size)
-        self._confusion = table
 
 
 def label_ranks(classes: Classes) -> NDArray[np.intp]:
     """Return the rank of each class number among the sorted labels."""
-    ranks = np.empty(len(classes), dtype=np.intp)
-    ranks[classes.order] = np.arange(len(ranks))
+    ranks: NDArray[np.intp] = np.argsort(classes.order)
     return ranks

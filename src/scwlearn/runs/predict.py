@@ -15,7 +15,7 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.display.formatting import one_line
-from scwlearn.runs.align import align_rows
+from scwlearn.runs.batches import align_rows
 from scwlearn.runs.metrics import label_ranks
 from scwlearn.runs.trained_model import TrainedModel
 
@@ -36,52 +36,35 @@ class Predictions:
     probabilities: Array | None
 
 
-class Predictor:
-    """Predicts with a trained model; scores alone are faster than probabilities."""
-
-    def __init__(self, model: TrainedModel, *, probabilities: bool = False) -> None:
-        self._model, self._probabilities = model, probabilities
-
-    def ranks(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the rank of each label among the sorted labels of the model; -1 for an unknown one."""
-        classes = self._model.classifier.classes
-        ranks = np.append(label_ranks(classes), -1)
-        return ranks[np.minimum(classes.find(labels).numbers, len(classes))]
-
-    def predict(self, examples: Batch) -> Predictions:
-        """Predict a batch; raise a ValueError if its features are not those of the model."""
-        classifier = self._model.classifier
-        now = classifier.snapshot
-        x = align_rows(classifier, examples, self._model.column_names)
-        if not len(now.classes):
-            raise ValueError("the model has not been trained yet")
-        if not self._probabilities:
-            scores, variances, probabilities = now.learner.scores(x), None, None
-        else:
-            scores, variances = now.learner.scores_and_variances(x)
-            if not now.is_binary:
-                variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-            probabilities = now.probabilities(scores, variances, argmax_consistent=classifier.argmax_consistent)
-        ordered = now.by_label(scores)[0] if now.is_binary else scores[:, now.classes.order]
-        return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, probabilities)
+def predict(model: TrainedModel, examples: Batch, *, probabilities: bool = True) -> Predictions:
+    """Predict a batch, faster without probabilities; raise a ValueError if its features are not those of the model."""
+    classifier = model.classifier
+    now = classifier.snapshot
+    x = align_rows(classifier, examples, model.column_names)
+    if not len(now.classes):
+        raise ValueError("the model has not been trained yet")
+    variances = chances = None
+    if probabilities:
+        scores, variances = now.learner.scores_and_variances(x)
+        if not now.is_binary:
+            variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        chances = now.probabilities(scores, variances, argmax_consistent=classifier.argmax_consistent)
+    else:
+        scores = now.learner.scores(x)
+    ordered = now.by_label(scores)[0] if now.is_binary else scores[:, now.classes.order]
+    return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, chances)
 
 
 class PredictionLines:
     """Formats the predictions of a model, one line per example.
 
-    Parameters
-    ----------
-    model : TrainedModel
-    columns : collection of {"scores", "probabilities", "confidence", "variance", "tags"}
-        What to write besides the label, in this order.
-    as_json : bool
-        Whether to write an object with everything for each example instead.
+    `columns` are written after the label, in this order: scores, probabilities, confidence, variance, tags. With
+    `as_json`, a line is an object with everything.
     """
 
     def __init__(self, model: TrainedModel, columns: Collection[str], *, as_json: bool = False) -> None:
-        self._columns, self._as_json = columns, as_json
-        needed = as_json or not {"probabilities", "confidence", "variance"}.isdisjoint(columns)
-        self._predictor = Predictor(model, probabilities=needed)
+        self._model, self._columns, self._as_json = model, columns, as_json
+        self._probabilities = as_json or not {"probabilities", "confidence", "variance"}.isdisjoint(columns)
         self._labels = model.classifier.classes.values_in_order
         self._texts = [one_line(label) for label in self._labels]
 
@@ -99,39 +82,39 @@ class PredictionLines:
 
     def lines(self, examples: Batch) -> Iterator[str]:
         """Return a line for each example."""
-        predictions = self._predictor.predict(examples)
+        found = predict(self._model, examples, probabilities=self._probabilities)
         if self._as_json:
-            return self._objects(examples, predictions)
-        ranks, probabilities, variances = predictions.ranks, predictions.probabilities, predictions.variances
+            return self._objects(examples, found)
+        ranks = found.ranks
         columns: list[Iterable[str]] = [[self._texts[rank] for rank in ranks.tolist()]]
         if "scores" in self._columns:
-            columns += _texts(predictions.scores)
-        if probabilities is not None and variances is not None:
+            columns += _texts(found.scores)
+        if found.probabilities is not None and found.variances is not None:
             if "probabilities" in self._columns:
-                columns += _texts(probabilities)
+                columns += _texts(found.probabilities)
             if "confidence" in self._columns:
-                columns += _texts(probabilities[np.arange(len(ranks)), ranks])
+                columns += _texts(found.probabilities[np.arange(len(ranks)), ranks])
             if "variance" in self._columns:
-                columns += _texts(variances)
+                columns += _texts(found.variances)
         if "tags" in self._columns:
             columns.append(repeat("", len(ranks)) if examples.tags is None else map(one_line, examples.tags))
         return iter(columns[0]) if len(columns) == 1 else map("\t".join, zip(*columns, strict=True))
 
-    def _objects(self, examples: Batch, predictions: Predictions) -> Iterator[str]:
-        assert predictions.variances is not None
-        assert predictions.probabilities is not None
+    def _objects(self, examples: Batch, found: Predictions) -> Iterator[str]:
+        assert found.variances is not None
+        assert found.probabilities is not None
         names = [str(label) for label in self._labels]
-        scores, probabilities = predictions.scores.tolist(), predictions.probabilities.tolist()
-        variances = predictions.variances.tolist()
-        for i, rank in enumerate(predictions.ranks.tolist()):
+        columns = [array.tolist() for array in (found.ranks, found.scores, found.probabilities, found.variances)]
+        tags = [None] * len(examples) if examples.tags is None else examples.tags
+        for rank, scores, probabilities, variance, tag in zip(*columns, tags, strict=True):
             value: dict[str, Any] = {"label": self._labels[rank]}
-            if predictions.scores.ndim == 2:
-                value["scores"] = dict(zip(names, scores[i], strict=True))
+            if isinstance(scores, list):
+                value["scores"] = dict(zip(names, scores, strict=True))
             else:
-                value["score"] = scores[i]
-            value |= {"probabilities": dict(zip(names, probabilities[i], strict=True)), "variance": variances[i]}
-            if examples.tags is not None:
-                value["tag"] = examples.tags[i]
+                value["score"] = scores
+            value |= {"probabilities": dict(zip(names, probabilities, strict=True)), "variance": variance}
+            if tag is not None:
+                value["tag"] = tag
             yield json.dumps(value, ensure_ascii=False)
 
 

@@ -83,13 +83,9 @@ class Record:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Return a record from JSON values; unknown fields are ignored.
-
-        Raises
-        ------
-        ValueError
-            If a field is missing or of a wrong type.
-        """
+        """Return a record from JSON values; raise a ValueError if a field is missing or wrong, ignore unknown ones."""
+        if not isinstance(value, Mapping):
+            raise ValueError(f"not a record of a run: expected an object, got {type(value).__name__}")
         try:
             return cls(**_load_fields(cls, value))
         except (AttributeError, TypeError) as error:
@@ -133,26 +129,26 @@ def is_model_file(path: str | Path) -> bool:
 def read_records(path: str | Path) -> list[Record]:
     """Read the record in a model file, or the records in a file of JSON, one per line or one in all.
 
-    Raises
-    ------
-    ValueError
-        If the file holds no record.
+    Raises ValueError if the file holds no record.
     """
-    name = os.fspath(path)
-    if not is_model_file(path):
-        with open(path, "rb") as file:
-            content = file.read(1)
-            if content in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef"):
-                return _parse_records(content + file.read(), name)
     from scwlearn.files import read
 
-    run = read(path).notes.get("run")
-    if run is None:
-        raise ValueError(f"{name}: the model has no record of its training; models saved by scwlearn train have one")
-    return [_parse_record(run, name)]
+    with open(path, "rb") as file:
+        start = file.read(1)
+        # The length of a model's header may begin like JSON.
+        is_json = start in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef") and not is_model_file(path)
+        content = start + file.read() if is_json else b""
+    notes = {} if is_json else read(path).notes
+    try:
+        if not is_json and "run" not in notes:
+            raise ValueError("the model has no record of its training; models saved by scwlearn train have one")
+        return [Record.from_json(value) for value in (_json_values(content) if is_json else [notes["run"]])]
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def _parse_records(content: bytes, name: str) -> list[Record]:
+def _json_values(content: bytes) -> list[Any]:
+    """Parse a file of JSON: one value, or one per line."""
     from scwlearn.files.json_reader import parse_json
 
     try:
@@ -162,16 +158,7 @@ def _parse_records(content: bytes, name: str) -> list[Record]:
         except ValueError:
             values = [parse_json(line, "a line") for line in text.splitlines() if line.strip()]
     except ValueError as error:
-        raise ValueError(f"{name}: neither a model file nor the JSON record of a run: {error}") from None
+        raise ValueError(f"neither a model file nor the JSON record of a run: {error}") from None
     if not values:
-        raise ValueError(f"{name}: the file is empty; expected the JSON record of a run")
-    return [_parse_record(value, name) for value in values]
-
-
-def _parse_record(value: object, name: str) -> Record:
-    if not isinstance(value, dict):
-        raise ValueError(f"{name}: not a record of a run: expected an object, got {type(value).__name__}")
-    try:
-        return Record.from_json(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise ValueError("the file is empty; expected the JSON record of a run")
+    return values

@@ -20,11 +20,10 @@ from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
-from scwlearn.runs.align import numbers_as_names
+from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.labels import check_label_type, training_labels
-from scwlearn.runs.metrics import ProbabilityMetrics, ProgressiveMetrics
-from scwlearn.runs.predict import Predictor
+from scwlearn.runs.metrics import ProbabilityMetrics, ProgressiveMetrics, label_ranks
+from scwlearn.runs.predict import predict
 from scwlearn.runs.record import Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
@@ -37,34 +36,22 @@ class TrainingRun:
     """A training run with progressive validation.
 
     The first batch decides whether features have names and whether labels are numbers.
-
-    Parameters
-    ----------
-    model : ModelConfig or Classifier
-        Algorithm and settings of a new model, or a trained classifier to continue with.
-    epochs : int
-        Passes over the data.
-    holdout : float
-        Fraction of the examples that is kept apart for `holdout_metrics`; 0.1 is every tenth.
-    probabilities : bool
-        Whether to judge probabilities, too.
-    save_every : int or None
-        Call `on_save` each time that the number of examples is a multiple of it.
-    since : Counts or None
-        Counts of the trained classifier when the run began; None to count from zero.
-    on_doubling, on_epoch, on_save : callable
-        Called at each power of two examples, at the start of each epoch (from 0), and when the model should be saved.
     """
 
+    #: Algorithm and settings of a new model, or a trained classifier to continue with.
     model: ModelConfig | Classifier
     _: KW_ONLY
     epochs: int = 1
+    #: Fraction of the examples that is kept apart for `holdout_metrics`; 0.1 is every tenth.
     holdout: float = 0.0
+    #: Whether to judge probabilities, too.
     probabilities: bool = False
+    #: Call `on_save` each time that the number of examples is a multiple of it.
     save_every: int | None = None
-    since: Counts | None = None
+    #: What a trained classifier counted before, as part of this run.
+    before: Counts = field(default_factory=Counts)
+    #: Called at each power of two examples, and when the model should be saved.
     on_doubling: Callable[[Point], None] | None = None
-    on_epoch: Callable[[int], None] = lambda number: None
     on_save: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
     points: list[Point] = field(default_factory=list, init=False)
@@ -99,7 +86,6 @@ class TrainingRun:
     def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
         for epoch in range(self.epochs):
-            self.on_epoch(epoch)
             self._read = 0
             for examples in read(epoch):
                 for part in self._hold_out(examples, keep=epoch == 0):
@@ -127,24 +113,23 @@ class TrainingRun:
         """Add the last point of the learning curve."""
         if self._validation is None:
             return
-        seen = self.counts.seen
-        if not self.points or self.points[-1].seen < seen or self.points[-1].nonzero is None:
-            self.points = [point for point in self.points if point.seen < seen]
-            self.points.append(self._with_nonzero(self._point()))
+        self.points = [point for point in self.points if point.seen < self.counts.seen]
+        self.points.append(self._with_nonzero(self._point()))
 
     def holdout_metrics(self) -> dict[str, float] | None:
         """Return count, error and, if asked for, log-loss of the held-out examples; None without any."""
         if not self.has_begun or not self.held_out:
             return None
-        predictor = Predictor(TrainedModel(self.classifier), probabilities=True)
+        classes, metrics = self.classifier.classes, ProbabilityMetrics()
+        ranks = np.append(label_ranks(classes), -1)
         seen = mistakes = 0
-        metrics = ProbabilityMetrics()
         for examples in self.held_out:
-            predicted = predictor.predict(examples)
-            truth = predictor.ranks(training_labels(examples))
+            predicted = predict(TrainedModel(self.classifier), examples)
+            # -1 for a label that was never learned.
+            truth = ranks[np.minimum(classes.find(training_labels(examples)).numbers, len(classes))]
             seen, mistakes = seen + len(truth), mistakes + int((predicted.ranks != truth).sum())
             known = truth >= 0
-            if self.probabilities and predicted.probabilities is not None and len(self.classifier.classes) > 1:
+            if self.probabilities and predicted.probabilities is not None and len(classes) > 1:
                 metrics.update(predicted.probabilities[known], truth[known])
         result = {"count": seen, "error": mistakes / max(1, seen)}
         return result if metrics.log_loss is None else result | {"log_loss": metrics.log_loss}
@@ -154,33 +139,22 @@ class TrainingRun:
         weights, known = self.classifier.class_weights.given, self.classifier.classes.numbers
         return [label for label in weights if label not in known] if isinstance(weights, dict) else []
 
-    def record(
+    def trained_model(
         self,
         schema: Schema | None,
         *,
-        command: str,
-        began: str,
         sources: Iterable[str],
-        skipped: int = 0,
         settings: Mapping[str, Any] = MappingProxyType({}),
         finished: bool = True,
-    ) -> Record:
-        """Return the record of the run so far.
+        **about: Any,
+    ) -> TrainedModel:
+        """Return the model with a record of the run so far; `about` are fields of `Record` that the caller knows.
 
-        Parameters
-        ----------
-        schema : Schema or None
-            How the data are read.
-        command, began, sources, skipped, settings
-            What only the caller knows, as in `Record`.
-        finished : bool
-            Whether to compute the top weights and the holdout metrics.
+        Only a finished run has top weights and holdout metrics.
         """
         classifier = self.classifier
         model = TrainedModel(classifier, schema)
-        return Record(
-            command=command,
-            began=began,
+        record = Record(
             version=__version__,
             sources=list(sources),
             algorithm=model.rule.name,
@@ -189,13 +163,14 @@ class TrainingRun:
             classes=list(classifier.classes.values_in_order),
             n_features=model.n_features,
             curve=list(self.points),
-            skipped=skipped,
             epochs=self.epochs,
             reliability=self.metrics.reliability(),
             confusion=self.metrics.confusion(classifier.classes),
             top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},
             holdout=self.holdout_metrics() if finished else None,
+            **about,
         )
+        return replace(model, record=record)
 
     def _begin(self, labels: NDArray[Any]) -> None:
         if isinstance(self.model, ModelConfig):
@@ -203,8 +178,7 @@ class TrainingRun:
         classifier = self.model
         self.metrics = ProgressiveMetrics(classifier, probabilities=self.probabilities)
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
-        before = Counts() if self.since is None else classifier.counts - self.since
-        self._validation = ProgressiveValidation(merge(curve_steps(), saves), before)
+        self._validation = ProgressiveValidation(merge(curve_steps(), saves), self.before)
         self._started = self.clock()
 
     def _learn(self, part: Batch, labels: NDArray[Any]) -> Counts:

@@ -76,17 +76,13 @@ class TrainedModel:
         return json_settings(self.classifier.config.settings | {"class_weight": self.classifier.class_weights.given})
 
     @property
-    def has_names(self) -> bool:
-        """Whether features have names, rather than numbers."""
-        return self._vocabulary is not None
-
-    @property
     def n_features(self) -> int:
         """Number of known features."""
-        return len(self._vocabulary.names) if self.has_names else self.classifier.learner.n_features or 0
+        return len(self._vocabulary.names) if self._vocabulary is not None else self.classifier.learner.n_features or 0
 
     @property
     def _vocabulary(self) -> Any:
+        """Names of the features; None if they are numbered."""
         return getattr(self.classifier.learner, "vocabulary", None)
 
     @property
@@ -102,7 +98,7 @@ class TrainedModel:
 
         Features named by integers are the numbered features of LIBSVM data.
         """
-        if self.schema is None and self.has_names and self._vocabulary.key_type is int:
+        if self.schema is None and self._vocabulary is not None and self._vocabulary.key_type is int:
             return Schema("libsvm", zero_based=True)
         return self.schema
 
@@ -118,7 +114,7 @@ class TrainedModel:
         """
         if self.classifier.learner.model is None:
             return {}
-        if self.has_names:
+        if self._vocabulary is not None:
             top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.classifier).to_model().top_features(count)
             if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
@@ -173,12 +169,8 @@ def checked_schema(value: Any) -> Schema:
 
 def json_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as JSON values; a kernel that is a function is left out."""
-    plain = {
-        name: value
-        for name, value in settings.items()
-        if value is None or isinstance(value, bool | int | float | str | dict)
-    }
     return {
         name: {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
-        for name, value in plain.items()
+        for name, value in settings.items()
+        if value is None or isinstance(value, bool | int | float | str | dict)
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,9 @@ from scwlearn.learning.grid import learn_together
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
+from scwlearn.runs.batches import training_labels
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.labels import training_labels
 from scwlearn.runs.train import TrainingRun
-
-Item = TypeVar("Item")
 
 # Batches are collected until they hold this many values for each feature: interleaving the models costs as much as
 # learning from a few. They need less memory than two of the models.
@@ -32,18 +31,10 @@ _VALUES_PER_FEATURE = 8
 
 
 @dataclass(frozen=True)
-class Cell:
-    """An algorithm with values of its parameters."""
-
-    rule: Rule
-    parameters: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class CellResult:
-    """The counts of a cell, and its log-loss if probabilities were requested."""
+    """The counts of a cell of a grid, and its log-loss if probabilities were requested."""
 
-    cell: Cell
+    cell: ModelConfig
     counts: Counts
     log_loss: float | None = None
 
@@ -71,32 +62,28 @@ class CellResult:
         return self.log_loss
 
 
-def grid_cells(rules: Sequence[Rule], given: Mapping[str, Sequence[float]] | None = None) -> list[Cell]:
+def grid_cells(
+    rules: Sequence[Rule],
+    given: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> list[ModelConfig]:
     """Return every combination of the given values, and of the paper's for the other parameters.
 
     Raises ValueError if no algorithm has a parameter of that name, or if a value is not allowed.
-
-    Examples
-    --------
-    >>> from scwlearn.rules import find_rule
-    >>> from scwlearn.runs.tune import grid_cells
-    >>> [dict(cell.parameters) for cell in grid_cells([find_rule("scw1")], {"C": [0.1, 1.0], "eta": [0.9]})]
-    [{'C': 0.1, 'eta': 0.9}, {'C': 1.0, 'eta': 0.9}]
     """
-    given = given or {}
-    declared = [{p.name: p for p in rule.parameters} for rule in rules]
+    declared = {rule: {p.name: p for p in rule.parameters} for rule in rules}
     for name in given:
-        if not any(name in own for own in declared):
+        if not any(name in own for own in declared.values()):
             raise ValueError(
                 "; ".join(
                     f"{rule.name} has no parameter {name!r}; its parameters: {', '.join(own) or 'none'}"
-                    for rule, own in zip(rules, declared, strict=True)
+                    for rule, own in declared.items()
                 )
             )
     cells = []
-    for rule, own in zip(rules, declared, strict=True):
+    for rule, own in declared.items():
         chosen = {n: sorted({own[n].check(value) for value in given[n]}) for n in given if n in own}
-        cells += [Cell(rule, parameters) for parameters in grid(rule, chosen)]
+        cells += [ModelConfig(rule, parameters, settings) for parameters in grid(rule, chosen)]
     return cells
 
 
@@ -125,76 +112,55 @@ class ModelBatch:
     times as fast. They learn separately if they are kept or their probabilities are needed.
     """
 
-    def __init__(self, configs: Sequence[ModelConfig], *, probabilities: bool = False, keep: bool = False) -> None:
-        self._configs, self._probabilities = list(configs), probabilities
+    def __init__(self, cells: Sequence[ModelConfig], *, probabilities: bool = False, keep: bool = False) -> None:
+        self._cells, self._probabilities = cells, probabilities
         self._joint: _JointModels | None = None
-        if not (keep or probabilities or any(map(_needs_own_run, configs))):
-            self._joint = _JointModels([each.classifier() for each in configs])
         # Separate runs; empty while the models learn together.
-        self._trainings = [] if self._joint else [TrainingRun(each, probabilities=probabilities) for each in configs]
-        self._complete = self._joint is None
+        self._trainings: list[TrainingRun] = []
+        if keep or probabilities or any(map(_needs_own_run, cells)):
+            self._trainings = [TrainingRun(cell, probabilities=probabilities) for cell in cells]
+        else:
+            self._joint = _JointModels([cell.classifier() for cell in cells])
 
     def learn(self, examples: Batch) -> None:
         """Let every model learn from some examples."""
-        labels = training_labels(examples)
         if self._joint is not None:
-            if self._joint.accepts(examples, labels):
-                self._joint.learn(examples, labels)
+            if self._joint.learn(examples):
                 return
             self._separate()
-        _in_threads(lambda training: training.learn(examples), self._trainings)
+        with ThreadPoolExecutor(allowed_threads()) as pool:
+            # The first error is raised here; the models that have not begun are left out.
+            for _ in pool.map(lambda training: training.learn(examples), self._trainings):
+                pass
 
-    def finish(self) -> None:
-        """Learn from examples that were collected, and end the runs."""
+    def finish(self) -> list[CellResult]:
+        """Learn from examples that were collected, end the runs, and return the result of each model."""
         if self._joint is not None:
             self._joint.finish()
-        for training in self._trainings:
-            training.finish()
+            found: list[tuple[Counts, float | None]] = [(learner.counts, None) for learner in self._joint.learners]
+        else:
+            for training in self._trainings:
+                training.finish()
+            found = [(training.counts, training.log_loss) for training in self._trainings]
+        return [CellResult(cell, *result) for cell, result in zip(self._cells, found, strict=True)]
 
     @property
     def trainings(self) -> list[TrainingRun]:
         """The training of each model; empty if some examples were learned together."""
-        return self._trainings if self._complete else []
-
-    @property
-    def counts(self) -> list[Counts]:
-        """The counts of each model."""
-        if self._joint is not None:
-            return [learner.counts for learner in self._joint.learners]
-        return [training.counts for training in self._trainings]
-
-    @property
-    def log_losses(self) -> list[float | None]:
-        """The log-loss of each model; None if it was not requested."""
-        if self._joint is not None:
-            return [None] * len(self._configs)
-        return [each.log_loss for each in self._trainings]
+        return [] if any(training.before.seen for training in self._trainings) else self._trainings
 
     def _separate(self) -> None:
         """Let each model continue by itself."""
         assert self._joint is not None
         self._joint.finish()
-        self._complete = not self._joint.learners[0].counts.seen
-        for config, learner in zip(self._configs, self._joint.learners, strict=True):
-            model = learner if learner.counts.seen else config
-            self._trainings.append(TrainingRun(model, probabilities=self._probabilities, since=Counts()))
+        for cell, learner in zip(self._cells, self._joint.learners, strict=True):
+            model = learner if learner.counts.seen else cell
+            self._trainings.append(TrainingRun(model, probabilities=self._probabilities, before=learner.counts))
         self._joint = None
 
 
-def _needs_own_run(config: ModelConfig) -> bool:
-    return config.is_bounded or config.settings.get("class_weight") is not None
-
-
-def _in_threads(work: Callable[[Item], object], items: Iterable[Item]) -> None:
-    """Apply a function to all items in threads; the first error is raised."""
-    with ThreadPoolExecutor(allowed_threads()) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def _needs_own_run(cell: ModelConfig) -> bool:
+    return cell.learner_config.max_features is not None or cell.settings.get("class_weight") is not None
 
 
 class _JointModels:
@@ -210,28 +176,25 @@ class _JointModels:
         self._cuts: bool | None = None
         self._validation = ProgressiveValidation(curve_steps())
 
-    def accepts(self, examples: Batch, labels: NDArray[Any]) -> bool:
-        """Whether the models can learn from these examples together."""
-        known = len(self._classes.add(self._classes.find(labels).new))
-        return known <= 2 and examples.weights is None and isinstance(examples.x, Rows)
-
-    def learn(self, examples: Batch, labels: NDArray[Any]) -> None:
-        """Learn from the examples, now or once enough are collected."""
-        rows = examples.x
-        assert isinstance(rows, Rows)
+    def learn(self, examples: Batch) -> bool:
+        """Learn from examples, now or once enough are collected; return False if the models must learn separately."""
+        rows, found = examples.x, self._classes.find(training_labels(examples))
+        classes = self._classes.add(found.new)
+        if len(classes) > 2 or examples.weights is not None or not isinstance(rows, Rows):
+            return False
         rows.check()
-        found = self._classes.find(labels)
-        self._classes = self._classes.add(found.new)
+        self._classes = classes
         signs = np.where(found.numbers == 0, -1, 1).astype(np.int8)
         if self._cuts is None:
-            self._cuts = any(_is_full(learner, rows.width) for learner in self.learners)
+            self._cuts = any(each.learner.covariance_for(rows.width) == "full" for each in self.learners)
         if self._cuts:
             self._learn_cut(rows, signs)
-            return
+            return True
         self._collected.append(replace(examples, labels=signs))
         self._stored += rows.stored
         if self._stored >= _VALUES_PER_FEATURE * rows.width:
             self._learn_collected()
+        return True
 
     def finish(self) -> None:
         """Learn from what is collected; afterwards each model can continue by itself."""
@@ -259,7 +222,3 @@ class _JointModels:
         for learner in self.learners:
             width = learner.widen(rows.width)
         learn_together([learner.learner for learner in self.learners], rows.widened(max(width, rows.width)), signs)
-
-
-def _is_full(learner: Classifier, width: int) -> bool:
-    return bool(learner.learner.covariance_for(width) == "full")

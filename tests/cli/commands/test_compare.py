@@ -148,7 +148,7 @@ def test_data_that_does_not_fit_in_memory_is_rejected_with_a_remedy(capsys, data
     assert run(["compare", data]) == 1
     message = capsys.readouterr().err
     assert f"error: {data} is too large" in message
-    assert "compare fewer examples (--limit N)" in message
+    assert "(compare fewer examples with --limit)" in message
 
 
 def test_the_table_marks_algorithms_as_good_as_the_best(capsys, data):

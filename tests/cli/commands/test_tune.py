@@ -9,11 +9,16 @@ import pytest
 from matplotlib.image import imread
 
 from run_examples import libsvm_text, vw_text
-from scwlearn.cli import output
+from scwlearn.cli import options
 from scwlearn.cli.app import run
+from scwlearn.cli.commands.tune import heat_map
+from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
-from scwlearn.runs.labels import LabelOrder
+from scwlearn.rules import find_rule
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.metrics import LabelOrder
 from scwlearn.runs.trained_model import TrainedModel
+from scwlearn.runs.tune import CellResult, best_first, grid_cells
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 
@@ -207,7 +212,7 @@ def test_usage_errors_say_what_is_allowed(capsys, data, arguments, message):
 
 
 def test_a_plot_without_matplotlib_fails_before_learning(capsys, data, monkeypatch):
-    monkeypatch.setattr(output, "find_spec", lambda name: None)
+    monkeypatch.setattr(options, "find_spec", lambda name: None)
     assert run(["tune", data, "--plot", "a.svg"]) == 1
     assert capsys.readouterr() == ("", 'scwlearn: error: --plot needs Matplotlib: pip install "scwlearn[paper]"\n')
 
@@ -261,3 +266,19 @@ def test_help_shows_the_grids_of_the_algorithms(capsys):
     printed = capsys.readouterr().out
     assert "Grid of arow, AROW:\n  r  0.0625, 0.125" in printed
     assert "Grid of pa, PA:\n  None: this algorithm has nothing to tune." in printed
+
+
+def grid_results(values, rule="scw1"):
+    axes = {"C": [0.1, 1.0], "eta": [0.6, 0.7, 0.9]} if rule == "scw1" else {"r": [1.0, 2.0]}
+    cells = grid_cells([find_rule(rule)], axes)
+    return [CellResult(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
+
+
+def test_the_map_is_darker_for_better_cells():
+    lines = heat_map(best_first(grid_results([100, 90, 80, 70, 60, 50])), "error")
+    assert lines[3:] == ["0.1 10.00    9.00 ░  8.00 ▒", "  1  7.00 ▓  6.00 █  5.00*█"]
+
+
+def test_the_map_of_one_parameter_is_a_column_and_of_none_is_empty():
+    assert heat_map(best_first(grid_results([5, 4], "arow")), "error")[1:] == ["r", "1  0.50 ▒", "2  0.40*█"]
+    assert heat_map([CellResult(ModelConfig(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import Terminal
-from scwlearn.cli.model_options import (
-    SeveralCommand,
-    algorithms_option,
-    model_config,
-    model_options,
-    model_settings,
-    rules_named,
-    train_command,
-)
-from scwlearn.cli.options import DataOptions, count_option, data_options, option, section
-from scwlearn.cli.output import PlotFile
+from scwlearn.cli.console import print_json
+from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_config, model_options, train_command
+from scwlearn.cli.options import count_option, data_options, option, output_options, plot_option, section
 from scwlearn.display.formatting import parameter_text, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scwlearn.cli.input import Input
-    from scwlearn.data.batch import Batch
     from scwlearn.runs.compare import Standing
 
 _run_options = section(
@@ -41,25 +28,15 @@ _run_options = section(
     ),
     count_option("--limit", text="Use only the first N examples."),
 )
-_output_options = section(
-    "Output",
-    option(
-        "--plot",
-        type=PlotFile(),
-        metavar="FILE.svg|png",
-        help="Draw the error of each algorithm in each order.",
-    ),
-    option("--json", "as_json", is_flag=True, help="Print all numbers as JSON."),
-    option("-q", "--quiet", is_flag=True, help="Show no progress."),
+_output_options = output_options(
+    plot_option("Draw the error of each algorithm in each order."),
+    json="Print all numbers as JSON.",
+    quiet="Show no progress.",
 )
+_params = data_options + algorithm_options("all", several=True) + model_options + _run_options + _output_options
 
 
-@click.command(cls=SeveralCommand)
-@data_options
-@algorithms_option("all")
-@model_options
-@_run_options
-@_output_options
+@click.command(cls=AlgorithmCommand, params=_params)
 def command(**given: Any) -> None:
     """Train algorithms on DATA in the same random orders, and test which of them differ from the best.
 
@@ -68,20 +45,18 @@ def command(**given: Any) -> None:
     against the best.
     """
     from scwlearn.cli.input import Input
-    from scwlearn.runs.compare import Comparison, standings
+    from scwlearn.runs.compare import Comparison, read_all, standings
 
-    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
-    rules, permutations = rules_named(given["algorithm"]), given["permutations"]
-    for rule in rules:
-        model_config(rule, rule.check({}), given)
-    settings, data = model_settings(given), Input(options, terminal)
-    examples = _read(data, given["limit"])
+    configs = [model_config(rule, rule.check({}), given) for rule in given["algorithm"]]
+    data, permutations = Input(given), given["permutations"]
+    with data.progress("reading"), closing(data.examples()) as batches:
+        examples = read_all(batches, given["limit"])
     data.report_skipped()
-    comparison = Comparison(examples, rules, settings, given["seed"])
-    sizes = {"example": len(examples), "algorithm": len(rules), "order": permutations}
-    terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
+    comparison = Comparison(examples, configs, given["seed"])
+    sizes = {"example": len(examples), "algorithm": len(configs), "order": permutations}
+    data.terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
     # Tuning counts as one order.
-    with terminal.progress((permutations + given["tune"]) * len(rules), "comparing") as report:
+    with data.terminal.progress((permutations + given["tune"]) * len(configs), "comparing") as report:
         if given["tune"]:
             comparison.tune(report)
         found = standings(comparison.run(permutations, report))
@@ -89,7 +64,7 @@ def command(**given: Any) -> None:
     if given["as_json"]:
         summary = {
             "command": best,
-            "sources": [str(name) for name in data.names],
+            "sources": data.names,
             "seen": len(examples),
             "skipped": data.skipped.count,
             "permutations": permutations,
@@ -97,7 +72,7 @@ def command(**given: Any) -> None:
             "tuned": given["tune"],
             "algorithms": [_summary(each) for each in found],
         }
-        click.echo(json.dumps(summary, ensure_ascii=False))
+        print_json(summary)
     else:
         click.echo("\n".join([*_table(found), "", _note(found), f"best: {best}"]))
     if given["plot"] is not None:
@@ -105,17 +80,7 @@ def command(**given: Any) -> None:
 
         names = ", ".join(Path(name).name for name in data.names)
         draw_comparison(found, f"{names}, {plural(len(examples), 'example')}", given["plot"])
-        terminal.note(f"plot: {given['plot']}")
-
-
-def _read(data: Input, limit: int | None) -> Batch:
-    from scwlearn.runs.compare import read_all
-
-    try:
-        with data.progress("reading"), closing(data.examples()) as batches:
-            return read_all(batches, limit)
-    except ValueError as error:
-        raise ValueError(str(error).replace("(limit)", "(--limit N)")) from None
+        data.terminal.note(f"plot: {given['plot']}")
 
 
 def _summary(each: Standing) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,28 +22,31 @@ import click
 from scwlearn.cli.console import Terminal
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
-    algorithm_option,
+    algorithm_options,
     check_parameters,
     given_parameters,
-    parameter_options,
-    rule_named,
     setting_option,
 )
-from scwlearn.cli.options import DataOptions, data_options, is_given, option, quiet_option, section
-from scwlearn.cli.output import OutputFile, invocation
+from scwlearn.cli.options import (
+    STDIO,
+    OutputFile,
+    data_options,
+    invocation,
+    is_given,
+    option,
+    output_options,
+    section,
+)
 from scwlearn.data.formats import format_names, format_of_path, get_format
 from scwlearn.display.formatting import plural
 from scwlearn.learning.settings import BY_NAME
 
 if TYPE_CHECKING:
-    from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
 
-_STDIO = "-"
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
 
-_output_options = section(
-    "Output",
+_output_options = output_options(
     option("-o", "--output", type=OutputFile(or_stdout=True), help="File to write; - for standard output."),
     option(
         "--to",
@@ -56,7 +59,6 @@ _output_options = section(
         metavar="FILE",
         help="Number named features for LIBSVM, and write their names to this file.",
     ),
-    quiet_option,
 )
 _model_options = section(
     "Weights to a model (-m)",
@@ -65,74 +67,73 @@ _model_options = section(
         BY_NAME["initial_variance"],
         "Variance of the prior, and of weights without one.  [default: as in the file, or 1]",
     ),
-    algorithm_option,
-    parameter_options,
 )
 
 
-@click.command(cls=AlgorithmCommand, help=__doc__)
-@data_options
-@_output_options
-@_model_options
+@click.command(
+    cls=AlgorithmCommand, params=data_options + _output_options + _model_options + algorithm_options(), help=__doc__
+)
 def command(**given: Any) -> None:
     """Convert; see the help above."""
-    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
     output: Path | None = given["output"]
     if (output is None) == (given["model"] is None):
         raise click.UsageError("give either -o, the file to write, or -m, the model to make of weights")
     # NumPy is imported from here on: --help does without it.
     from scwlearn.runs.record import is_model_file
 
-    first = options.sources[0]
+    first = given["data"][0]
     if output is None:
-        _weights_to_model(options, terminal, given)
-    elif first != _STDIO and os.path.isfile(first) and is_model_file(first):
-        _convert_model(options, terminal, output, given["to"])
+        _weights_to_model(given)
+    elif first != STDIO and os.path.isfile(first) and is_model_file(first):
+        _convert_model(output, given)
     else:
-        _convert_data(options, terminal, output, given)
+        _convert_data(output, given)
 
 
-def _weights_to_model(options: DataOptions, terminal: Terminal, given: dict[str, Any]) -> None:
+def _weights_to_model(given: dict[str, Any]) -> None:
     from scwlearn.export import import_weights
     from scwlearn.files import SavedModel
     from scwlearn.runs.trained_model import TrainedModel
 
     rule, parameters = None, given_parameters(given)
     if is_given("algorithm"):
-        rule = rule_named(given["algorithm"])
+        rule = given["algorithm"]
         parameters = check_parameters(rule, parameters)
+    format = given["data_format"]
     model = import_weights(
-        _only_source(options, "weights file"),
+        _only_source(given, "weights file"),
         given["to"],
         rule=rule,
         parameters=parameters,
         initial_variance=given["initial_variance"],
-        named=None if options.format is None else not get_format(options.format).numbered,
-        zero_based=options.zero_based,
+        named=None if format == "auto" else not get_format(format).numbered,
+        zero_based=given["zero_based"],
     )
     saved = SavedModel.from_classifier(model.classifier, {"made": invocation()})
     TrainedModel(model.classifier, model.schema, saved=saved).write(given["model"])
     classes = plural(len(model.classifier.classes), "class", "classes")
-    terminal.note(f"{classes}, {plural(model.n_features, 'feature')}; model: {given['model']}")
+    features = plural(model.n_features, "feature")
+    Terminal(quiet=given["quiet"]).note(f"{classes}, {features}; model: {given['model']}")
 
 
-def _convert_model(options: DataOptions, terminal: Terminal, output: Path, to: str | None) -> None:
+def _convert_model(output: Path, given: dict[str, Any]) -> None:
     from scwlearn.export import EXPORT_FORMATS, encode_model, export_model
     from scwlearn.runs.trained_model import TrainedModel
 
+    to, allowed = given["to"], ", ".join(EXPORT_FORMATS)
     if to is not None and to not in EXPORT_FORMATS:
-        raise click.UsageError(f"a model cannot be written as {to}; allowed: {', '.join(EXPORT_FORMATS)}")
-    model = TrainedModel.read(_only_source(options, "model"))
-    if str(output) == _STDIO:
+        raise click.UsageError(f"a model cannot be written as {to}; allowed: {allowed}")
+    model = TrainedModel.read(_only_source(given, "model"))
+    if str(output) == STDIO:
         if to is None:
-            raise click.UsageError(f"standard output needs --to, one of {', '.join(EXPORT_FORMATS)}")
+            raise click.UsageError(f"standard output needs --to, one of {allowed}")
         sys.stdout.buffer.writelines(encode_model(model, to))
         return
     export_model(model, output, to)
-    terminal.note(f"wrote {output}")
+    Terminal(quiet=given["quiet"]).note(f"wrote {output}")
 
 
-def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given: dict[str, Any]) -> None:
+def _convert_data(output: Path, given: dict[str, Any]) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.data.writing import write_batches
 
@@ -142,17 +143,20 @@ def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given:
         raise click.UsageError(f"{output}: unknown file name ending; use --to, or one of {endings}")
     if to not in format_names():
         raise click.UsageError(f"data cannot be written as {to}; allowed: {', '.join(format_names())}")
-    data = Input(options, terminal, labels="optional")
+    data = Input(given, labels="optional")
     with data.progress("converting"):
-        batches = _Replayable(data)
+        batches = data.examples()
+        # The first batch decides the schema.
+        whole: Iterable[Batch] = chain([next(batches)], batches)
         schema = data.schema
         assert schema is not None
         columns = {name: kind for name, kind in schema.columns.items() if name not in schema.ignore} or None
         if get_format(to).fixed_columns and columns is None:
-            batches.keep()
+            # Read once to find the columns, and again to write them.
+            whole = [*whole] if data.is_pipe else _Passes(whole, data.examples)
         count = write_batches(
-            batches,
-            sys.stdout.buffer if str(output) == _STDIO else output,
+            whole,
+            sys.stdout.buffer if str(output) == STDIO else output,
             to,
             label=schema.label or "label",
             weight=schema.weight or "weight",
@@ -160,36 +164,22 @@ def _convert_data(options: DataOptions, terminal: Terminal, output: Path, given:
             zero_based=schema.zero_based,
             names=given["names"],
         )
-    terminal.note(f"wrote {plural(count, 'example')} to {output}")
+    data.terminal.note(f"wrote {plural(count, 'example')} to {output}")
     data.report_skipped()
 
 
-def _only_source(options: DataOptions, what: str) -> str:
-    if len(options.sources) > 1:
-        raise click.UsageError(f"expected one {what}, got {len(options.sources)}")
-    return options.sources[0]
+def _only_source(given: dict[str, Any], what: str) -> str:
+    source: str = given["data"][0]
+    if len(given["data"]) > 1:
+        raise click.UsageError(f"expected one {what}, got {len(given['data'])}")
+    return source
 
 
-class _Replayable:
-    """Batches that can be iterated over again: files are read again, a pipe is kept in memory if asked for."""
+class _Passes:
+    """Batches that are iterated over more than once: `first` at first, then those that `again` returns."""
 
-    def __init__(self, data: Input) -> None:
-        self._data = data
-        self._rest = data.examples()
-        # The first batch decides the schema.
-        self._first = next(self._rest)
-        self._kept: list[Batch] | None = None
-        self._begun = False
-
-    def keep(self) -> None:
-        """Prepare for a second iteration."""
-        if self._data.is_pipe:
-            self._kept = [self._first, *self._rest]
+    def __init__(self, first: Iterable[Batch], again: Callable[[], Iterable[Batch]]) -> None:
+        self._first, self._again = [first], again
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._kept is not None:
-            return iter(self._kept)
-        if self._begun:
-            return self._data.examples()
-        self._begun = True
-        return chain([self._first], self._rest)
+        return iter(self._first.pop() if self._first else self._again())

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import Terminal, output
-from scwlearn.cli.options import usage_error
-from scwlearn.cli.output import OutputFile
+from scwlearn.cli.console import Terminal, columns
+from scwlearn.cli.options import STDIO, OutputFile, usage_error
 from scwlearn.data.formats import format_names
 
 if TYPE_CHECKING:
@@ -20,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def _directory_option(name: str, help: str) -> Callable[[Any], Any]:
-    return click.option(name, "directory", type=click.Path(path_type=Path, file_okay=False), help=help)
+    def inherit(ctx: click.Context, _: click.Parameter, value: Path | None) -> Any:
+        """Use the directory given before the name of the subcommand, unless there is another after it."""
+        ctx.obj = value or ctx.obj
+        return ctx.obj
+
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option(name, "directory", type=kind, callback=inherit, help=help)
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -35,6 +40,7 @@ def _names_argument(*, required: bool = True) -> Callable[[Any], Any]:
     return click.argument("names", nargs=-1, required=required, metavar=metavar, shell_complete=_complete)
 
 
+_name_argument = click.argument("name", shell_complete=_complete)
 _data_dir = _directory_option("--data-dir", "Directory of the files. Default: SCWLEARN_DATA, or the user's cache.")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 
@@ -44,50 +50,41 @@ _quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @click.pass_context
 def command(ctx: click.Context, directory: Path | None) -> None:
     """List, fetch, verify, show and export data sets by name; list them by default."""
-    ctx.obj = directory
     if ctx.invoked_subcommand is None:
-        _list(directory)
+        ctx.invoke(list_command, directory=directory)
 
 
 @command.command("list")
 @_data_dir
-@click.pass_obj
-def list_command(given: Path | None, directory: Path | None) -> None:
+def list_command(directory: Path | None) -> None:
     """List all data sets, and whether their files are present."""
-    _list(directory or given)
-
-
-def _list(given: Path | None) -> None:
-    from rich.table import Table
-
     from scwlearn.datasets import all_sets, data_directory, is_present
 
-    directory, out = data_directory(given), output()
-    table = Table("name", "group", "rows x features", "state", "licence", box=None, pad_edge=False)
+    place = data_directory(directory)
+    table = [("name", "group", "rows x features", "state", "licence")]
     missing = []
     for named in all_sets():
-        state = "generated" if not named.files else "present" if is_present(named, directory) else "missing"
-        table.add_row(named.name, named.group, f"{named.rows} x {named.features}", state, named.licence)
+        state = "generated" if not named.files else "present" if is_present(named, place) else "missing"
+        table.append((named.name, named.group, f"{named.rows} x {named.features}", state, named.licence))
         if state == "missing":
             missing.append(named)
-    out.print(table)
-    out.print(f"\nDirectory: {directory}", soft_wrap=True)
+    lines = [*columns(table), "", f"Directory: {place}"]
     available = [named.name for named in missing if all(file.sources for file in named.files)]
     manual = [named.name for named in missing if named.name not in available]
     if available:
-        out.print(f"To fetch the missing ones: scwlearn datasets fetch {' '.join(available)}", soft_wrap=True)
+        lines.append(f"To fetch the missing ones: scwlearn datasets fetch {' '.join(available)}")
     if manual:
-        out.print(f"To be made by hand (see scwlearn datasets show NAME): {' '.join(manual)}", soft_wrap=True)
+        lines.append(f"To be made by hand (see scwlearn datasets show NAME): {' '.join(manual)}")
     if missing:
-        out.print("If the files are elsewhere, use --data-dir DIRECTORY or set SCWLEARN_DATA.", soft_wrap=True)
+        lines.append("If the files are elsewhere, use --data-dir DIRECTORY or set SCWLEARN_DATA.")
+    click.echo("\n".join(lines))
 
 
 @command.command("fetch")
 @_names_argument()
 @_directory_option("--cache", "Directory to write the files to. Default: as --data-dir.")
 @_quiet
-@click.pass_obj
-def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
+def fetch_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
     """Download data sets, and check them.
 
     NAME is a data set, or one of the groups paper, extra, embedded and all.
@@ -97,7 +94,7 @@ def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | 
 
     with usage_error():
         chosen = select_sets(names)
-    cache = data_directory(directory or given)
+    cache = data_directory(directory)
     failures = []
     with Terminal(quiet=quiet).progress(sum(len(named.files) for named in chosen), "fetching") as report:
         for named in chosen:
@@ -115,8 +112,7 @@ def fetch_command(given: Path | None, names: tuple[str, ...], directory: Path | 
 @_names_argument(required=False)
 @_data_dir
 @_quiet
-@click.pass_obj
-def verify_command(given: Path | None, names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
+def verify_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
     """Check the content of files.
 
     By default those of all data sets that are present.
@@ -124,36 +120,34 @@ def verify_command(given: Path | None, names: tuple[str, ...], directory: Path |
     from scwlearn.datasets import all_sets, data_directory, is_present, select_sets
     from scwlearn.datasets.load import file_state
 
-    where, out, bad = data_directory(directory or given), output(), []
+    where, bad = data_directory(directory), []
     with usage_error():
         chosen = select_sets(names) if names else [named for named in all_sets() if is_present(named, where)]
     files = {file.path: file for named in chosen for file in named.files}
     with Terminal(quiet=quiet).progress(len(files), "verifying") as report:
         for path, file in files.items():
             state = file_state(file, where)
-            out.print(f"{path}: {state}", soft_wrap=True)
+            click.echo(f"{path}: {state}")
             report.advance(1.0, path)
             if state != "good":
                 bad.append(path)
     if not files:
-        out.print(f"No files to check in {where}.", soft_wrap=True)
+        click.echo(f"No files to check in {where}.")
     if bad:
         raise CommandError(f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch replaces them")
 
 
 @command.command("show")
-@click.argument("name", shell_complete=_complete)
+@_name_argument
 @_data_dir
-@click.pass_obj
-def show_command(given: Path | None, name: str, directory: Path | None) -> None:
+def show_command(name: str, directory: Path | None) -> None:
     """Show everything that is declared about a data set."""
     from scwlearn.datasets import data_directory, find_set
 
     with usage_error():
         named = find_set(name)
-    out = output()
-    for heading, text in _facts(named, data_directory(directory or given)):
-        out.print(f"{heading + ':':<10} {text}", soft_wrap=True)
+    for heading, text in _facts(named, data_directory(directory)):
+        click.echo(f"{heading + ':':<10} {text}")
 
 
 def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
@@ -180,7 +174,7 @@ def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
 
 
 @command.command("export")
-@click.argument("name", shell_complete=_complete)
+@_name_argument
 @click.argument("file", type=OutputFile(or_stdout=True))
 @_data_dir
 @click.option(
@@ -189,14 +183,12 @@ def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
     type=click.Choice(format_names()),
     help="Default: according to the suffix of FILE.",
 )
-@click.pass_obj
-def export_command(given: Path | None, name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
+def export_command(name: str, file: Path, directory: Path | None, data_format: str | None) -> None:
     """Write a data set to FILE; - is standard output.
 
     It has the labels -1 and +1, and its features are prepared as declared.
     """
     from scwlearn.data.formats import format_of_path
-    from scwlearn.data.io.streams import STDIN
     from scwlearn.data.writing import write_batches
     from scwlearn.datasets import find_set, load_set
 
@@ -205,9 +197,9 @@ def export_command(given: Path | None, name: str, file: Path, directory: Path | 
     chosen = data_format or format_of_path(file.name)
     if chosen is None:
         raise click.UsageError(f"the suffix of {file.name} implies no format; use --format")
-    examples = [load_set(named, directory or given).examples()]
-    if str(file) == STDIN:
+    examples = [load_set(named, directory).examples()]
+    if str(file) == STDIO:
         write_batches(examples, sys.stdout.buffer, chosen)
         return
     count = write_batches(examples, file, chosen)
-    output().print(f"{file}: {count} examples of {named.name}", soft_wrap=True)
+    click.echo(f"{file}: {count} examples of {named.name}")

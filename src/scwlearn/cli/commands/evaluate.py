@@ -6,22 +6,14 @@ probabilities of all examples are kept in memory.
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import Terminal
-from scwlearn.cli.options import (
-    DataOptions,
-    SectionCommand,
-    data_options,
-    json_option,
-    model_argument,
-    quiet_option,
-    section,
-)
-from scwlearn.display.formatting import align, one_line, plural
+from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.options import SectionCommand, data_options, model_argument, output_options
+from scwlearn.display.formatting import one_line, plural
 
 if TYPE_CHECKING:
     from scwlearn.runs.evaluate import Evaluation
@@ -38,10 +30,10 @@ _TITLES = {
 }
 
 
-@click.command(cls=SectionCommand, help=__doc__)
-@model_argument
-@data_options
-@section("Output", json_option("Print the metrics as JSON."), quiet_option)
+_output_options = output_options(json="Print the metrics as JSON.")
+
+
+@click.command(cls=SectionCommand, params=[model_argument, *data_options, *_output_options], help=__doc__)
 def command(**given: Any) -> None:
     """Evaluate a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
@@ -49,14 +41,13 @@ def command(**given: Any) -> None:
     from scwlearn.runs.evaluate import evaluate
     from scwlearn.runs.trained_model import TrainedModel
 
-    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
     model = TrainedModel.read(given["model"])
-    data = Input(options, terminal, model.data_schema)
+    data = Input(given, model.data_schema)
     with data.progress("evaluating"):
         evaluation = evaluate(model, data.examples())
     data.report_skipped()
     if given["as_json"]:
-        click.echo(json.dumps(evaluation.to_json() | {"skipped": data.skipped.count}, ensure_ascii=False))
+        print_json(asdict(evaluation) | {"skipped": data.skipped.count})
     else:
         click.echo("\n".join([*_metrics(evaluation), *_confusion(evaluation)]))
 
@@ -70,23 +61,18 @@ def _metrics(evaluation: Evaluation) -> list[str]:
             shown = "-" if value is None else f"{value:.4f}"
             metrics[title.format(second=second)] = shown if reason is None else f"{shown}  ({reason})"
     note = evaluation.notes.get("labels")
-    return [*align(metrics), *([] if note is None else [f"note: {note}"])]
+    return [*columns(metrics.items()), *([] if note is None else [f"note: {note}"])]
 
 
 def _confusion(evaluation: Evaluation) -> list[str]:
     if evaluation.confusion is None:
         return ["", f"no confusion matrix: {plural(len(evaluation.classes), 'class', 'classes')} are too many"]
     names = [one_line(label) for label in evaluation.classes]
-    columns = names[: len(evaluation.confusion[0])]
-    cells = [
-        [str(value) if isinstance(value, int) else f"{value:.6g}" for value in row] for row in evaluation.confusion
+    table = [["", *names[: len(evaluation.confusion[0])]]]
+    for name, row in zip(names, evaluation.confusion, strict=True):
+        table.append([name, *(str(value) if isinstance(value, int) else f"{value:.6g}" for value in row)])
+    return [
+        "",
+        "confusion matrix (rows: true class, columns: predicted class)",
+        *columns(table, range(1, len(table[0]))),
     ]
-    left = max(map(len, names))
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-
-    def line(name: str, values: list[str]) -> str:
-        parts = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
-        return "  ".join([name.ljust(left), *parts])
-
-    head = ["", "confusion matrix (rows: true class, columns: predicted class)", line("", columns)]
-    return head + [line(name, values) for name, values in zip(names, cells, strict=True)]

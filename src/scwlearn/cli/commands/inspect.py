@@ -6,15 +6,15 @@ deviation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from scwlearn.cli.options import SectionCommand, count_option, json_option, model_argument, option, section
-from scwlearn.display.formatting import abbreviated, align, one_line, plural
+from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.options import SectionCommand, count_option, model_argument, option, output_options
+from scwlearn.display.formatting import abbreviated, one_line, plural
 from scwlearn.learning.settings import Face, settings_for
 
 # Facts that are shown as they are, with their titles.
@@ -30,10 +30,7 @@ _MAX_CLASSES = 20
 _DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in settings_for(face)}
 
 
-@click.command(cls=SectionCommand, help=__doc__)
-@model_argument
-@section(
-    "Output",
+_output_options = output_options(
     count_option("--top", default=10, low=0, text="Number of weights of each class."),
     option(
         "--feature",
@@ -42,8 +39,12 @@ _DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in setti
         metavar="NAME",
         help="Show the weights of this feature instead; may be repeated.",
     ),
-    json_option("Print everything as JSON."),
+    json="Print everything as JSON.",
+    quiet=None,
 )
+
+
+@click.command(cls=SectionCommand, params=[model_argument, *_output_options], help=__doc__)
 def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> None:
     """Show a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
@@ -51,9 +52,9 @@ def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> 
 
     facts = describe(model, top, features)
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
-    click.echo("\n".join(align(_table(facts))))
+    click.echo("\n".join(columns(_table(facts).items())))
     for label, weights in facts.get("weights", {}).items():
         constant = facts["constants"].get(label)
         click.echo(f"\nweights of {one_line(label)}")
@@ -97,16 +98,12 @@ def _classes(classes: list[dict[str, Any]]) -> str:
 def _weights(weights: list[dict[str, Any]]) -> list[str]:
     if not weights:
         return ["  none"]
-    names = [one_line(one["name"]) for one in weights]
-    numbers = [
-        f"{one['weight']:+.4f}" if 1e-3 <= abs(one["weight"]) < 1e6 else f"{one['weight']:+.3g}" for one in weights
-    ]
-    name_width, number_width = max(map(len, names)), max(map(len, numbers))
-    return [
-        f"  {name.ljust(name_width)}  {number.rjust(number_width)}"
-        + ("" if one["deviation"] is None else f"  +- {one['deviation']:.4f}")
-        for one, name, number in zip(weights, names, numbers, strict=True)
-    ]
+    table = []
+    for one in weights:
+        size, deviation = abs(one["weight"]), one["deviation"]
+        number = f"{one['weight']:+{'.4f' if 1e-3 <= size < 1e6 else '.3g'}}"
+        table.append(("  " + one_line(one["name"]), number, "" if deviation is None else f"+- {deviation:.4f}"))
+    return columns(table, right={1})
 
 
 def _listed(values: Mapping[str, Any]) -> str:

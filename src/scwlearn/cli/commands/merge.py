@@ -12,32 +12,39 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.options import SectionCommand, option, quiet_option, section, words
-from scwlearn.cli.output import OutputFile, invocation
+from scwlearn.cli.options import (
+    OutputFile,
+    SectionCommand,
+    choice_option,
+    invocation,
+    option,
+    output_options,
+    section,
+    usage_error,
+    words,
+)
 from scwlearn.display.formatting import plural
 
-
-@click.command(cls=SectionCommand, help=__doc__)
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(dir_okay=False))
-@section(
+_models = click.Argument(["models"], nargs=-1, required=True, metavar="MODEL...", type=click.Path(dir_okay=False))
+_merge_options = section(
     "Merging",
-    option(
+    choice_option(
         "--how",
-        type=click.Choice(("auto", "bcm", "ev", "kl")),
-        default="auto",
-        show_default=True,
-        help="bcm adds up evidence, ev averages weights by their evidence, kl finds the Gaussian nearest to all.",
+        *("auto", "bcm", "ev", "kl"),
+        text="bcm adds up evidence, ev averages weights by their evidence, kl finds the Gaussian nearest to all.",
     ),
     option("--weights", metavar="W,W,...", help="Weight of each model, separated by commas.  [default: 1]"),
 )
-@section(
-    "Output",
-    option("-m", "--model", type=OutputFile(), required=True, help="File to save the merged model to."),
-    quiet_option,
+_output_options = output_options(
+    option("-m", "--model", type=OutputFile(), required=True, help="File to save the merged model to.")
 )
+
+
+@click.command(cls=SectionCommand, params=[_models, *_merge_options, *_output_options], help=__doc__)
 def command(models: tuple[str, ...], model: Path, how: str, weights: str | None, quiet: bool) -> None:
     """Merge models; see the help above."""
-    numbers = None if weights is None else _numbers(weights, len(models))
+    with usage_error("--weights"):
+        numbers = None if weights is None else _numbers(weights, len(models))
     # NumPy is imported from here on: --help does without it.
     from scwlearn.files import write
     from scwlearn.runs.merge import merge_files
@@ -52,13 +59,9 @@ def _numbers(text: str, count: int) -> list[float]:
     try:
         numbers = [float(word) for word in words(text)]
     except ValueError:
-        raise _weights_error(f"expected numbers separated by commas, got {text!r}") from None
+        raise ValueError(f"expected numbers separated by commas, got {text!r}") from None
     if not all(number > 0 for number in numbers):
-        raise _weights_error(f"weights must be positive, got {text!r}")
+        raise ValueError(f"weights must be positive, got {text!r}")
     if len(numbers) != count:
-        raise _weights_error(f"{plural(len(numbers), 'weight')} for {plural(count, 'model')}")
+        raise ValueError(f"{plural(len(numbers), 'weight')} for {plural(count, 'model')}")
     return numbers
-
-
-def _weights_error(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="--weights")

@@ -7,8 +7,6 @@ and blank lines of tables give none.
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,18 +15,17 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.console import Terminal
 from scwlearn.cli.options import (
-    DataOptions,
+    STDIO,
+    OutputFile,
     SectionCommand,
+    check_outputs,
     data_options,
-    json_option,
     model_argument,
     option,
-    quiet_option,
+    output_options,
     section,
 )
-from scwlearn.cli.output import OutputFile, check_outputs
 
 _column_options = section(
     "Columns besides the label",
@@ -38,8 +35,7 @@ _column_options = section(
     option("--variance", is_flag=True, help="Variance of the score, x'Sigma x."),
     option("--tags", is_flag=True, help="Tags of VW data."),
 )
-_output_options = section(
-    "Output",
+_output_options = output_options(
     option(
         "-o",
         "--output",
@@ -47,37 +43,32 @@ _output_options = section(
         help="File to write, replaced atomically.  [default: -, standard output]",
     ),
     option("--header", is_flag=True, help="Begin with the names of the columns."),
-    json_option("Print a JSON object with everything for each line."),
-    quiet_option,
+    json="Print a JSON object with everything for each line.",
 )
 
 
-@click.command(cls=SectionCommand, help=__doc__)
-@model_argument
-@data_options
-@_column_options
-@_output_options
+@click.command(
+    cls=SectionCommand, params=[model_argument, *data_options, *_column_options, *_output_options], help=__doc__
+)
 def command(**given: Any) -> None:
     """Predict; see the help above."""
     # NumPy is imported from here on: --help does without it.
     from scwlearn.cli.input import Input
-    from scwlearn.data.io.streams import STDIN
     from scwlearn.runs.predict import LineGaps, PredictionLines
     from scwlearn.runs.trained_model import TrainedModel
 
-    options, terminal = DataOptions.take(given), Terminal(quiet=given["quiet"])
-    output: Path | None = None if str(given["output"]) == STDIN else given["output"]
+    output: Path | None = None if str(given["output"]) == STDIO else given["output"]
     if given["as_json"] and given["header"]:
         raise click.UsageError("--header needs columns, and --json has none; give one of them")
     columns = [name for name in ("scores", "probabilities", "confidence", "variance", "tags") if given[name]]
     model = TrainedModel.read(given["model"])
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
-    data = Input(options, terminal, model.data_schema, labels="optional", eager=True, skipped=gaps)
+    data = Input(given, model.data_schema, labels="optional", eager=True, skipped=gaps)
     check_outputs({"-o": output}, [given["model"], *data.names])
     empty = "null\n" if given["as_json"] else "\n"
     with (
-        _open(output, flush=data.is_pipe) as write,
+        _open(output) as write,
         data.progress("predicting", show=output is not None or not sys.stdout.isatty()),
     ):
         if given["header"]:
@@ -90,31 +81,18 @@ def command(**given: Any) -> None:
 
 
 @contextmanager
-def _open(output: Path | None, *, flush: bool) -> Iterator[Callable[[str], None]]:
+def _open(output: Path | None) -> Iterator[Callable[[str], object]]:
     """Yield a function that writes text to a file, or to standard output if there is none."""
     if output is not None:
         from scwlearn._util.atomic import atomic_file
 
         with atomic_file(output) as file:
-
-            def encode(text: str) -> None:
-                file.write(text.encode("utf-8", "surrogatepass"))
-
-            yield encode
+            yield lambda text: file.write(text.encode("utf-8", "surrogatepass"))
         return
-    # The reader of a pipe wants to see each prediction at once.
-    flush = flush or not _is_file(sys.stdout)
 
     def write(text: str) -> None:
         sys.stdout.write(text)
-        if flush:
-            sys.stdout.flush()
+        # The reader of a pipe wants to see each prediction at once.
+        sys.stdout.flush()
 
     yield write
-
-
-def _is_file(stream: Any) -> bool:
-    try:
-        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError):  # a stream without a file descriptor
-        return False

@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 
 from scwlearn.cli.console import Terminal
-from scwlearn.cli.options import SectionCommand, option, quiet_option, section
-from scwlearn.cli.output import OutputFile, check_outputs
+from scwlearn.cli.options import OutputFile, SectionCommand, check_outputs, option, output_options
 
-
-@click.command(cls=SectionCommand)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path, dir_okay=False))
-@section(
-    "Output",
-    option("-o", "--output", type=OutputFile(), required=True, metavar="PAGE", help="HTML page to write."),
-    quiet_option,
+_runs = click.Argument(
+    ["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path, dir_okay=False)
 )
+_output_options = output_options(
+    option("-o", "--output", type=OutputFile(), required=True, metavar="PAGE", help="HTML page to write.")
+)
+
+
+@click.command(cls=SectionCommand, params=[_runs, *_output_options])
 def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
     """Write a page about RUNs: learning curves, reliability, confusion matrix and largest weights.
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import Terminal, output
-from scwlearn.cli.options import usage_error, words
+from scwlearn.cli.console import Terminal
+from scwlearn.cli.options import Params, SectionCommand, choice_option, count_option, option, usage_error, words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.table import Table as Grid
 
     from scwlearn.datasets import DataSet, NamedSet
@@ -26,70 +24,69 @@ if TYPE_CHECKING:
     from scwlearn.experiments.study import Blocks
 
 # Data sets that need no files.
-_GENERATED = ("synthetic", "synthetic-noise", "embedded")
+_GENERATED = ["synthetic", "synthetic-noise", "embedded"]
 _QUICK: dict[str, Any] = {"permutations": 3, "values": 3, "rows": 10_000}
+# Wide enough that no table is truncated in a file; a table takes only the width that it needs.
+_UNLIMITED = 1000
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, given: str | None) -> list[str] | None:
-    return None if given is None else [word.strip() for word in words(given) if word.strip()]
+    return None if given is None else [name for word in words(given) if (name := word.strip())]
 
 
-@click.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory of the data sets. Default: SCWLEARN_DATA, or the user's cache.",
-)
-@click.option(
-    "--datasets",
-    callback=_names,
-    metavar="NAME,NAME...",
-    help="Data sets, groups (paper, extra, embedded, all) or LIBSVM files. Default: those of the paper that are "
-    "present, or else those that need no files.",
-)
-@click.option(
-    "--algorithms",
-    callback=_names,
-    metavar="NAME,NAME...",
-    help="Default: all, and LIBOL's variants of two of them.",
-)
-@click.option(
-    "--rules",
-    "own",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Python file that declares further rules with @rule; may be repeated. If the file changes, its runs are "
-    "repeated; modules that it imports are not watched.",
-)
-@click.option("--permutations", type=click.IntRange(min=1), help="Random orders of each data set. Default: 20.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of all orders.")
-@click.option(
-    "--tuning",
-    type=click.Choice(["libol", "cv"]),
-    default="libol",
-    show_default=True,
-    help="Choose parameters by online mistakes on one permutation, or by 5-fold cross-validation.",
-)
-@click.option(
-    "--covariance",
-    type=click.Choice(["full", "diagonal"]),
-    default="full",
-    show_default=True,
-    help="Covariance of the second-order algorithms.",
-)
-@click.option(
-    "--quick", is_flag=True, help="3 permutations, 3 values of each parameter, at most 10,000 rows: under a minute."
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Concurrent runs. Default: the number of cores.")
-@click.option(
-    "--output",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reproduction"),
-    show_default=True,
-    help="Directory for results, tables, figures and the report; results that it holds already are reused.",
-)
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+_params: Params = [
+    option(
+        "--data-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Directory of the data sets. Default: SCWLEARN_DATA, or the user's cache.",
+    ),
+    option(
+        "--datasets",
+        callback=_names,
+        metavar="NAME,NAME...",
+        help="Data sets, groups (paper, extra, embedded, all) or LIBSVM files. Default: those of the paper that are "
+        "present, or else those that need no files.",
+    ),
+    option(
+        "--algorithms",
+        callback=_names,
+        metavar="NAME,NAME...",
+        help="Default: all, and LIBOL's variants of two of them.",
+    ),
+    option(
+        "--rules",
+        "own",
+        multiple=True,
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Python file that declares further rules with @rule; may be repeated. If the file changes, its runs are "
+        "repeated; modules that it imports are not watched.",
+    ),
+    count_option("--permutations", text="Random orders of each data set. Default: 20."),
+    count_option("--seed", default=0, low=0, text="Random seed of all orders."),
+    choice_option(
+        "--tuning",
+        "libol",
+        "cv",
+        text="Choose parameters by online mistakes on one permutation, or by 5-fold cross-validation.",
+    ),
+    choice_option("--covariance", "full", "diagonal", text="Covariance of the second-order algorithms."),
+    option(
+        "--quick", is_flag=True, help="3 permutations, 3 values of each parameter, at most 10,000 rows: under a minute."
+    ),
+    count_option("--workers", text="Concurrent runs. Default: the number of cores."),
+    option(
+        "--output",
+        "directory",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("reproduction"),
+        show_default=True,
+        help="Directory for results, tables, figures and the report; results that it holds already are reused.",
+    ),
+    option("--quiet", "-q", is_flag=True, help="Show no progress."),
+]
+
+
+@click.command(cls=SectionCommand, params=_params)
 def command(
     data_dir: Path | None,
     datasets: list[str] | None,
@@ -112,28 +109,25 @@ def command(
     from scwlearn.experiments.study import StudySettings, run_data_set, study_cost
     from scwlearn.runs.results import Results
 
-    def say(text: str) -> None:
-        if not quiet:
-            click.echo(text, err=True)
-
+    terminal = Terminal(quiet=quiet)
     rules = _chosen_rules(algorithms, [rule for path in own for rule in _rules_in(path)])
     settings |= _QUICK if quick else {}
     settings |= {} if permutations is None else {"permutations": permutations}
     study = StudySettings(**settings)
-    sets, remarks = _load(datasets, data_dir, study.max_features, say)
+    sets, remarks = _load(datasets, data_dir, study.max_features, terminal.note)
     for remark in remarks:
-        say(remark)
+        terminal.note(remark)
     directory.mkdir(parents=True, exist_ok=True)
     cost = sum(study_cost(data, rules, study) for data in sets)
     with Results(directory / "results.jsonl") as results:
         before = len(results)
         try:
-            with Terminal(quiet=quiet).progress(cost, "reproduce") as report:
+            with terminal.progress(cost, "reproduce") as report:
                 blocks = [run_data_set(data, rules, study, results, workers=workers, report=report) for data in sets]
         except KeyboardInterrupt:
-            say(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")
+            terminal.note(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")
             raise
-    page = write_report(Reproduction(sets, rules, blocks, study, remarks), directory, say)
+    page = write_report(Reproduction(sets, rules, blocks, study, remarks), directory, terminal.note)
     _print_tables(page, blocks)
 
 
@@ -239,15 +233,17 @@ def _user_set(path: Path, taken: Container[str], max_features: int | None) -> Da
 
 
 def _print_tables(page: Path, blocks: Blocks) -> None:
+    from rich.console import Console
+
     from scwlearn.experiments.agreement import agreement_table, comparisons
     from scwlearn.experiments.table3 import results_table
 
-    out = output()
+    out = Console(width=None if sys.stdout.isatty() else _UNLIMITED, markup=False, highlight=False, emoji=False)
     for block in blocks:
         out.print(_grid(results_table(block)))
     if comparisons(blocks):
         out.print(_grid(agreement_table(blocks)))
-    out.print(f"The report, with figures: {page.resolve()}", soft_wrap=True)
+    click.echo(f"The report, with figures: {page.resolve()}")
 
 
 def _grid(table: Table) -> Grid:

@@ -8,13 +8,13 @@ standard input.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import Terminal
+from scwlearn.cli.console import Terminal, print_json
 from scwlearn.cli.messages import SORTED_LABELS
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
@@ -23,23 +23,23 @@ from scwlearn.cli.model_options import (
     given_model_options,
     given_parameters,
     model_config,
-    rule_named,
+    model_options,
 )
 from scwlearn.cli.options import (
-    DataOptions,
-    FiniteRange,
+    OutputFile,
+    check_outputs,
     count_option,
     data_options,
     is_given,
-    json_option,
     option,
-    quiet_option,
+    output_options,
     section,
 )
-from scwlearn.cli.output import OutputFile, check_outputs, invocation
 from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
+    from scwlearn.cli.input import Input
+    from scwlearn.data.batch import Batch
     from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.record import Point, Record
@@ -48,6 +48,18 @@ if TYPE_CHECKING:
 
 # More classes than this, a new one with every tenth example, are probably a regression target.
 _MANY_CLASSES = 50
+
+
+class _Fraction(click.FloatRange):
+    """A number from 0 to below 1; a range of Click would accept NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or fail."""
+        number = super().convert(value, param, ctx)
+        return (
+            number if number >= 0 else self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
+        )
+
 
 #: Options for the order of examples.
 shuffle_options = section(
@@ -60,12 +72,11 @@ _run_options = section(
     count_option("--epochs", default=1, text="Passes over the data."),
     option(
         "--holdout",
-        type=FiniteRange(0.0, 1.0, max_open=True),
+        type=_Fraction(0.0, 1.0, max_open=True),
         default=0.0,
         metavar="FRACTION",
         help="Hold out this fraction of the examples and evaluate the model on them; 0.1 is every tenth.",
     ),
-    shuffle_options,
     option(
         "--resume",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -74,21 +85,16 @@ _run_options = section(
     ),
     count_option("--save-every", text="Save the model every N examples, and at Ctrl-C."),
 )
-_output_options = section(
-    "Output",
+_output_options = output_options(
     option("-m", "--model", type=OutputFile(), help="File to save the model to."),
     option("--probabilities", is_flag=True, help="Measure log-loss and reliability, too."),
     option("--report", type=OutputFile(), metavar="PAGE", help="Write an HTML report; implies --probabilities."),
-    json_option("Print the record of the run as JSON."),
-    quiet_option,
+    json="Print the record of the run as JSON.",
 )
+_params = data_options + algorithm_options() + model_options + _run_options + shuffle_options + _output_options
 
 
-@click.command(cls=AlgorithmCommand, help=__doc__)
-@data_options
-@algorithm_options
-@_run_options
-@_output_options
+@click.command(cls=AlgorithmCommand, params=_params, help=__doc__)
 def command(**given: Any) -> None:
     """Train a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
@@ -96,37 +102,26 @@ def command(**given: Any) -> None:
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
-    started, terminal = invocation(), Terminal(quiet=given["quiet"])
     path, page, epochs = given["model"], given["report"], given["epochs"]
-    options = DataOptions.take(given)
     if given["save_every"] is not None and path is None:
         raise click.UsageError("--save-every needs -m, the file to save to")
     resumed = None if given["resume"] is None else TrainedModel.read(given["resume"])
-    data = Input(options, terminal, None if resumed is None else resumed.schema)
+    data = Input(given, None if resumed is None else resumed.schema)
+    terminal = data.terminal
     check_outputs({"-m": path, "--report": page}, data.names)
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
-    model = _new_model(given) if resumed is None else _resumed_model(given, resumed)
+    model, probabilities = _model(given, resumed), given["probabilities"] or page is not None
+    table = _CurveTable(terminal, log_loss=probabilities)
 
-    def save(record: Record) -> None:
-        TrainedModel(run.classifier, data.schema, record).write(path)
+    def save() -> None:
+        trained_model(run, data, given, finished=False).write(path)
 
-    def record(*, finished: bool) -> Record:
-        return run.record(
-            data.schema,
-            **started,
-            sources=data.names,
-            skipped=data.skipped.count,
-            settings={name: given[name] for name in ("seed", "shuffle_buffer", "holdout")},
-            finished=finished,
-        )
-
-    def note_epoch(epoch: int) -> None:
+    def read(epoch: int) -> Iterable[Batch]:
         if epoch:
             terminal.note(f"epoch {epoch + 1} of {epochs}")
+        return data.examples(given["shuffle_buffer"], given["seed"] + epoch)
 
-    probabilities = given["probabilities"] or page is not None
-    table = _CurveTable(terminal, log_loss=probabilities)
     run = TrainingRun(
         model,
         epochs=epochs,
@@ -134,55 +129,59 @@ def command(**given: Any) -> None:
         probabilities=probabilities,
         save_every=given["save_every"],
         on_doubling=None if terminal.quiet else table.add,
-        on_epoch=note_epoch,
-        on_save=lambda: save(record(finished=False)),
+        on_save=save,
     )
     try:
         with data.progress("training", epochs=epochs):
-            run.run(lambda epoch: data.examples(given["shuffle_buffer"], given["seed"] + epoch))
+            run.run(read)
     except KeyboardInterrupt:
         if given["save_every"] is not None and run.has_begun:
-            save(record(finished=False))
+            save()
             terminal.note(f"interrupted after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C")
         raise
     if not run.has_begun:
         raise ValueError(f"{', '.join(data.names)}: no examples to learn from")
-    result = record(finished=True)
-    table.finish(result.curve[-1])
-    for line in (_summary(result), *_warnings(run, result, given)):
+    result = trained_model(run, data, given)
+    record = result.record
+    assert record is not None
+    table.finish(record.curve[-1])
+    for line in (_summary(record), *_warnings(run, record, given)):
         terminal.note(line)
     data.report_skipped()
     if path is not None:
-        save(result)
+        result.write(path)
         terminal.note(f"model: {path}")
     if page is not None:
         from scwlearn.report import write_page
 
-        write_page([result], page)
+        write_page([record], page)
         terminal.note(f"report: {page}")
     if given["as_json"]:
-        click.echo(json.dumps(result.to_json(), ensure_ascii=False))
+        print_json(record.to_json())
 
 
-def _new_model(given: dict[str, Any]) -> ModelConfig:
-    rule = rule_named(given["algorithm"])
-    return model_config(rule, check_parameters(rule, given_parameters(given)), given)
+def trained_model(run: TrainingRun, data: Input, given: dict[str, Any], *, finished: bool = True) -> TrainedModel:
+    """Return the model of a run of train or tune, with the schema of its data and its record."""
+    settings: dict[str, Any] = {name: given[name] for name in ("seed", "shuffle_buffer", "holdout") if name in given}
+    return run.trained_model(data.schema, **data.provenance, settings=settings, finished=finished)
 
 
-def _resumed_model(given: dict[str, Any], resumed: TrainedModel) -> Classifier:
-    """Return the classifier to continue with; only the parameters of its algorithm may change."""
+def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig | Classifier:
+    """Return a new configuration, or the classifier to continue with: only parameters of its algorithm may change."""
+    rule, parameters = given["algorithm"], given_parameters(given)
+    if resumed is None:
+        return model_config(rule, check_parameters(rule, parameters), given)
     if not resumed.is_linear:
         raise ValueError(f"{given['resume']} holds a kernel model; the command line trains linear models only")
-    rule, parameters = resumed.rule, given_parameters(given)
-    if is_given("algorithm") and given["algorithm"] != rule.name:
-        raise click.UsageError(f"{given['resume']} was trained with {rule.name}, not {given['algorithm']}")
+    if is_given("algorithm") and rule.name != resumed.rule.name:
+        raise click.UsageError(f"{given['resume']} was trained with {resumed.rule.name}, not {rule.name}")
     if fixed := given_model_options():
         raise click.UsageError(f"the settings of a resumed model cannot change; drop {', '.join(fixed)}")
     if not parameters:
         return resumed.classifier
-    return resumed.classifier.with_parameters(check_parameters(rule, {**resumed.parameters, **parameters}))
+    return resumed.classifier.with_parameters(check_parameters(resumed.rule, {**resumed.parameters, **parameters}))
 
 
 def _summary(record: Record) -> str:
@@ -208,7 +207,7 @@ def _warnings(run: TrainingRun, record: Record, given: dict[str, Any]) -> list[s
         found.append(f"all examples have the label {classes[0]}; a classifier needs at least two classes")
     if len(classes) > max(_MANY_CLASSES, seen / 10):
         found.append(f"{len(classes):,} distinct labels in {plural(seen, 'example')}; is this a regression target?")
-    if run.metrics.looks_sorted:
+    if run.metrics.label_order.looks_sorted:
         buffer = "a larger --shuffle-buffer" if given["shuffle_buffer"] else "--shuffle-buffer N"
         found.append(f"{SORTED_LABELS}; the last ones may dominate the model (use {buffer} to mix them)")
     if unseen := run.unseen_class_weights():
@@ -216,49 +215,39 @@ def _warnings(run: TrainingRun, record: Record, given: dict[str, Any]) -> list[s
     return [f"warning: {text}" for text in found]
 
 
-_CURVE_WIDTHS = {
-    "examples": 11,
-    "mistakes": 10,
-    "rate": 8,
-    "since last": 11,
-    "updates": 10,
-    "nonzero": 10,
-    "examples/s": 11,
-}
-
-
 class _CurveTable:
     """The learning curve as a table: error rate so far and since the line before."""
 
+    _WIDTHS = (11, 10, 8, 11, 10, 10, 11, 10)
+    _TITLES = ("examples", "mistakes", "rate", "since last", "updates", "nonzero", "examples/s", "log-loss")
+
     def __init__(self, terminal: Terminal, *, log_loss: bool) -> None:
-        self._terminal = terminal
-        self._widths = _CURVE_WIDTHS | ({"log-loss": 10} if log_loss else {})
-        self._last: Point | None = None
+        self._terminal, self._columns = terminal, 8 if log_loss else 7
+        self._seen = self._mistakes = 0
 
     def add(self, point: Point) -> None:
         """Print a line, after the header if it is the first: invalid data get no header."""
-        last, self._last = self._last, point
-        if last is None:
-            self._print(self._widths)
-        seen, mistakes = (0, 0) if last is None else (last.seen, last.mistakes)
-        cells = [
+        if not self._seen:
+            self._print(self._TITLES)
+        new = point.seen - self._seen
+        cells = (
             f"{point.seen}",
             f"{point.mistakes}",
             f"{point.mistakes / max(1, point.seen):.4f}",
-            f"{(point.mistakes - mistakes) / max(1, point.seen - seen):.4f}",
+            f"{(point.mistakes - self._mistakes) / max(1, new):.4f}",
             f"{point.updates}",
             "" if point.nonzero is None else f"{point.nonzero}",
             f"{point.seen / point.seconds:.0f}" if point.seconds > 0 else "",
-        ]
-        if "log-loss" in self._widths:
-            cells.append("" if point.log_loss is None else f"{point.log_loss:.4f}")
+            "" if point.log_loss is None else f"{point.log_loss:.4f}",
+        )
         self._print(cells)
+        self._seen, self._mistakes = point.seen, point.mistakes
 
     def finish(self, point: Point) -> None:
         """Print the last line, unless the run ended at a power of two, whose line is there already."""
         if point.seen & (point.seen - 1):
             self.add(point)
 
-    def _print(self, cells: Any) -> None:
-        widths = self._widths.values()
-        self._terminal.note("".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+    def _print(self, cells: Iterable[str]) -> None:
+        padded = [cell.rjust(width) for cell, width in zip(cells, self._WIDTHS, strict=True)]
+        self._terminal.note("".join(padded[: self._columns]))

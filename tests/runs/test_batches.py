@@ -1,4 +1,4 @@
-"""Labels of a run: their type, their range and their order."""
+"""Batches of a run: the type, range and order of their labels."""
 
 import io
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scwlearn.data.schema import Schema
-from scwlearn.runs.labels import LabelOrder, training_labels
+from scwlearn.runs.batches import training_labels
+from scwlearn.runs.metrics import LabelOrder
 from table_text import Reading
 
 

@@ -1,15 +1,54 @@
-"""Align examples with the features of a classifier, by name or by number."""
+"""Batches of examples for a classifier: their labels checked, their features aligned by name or by number."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.learner import Learner
+
+# Larger integers are not exact as floats: two labels could become one.
+_MAX_LABEL = 2.0**53
+
+
+def training_labels(examples: Batch) -> NDArray[Any]:
+    """Return the labels of examples, integers where possible; raise a ValueError if one is missing or too large."""
+    labels = examples.labels
+    if labels is None:
+        raise ValueError(f"{examples.source} has no labels")
+    if examples.labelled is not None and not examples.labelled.all():
+        line = examples.lines[int(examples.labelled.argmin())]
+        raise ValueError(f"{examples.source}, line {line}: the label is missing")
+    if labels.dtype.kind != "f":
+        return labels
+    if (large := np.abs(labels) > _MAX_LABEL).any():
+        index = int(large.argmax())
+        raise ValueError(
+            f"{examples.source}, line {examples.lines[index]}: label {labels[index]:.17g}; "
+            "numeric labels must be at most 2^53 in magnitude, or distinct labels could become one"
+        )
+    integers = labels.astype(np.int64)
+    return integers if (integers == labels).all() else labels
+
+
+def check_label_type(labels: NDArray[Any], classes: Classes, examples: Batch) -> None:
+    """Raise a ValueError if the labels of a batch are of another type than those of a model."""
+    try:
+        classes.check_kind(labels)
+    except TypeError:
+        known = classes.values_in_order
+        listed = ", ".join(map(repr, known[:5])) + ", ..." * (len(known) > 5)
+        raise ValueError(
+            f"{examples.source}, line {examples.lines[0]}: label {labels[:1].tolist()[0]!r} is of another type than "
+            f"the labels of the model: {listed}"
+        ) from None
 
 
 def align_rows(classifier: Classifier, examples: Batch, names: Sequence[str] | None = None) -> Rows | NamedRows:

@@ -7,9 +7,10 @@ formats as a whole.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,71 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
 from scwlearn._util.checks import is_masked
-from scwlearn.data.csr import CsrArrays, is_sparse
 
 # Value types that the native loops read.
 _NATIVE_TYPES = (np.float32, np.float64)
 # Size of a block that is checked and then read again while it is in the cache.
 _CACHED_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class CsrArrays:
+    """Arrays of a CSR matrix, so that most work needs no SciPy, which is slow to import.
+
+    `indices` and `offsets` have the same type. The offsets may start in the middle of the other two arrays.
+    """
+
+    values: NDArray[Any]
+    indices: NDArray[Any]
+    offsets: NDArray[Any]
+    width: int
+
+    @classmethod
+    def of(cls, values: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], width: int) -> CsrArrays:
+        """Return the arrays with indices and offsets both int32 or both int64, contiguous and aligned."""
+        common = np.int32 if indices.dtype == offsets.dtype == np.int32 else np.int64
+        return cls(values, np.require(indices, common, ["C", "A"]), np.require(offsets, common, ["C", "A"]), width)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(self.offsets) - 1, self.width
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> CsrArrays:
+        """Return consecutive rows, or rows by number."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self.offsets) - 1)
+            offsets = self.offsets[start : max(start, stop) + 1]
+            begin, end = int(offsets[0]), int(offsets[-1])
+            return CsrArrays(self.values[begin:end], self.indices[begin:end], offsets - offsets[0], self.width)
+        if "scipy.sparse" in sys.modules:  # faster, but not worth importing
+            return _arrays_of(self.matrix()[rows])
+        counts = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        sources = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
+        return CsrArrays.of(self.values[sources], self.indices[sources], offsets.astype(self.offsets.dtype), self.width)
+
+    def sorted(self) -> CsrArrays:
+        """Return the matrix with sorted rows; the values of a repeated index are added up."""
+        matrix = self.matrix().copy()
+        matrix.sum_duplicates()
+        return _arrays_of(matrix)
+
+    def matrix(self) -> Any:
+        """Return a SciPy `csr_array` that shares the memory."""
+        from scipy.sparse import csr_array
+
+        begin, end = self.offsets[0], self.offsets[-1]
+        # The constructor would check the arrays, and might change the type of the indices.
+        matrix = csr_array(self.shape, dtype=self.values.dtype)
+        matrix.data, matrix.indices, matrix.indptr = self.values[begin:end], self.indices[begin:end], self.offsets
+        if begin:
+            matrix.indptr = self.offsets - begin
+        return matrix
+
+
+def _arrays_of(matrix: Any) -> CsrArrays:
+    return CsrArrays.of(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1])
 
 
 @dataclass(frozen=True)
@@ -52,7 +112,9 @@ class Rows:
     """Feature matrix with one example per row, checked as a whole or block by block."""
 
     def __init__(self, x: Any, *, check: bool = True) -> None:
-        self._sparse: bool = is_sparse(x)
+        # Without importing SciPy: if it is not loaded, this is no matrix of it.
+        scipy_sparse = sys.modules.get("scipy.sparse")
+        self._sparse: bool = scipy_sparse is not None and scipy_sparse.issparse(x)
         self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
         self.count: int = self._x.shape[0]
         self.width: int = self._x.shape[1]
@@ -137,7 +199,7 @@ class Rows:
     def dense(self) -> NDArray[np.float64]:
         """Return a dense matrix."""
         self.check()
-        return np.asarray(self._x.toarray() if self._sparse else self._x, dtype=np.float64)
+        return np.asarray(self._x.matrix().toarray() if self._sparse else self._x, dtype=np.float64)
 
     def compressed(self, columns: DTypeLike = np.int32) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int32]]:
         """Return values, column indices (of the given type) and offsets of the rows as a CSR matrix."""
@@ -155,7 +217,7 @@ class Rows:
         if self._sparse:
             csr: CsrArrays = self._x[:]
             return csr
-        values = np.require(self._x, self._x.dtype if self._x.dtype in _NATIVE_TYPES else np.float64, ["C"]).ravel()
+        values = np.require(self._x, _native_type(self._x), ["C"]).ravel()
         indices = np.tile(np.arange(self.width, dtype=np.int32), self.count)
         return CsrArrays(values, indices, np.arange(self.count + 1) * self.width, self.width)
 
@@ -174,7 +236,7 @@ class Rows:
     def widened(self, width: int) -> Rows:
         """Return sparse rows with more features, all of them zero."""
         wider = copy(self)
-        wider._x = CsrArrays(self._x.values, self._x.indices, self._x.offsets, width)
+        wider._x = replace(self._x, width=width)
         wider.width = width
         return wider
 
@@ -184,8 +246,8 @@ class Rows:
 
     def with_values(self, values: NDArray[Any]) -> Rows:
         """Return checked rows with other valid values in the same places."""
-        other, x = copy(self), self._x
-        other._x = CsrArrays(values, x.indices, x.offsets, x.width) if self._sparse else values.reshape(x.shape)
+        other = copy(self)
+        other._x = replace(self._x, values=values) if self._sparse else values.reshape(self._x.shape)
         return other
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
@@ -199,7 +261,8 @@ class Rows:
         if self._checked or not check:
             yield from self._blocks(rows, order)
             return
-        in_cache = _CACHED_BYTES * max(1, self.count) // max(1, self._bytes())
+        size = int(self._x.values.nbytes + self._x.indices.nbytes if self._sparse else self._x.nbytes)
+        in_cache = _CACHED_BYTES * max(1, self.count) // max(1, size)
         for block in self._blocks(min(rows, in_cache)):
             if not self._scan(block):
                 raise UnsortedError("X has rows with unsorted or repeated indices; Rows.check sorts them")
@@ -210,17 +273,16 @@ class Rows:
         rows, count = max(1, rows), self.count if order is None else len(order)
         for start in range(0, count, rows):
             stop = min(start + rows, count)
-            if self._sparse and order is None:
+            if not self._sparse:
+                x = self._x[start:stop] if order is None else self._x[order[start:stop]]
+                arrays = np.require(x, _native_type(x), ["C", "A"]), None, None
+            elif order is None:
                 # Offsets into the whole matrix: no value is copied.
-                x, offsets = self._x, self._x.offsets[start : stop + 1]
-                yield Block(x.values, x.indices, offsets, self.width, start, stop - start)
-                continue
-            x = self._x[start:stop] if order is None else self._x[order[start:stop]]
-            if self._sparse:
-                yield Block(x.values, x.indices, x.offsets, self.width, start, stop - start)
+                arrays = self._x.values, self._x.indices, self._x.offsets[start : stop + 1]
             else:
-                dtype = x.dtype if x.dtype in _NATIVE_TYPES else np.dtype(np.float64)
-                yield Block(np.require(x, dtype, ["C", "A"]), None, None, self.width, start, stop - start)
+                x = self._x[order[start:stop]]
+                arrays = x.values, x.indices, x.offsets
+            yield Block(*arrays, self.width, start, stop - start)
 
     def _scan(self, block: Block) -> bool:
         """Raise a ValueError for the first invalid value or index; return whether the rows are sorted."""
@@ -228,9 +290,6 @@ class Rows:
         if problem:
             raise ValueError(self._describe(problem, block, row, place))
         return is_sorted
-
-    def _bytes(self) -> int:
-        return int(self._x.values.nbytes + self._x.indices.nbytes if self._sparse else self._x.nbytes)
 
     def _in_place(self) -> bool:
         """Return whether the native loops can read the values without conversion."""
@@ -259,6 +318,10 @@ def as_rows(x: Any, *, check: bool = True) -> Rows:
     return x
 
 
+def _native_type(values: NDArray[Any]) -> np.dtype[Any]:
+    return values.dtype if values.dtype in _NATIVE_TYPES else np.dtype(np.float64)
+
+
 def _as_dense(x: Any) -> NDArray[Any]:
     if is_masked(x):
         raise ValueError("X is a masked array with masked values; fill them in first")
@@ -273,10 +336,12 @@ def _as_csr(x: Any) -> CsrArrays:
     SciPy's conversions trust the arrays of a matrix and may crash on invalid ones: other formats are validated first.
     """
     _check_matrix(x, "biuf")
-    csr = x if x.format == "csr" else _validated(x).tocsr()
+    if x.format != "csr":
+        _validate(x)
+    csr = x.tocsr()
     if len(csr.indptr) != csr.shape[0] + 1 or len(csr.data) != len(csr.indices):
         raise ValueError("X is not a valid CSR matrix: the lengths of its arrays do not match")
-    values = np.require(csr.data, csr.data.dtype if csr.data.dtype in _NATIVE_TYPES else np.float64, ["C", "A"])
+    values = np.require(csr.data, _native_type(csr.data), ["C", "A"])
     return CsrArrays.of(values, csr.indices, csr.indptr, csr.shape[1])
 
 
@@ -287,8 +352,8 @@ def _check_matrix(x: Any, kinds: str) -> None:
         raise TypeError(f"X must hold real numbers, got {x.dtype}")
 
 
-def _validated(x: Any) -> Any:
-    """Return a sparse matrix of another format than CSR; raise a ValueError if its indices are out of bounds."""
+def _validate(x: Any) -> None:
+    """Raise a ValueError if the indices of a sparse matrix of another format than CSR are out of bounds."""
     from scipy.sparse import coo_array
 
     try:
@@ -300,7 +365,6 @@ def _validated(x: Any) -> Any:
             raise ValueError("the lengths of its rows and data do not match")
     except ValueError as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
-    return x
 
 
 def same_type(indices: NDArray[Any], offsets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

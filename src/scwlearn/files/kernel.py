@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from scwlearn.data.csr import CsrArrays
+from scwlearn.data.rows import CsrArrays
 from scwlearn.files.codec import (
     BYTE,
     FLOAT64,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,30 +45,21 @@ def shuffled(batches: Iterable[Batch], buffer: int, seed: int) -> Generator[Batc
 
 
 def _shuffled(batches: Iterable[Batch], buffer: _Buffer) -> Generator[Batch, None, None]:
-    with closing(_joined(batches)) as parts:
-        for part in parts:
-            replaced = buffer.exchange(part)
-            if len(replaced):
-                yield replaced
-    yield from buffer.rest()
-
-
-def _joined(batches: Iterable[Batch]) -> Generator[Batch, None, None]:
-    """Yield the batches, with small ones joined."""
+    iterator = iter(batches)
     small: list[Batch] = []
-    iterator: Iterator[Batch] = iter(batches)
     try:
         for batch in iterator:
             small.append(batch)
             if sum(map(len, small)) >= _MIN_ROWS:
-                yield Batch.concatenate(small)
+                yield from buffer.exchange(Batch.concatenate(small))
                 small = []
         if small:
-            yield Batch.concatenate(small)
+            yield from buffer.exchange(Batch.concatenate(small))
     finally:
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
+    yield from buffer.rest()
 
 
 class _Buffer:
@@ -81,18 +71,18 @@ class _Buffer:
         self._slots = np.zeros(0, dtype=np.int64)
         self._held: list[Batch] = []
 
-    def exchange(self, batch: Batch) -> Batch:
-        """Put examples into the buffer, and return those that they replace, in order."""
+    def exchange(self, batch: Batch) -> Iterator[Batch]:
+        """Put examples into the buffer, and yield those that they replace, if any, in order."""
         first = sum(map(len, self._held))
         self._held.append(batch)
         incoming = np.arange(first, first + len(batch))
         room = self._size - len(self._slots)
         self._slots = np.concatenate([self._slots, incoming[:room]])
-        replaced = self._gather(self._replace(incoming[room:]) if room < len(incoming) else incoming[:0])
+        if room < len(incoming):
+            yield self._gather(self._replace(incoming[room:]))
         if first >= 2 * self._size:
             self._held = [self._gather(self._slots)]
             self._slots = np.arange(self._size)
-        return replaced
 
     def _replace(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Put rows into random slots, one after the other, and return the row that each replaces."""
@@ -124,4 +114,4 @@ class _Buffer:
         ]
         back = np.empty(len(rows), dtype=np.int64)
         back[by_owner] = np.arange(len(rows))
-        return Batch.concatenate(taken).take(back) if taken else self._held[0].take(rows)
+        return Batch.concatenate(taken).take(back)

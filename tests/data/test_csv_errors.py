@@ -26,8 +26,8 @@ def numeric(*cells):
 
 
 FAULTS = [
-    (b"", {}, "data.csv: empty file; a table starts with a line that names its columns"),
-    (b"\n\r\n", {}, "data.csv: empty file; a table starts with a line that names its columns"),
+    (b"", {}, "data.csv: no examples; a table starts with a line that names its columns"),
+    (b"\n\r\n", {}, "data.csv: no examples; a table starts with a line that names its columns"),
     (b"a,label\n", {}, "data.csv: no examples; records must follow the header"),
     (b"a,label", {}, "data.csv: no examples; records must follow the header"),
     (b"a,label\n\n\n", {}, "data.csv: no examples; records must follow the header"),
@@ -243,6 +243,7 @@ def test_a_file_in_text_mode_or_of_another_format_is_rejected():
 
 def test_missing_pyarrow_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    for format, what in (("csv", "CSV"), ("parquet", "Parquet")):
-        with pytest.raises(ValueError, match=exactly(f'{what} needs pyarrow (pip install "scwlearn[cli]")')):
+    message = 'CSV, TSV, Parquet and Arrow data need pyarrow (pip install "scwlearn[cli]")'
+    for format in ("csv", "parquet"):
+        with pytest.raises(ValueError, match=exactly(message)):
             [*Reading(named(b""), Schema(format))]

@@ -110,7 +110,7 @@ def test_a_line_without_end_is_rejected_before_it_fills_the_memory():
 
 @pytest.fixture(params=[1, 2, 5])
 def threads(request, monkeypatch):
-    monkeypatch.setattr("scwlearn.data.options.allowed_threads", lambda: request.param)
+    monkeypatch.setattr("scwlearn.data.reader.allowed_threads", lambda: request.param)
     return request.param
 
 

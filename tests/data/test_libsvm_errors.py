@@ -84,7 +84,7 @@ def test_files_without_examples_are_rejected(tmp_path):
         path.write_bytes(text)
         assert fault_of(path) == f"{path}: no examples; a line is label index:value index:value ..."
     path.write_bytes(b"spam\neggs\n1 x\n")
-    expected = f"{path}: no examples (3 lines could not be read); a line is label index:value index:value ..."
+    expected = f"{path}: no examples (3 records could not be read); a line is label index:value index:value ..."
     assert fault_of(path, on_error="skip") == expected
 
 

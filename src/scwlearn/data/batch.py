@@ -161,6 +161,12 @@ class Batch:
             return self
         return self.with_rows(self.x.widened(width))
 
+    def with_labels(self, labels: NDArray[Any], labelled: NDArray[np.bool_]) -> Batch:
+        """Return the batch with labels, some or all of which may be missing."""
+        if not labelled.any():
+            return replace(self, labels=None, labelled=None)
+        return replace(self, labels=labels, labelled=None if labelled.all() else labelled)
+
     def slice(self, start: int, stop: int) -> Batch:
         """Return consecutive examples."""
         return self._select(self.x.slice(start, stop), slice(start, stop), self.tags and self.tags[start:stop])
@@ -182,20 +188,17 @@ class Batch:
         if len(batches) == 1:
             return batches[0]
         parts: list[Any] = [batch.x for batch in batches]
-        labelled = np.concatenate(
-            [np.full(len(b), b.labels is not None) if b.labelled is None else b.labelled for b in batches]
-        )
+        labelled = [np.full(len(b), b.labels is not None) if b.labelled is None else b.labelled for b in batches]
         tags = [batch.tags or [""] * len(batch) for batch in batches]
         sources = {batch.source for batch in batches}
         return Batch(
             type(parts[0]).concatenate(parts),
-            _labels(batches) if labelled.any() else None,
+            None,
             _weights(batches),
             np.concatenate([batch.lines for batch in batches]),
             sources.pop() if len(sources) == 1 else "several sources",
-            None if labelled.all() or not labelled.any() else labelled,
-            None if all(batch.tags is None for batch in batches) else [tag for part in tags for tag in part],
-        )
+            tags=None if all(batch.tags is None for batch in batches) else [tag for part in tags for tag in part],
+        ).with_labels(_labels(batches), np.concatenate(labelled))
 
 
 def _labels(batches: Sequence[Batch]) -> NDArray[Any]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scwlearn._util.checks import check_bool, check_choice, check_int
-from scwlearn._util.threads import allowed_threads
-from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.io.errors import SkippedRecords
 
 # The parsers count in 31 bits.
 _MAX_BYTES = 2**30
-#: More threads parse faster than one of them can read.
-MAX_THREADS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,19 +91,3 @@ class ReaderOptions:
     def optional_labels(self) -> bool:
         """Whether an example needs no label."""
         return self.labels == "optional"
-
-    @property
-    def max_errors(self) -> int:
-        """Number of errors in a chunk that are worth describing."""
-        return max(self.skipped.keep, 1) if self.skips else 1
-
-    def threads(self, most: int = MAX_THREADS) -> int:
-        """Return the number of threads that read ahead."""
-        return min(allowed_threads(), most) if self.read_ahead else 0
-
-    def handle(self, errors: Iterable[DataError]) -> None:
-        """Raise the first error, or count all of them as skipped."""
-        for error in errors:
-            if not self.skips:
-                raise error
-            self.skipped.add(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -104,27 +104,23 @@ def _read(
     schema: Schema | None = None
     width = 0
     for source in sources:
-        with ExitStack() as opened:
-            stream = opened.enter_context(open_source(source))
+        with open_source(source) as stream:
             if len(sources) > 1 and not stream.peek(bool):
                 continue  # one of several files may be empty
             found = format or _detect(stream, model_schema)
-            if schema is None:
-                first_schema = _initial_schema(found, model_schema, given, stream.name)
-                schema, batches = get_format(found).read(stream, first_schema, options)
-                opened.callback(batches.close)
-                yield schema
-            else:
-                if found != schema.format:
-                    names = f"{stream.name} is {found} data, but {source_name(sources[0])} is {schema.format} data"
-                    raise DataError(f"{names}; all sources must have the same format")
-                _, batches = get_format(found).read(stream, schema, options)
-                opened.callback(batches.close)
-            for batch in batches:
-                if isinstance(batch.x, Rows):
-                    width = max(width, batch.x.width)
-                    batch = batch.widened(width) if batch.x.width < width else batch
-                yield batch
+            if schema is not None and found != schema.format:
+                names = f"{stream.name} is {found} data, but {source_name(sources[0])} is {schema.format} data"
+                raise DataError(f"{names}; all sources must have the same format")
+            initial = schema or _initial_schema(found, model_schema, given, stream.name)
+            with closing(get_format(found).reader(stream, initial, options).read()) as batches:
+                complete = next(batches)
+                if schema is None:
+                    schema = complete
+                    yield schema
+                for batch in batches:
+                    if isinstance(batch.x, Rows):
+                        width = max(width, batch.x.width)
+                    yield batch.widened(width)
     if schema is None:
         raise DataError(f"all sources are empty: {', '.join(map(source_name, sources))}")
 

@@ -1,13 +1,25 @@
-"""Schema: how examples are read from data."""
+"""Schema: how examples are read from data, and what the values in it may be."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from scwlearn._native import LARGEST_VALUE
+
 #: Kinds of table columns: numbers, categories, or text that is split into words.
 COLUMN_KINDS = ("numeric", "categorical", "text")
+#: What a value may be, for messages.
+ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
+#: Labels are kept in an array, each as long as the longest.
+MAX_LABEL_LENGTH = 256
+#: A namespace, key or column is repeated in the name of each of its features. If it were longer, a small file could
+#: exhaust the memory.
+MAX_PREFIX_LENGTH = 256
+
+_find_words = re.compile(r"\w+").findall
 
 
 @dataclass(frozen=True)
@@ -55,3 +67,15 @@ class Schema:
         known = {f.name for f in fields(cls)}
         given = {name: value[name] for name in value if name in known}
         return cls(**given | {"ignore": tuple(given.get("ignore", ()))})
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text: runs of letters, digits and ``_``, in lower case.
+
+    Examples
+    --------
+    >>> from scwlearn.data.schema import split_words
+    >>> split_words("Don't panic: it's 42 o'clock!")
+    ['don', 't', 'panic', 'it', 's', '42', 'o', 'clock']
+    """
+    return _find_words(text.lower())

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.cells import named_cells
-from scwlearn.data.formats import WriterOptions, format_names, get_format
+from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.output import Target, open_output
 from scwlearn.data.schema import COLUMN_KINDS
+from scwlearn.data.writer import WriterOptions, named_cells
 
 # A table with more columns would be of no use to anybody.
 _MAX_COLUMNS = 10_000
@@ -88,7 +88,11 @@ def write_batches(
     elif chosen.fixed_columns:
         columns = _numeric_columns(batches, zero_based)
     if chosen.fixed_columns:
-        _check_columns(columns or {}, label, weight)
+        for name in (label, weight):
+            if name in (columns or {}):
+                hint = "choose other names with {label} and {weight}"
+                raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
+        _check_count(len(columns or {}))
     options = WriterOptions(
         label=label, weight=weight, columns=columns, zero_based=zero_based, number_names=names is not None
     )
@@ -123,14 +127,6 @@ def _numeric_columns(batches: Iterable[Batch], zero_based: bool) -> dict[str, st
     _check_count(width + len(names))
     first = 0 if zero_based else 1
     return {str(number): "numeric" for number in range(first, width + first)} | names
-
-
-def _check_columns(columns: Mapping[str, str], label: str, weight: str) -> None:
-    for name in (label, weight):
-        if name in columns:
-            hint = "choose other names with {label} and {weight}"
-            raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
-    _check_count(len(columns))
 
 
 def _check_count(columns: int) -> None:

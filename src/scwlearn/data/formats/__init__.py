@@ -7,48 +7,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
-from scwlearn.data.io.errors import DataError, excerpt
+from scwlearn.data.io.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from scwlearn.data.batch import Batch
     from scwlearn.data.io.streams import Stream
     from scwlearn.data.options import ReaderOptions
+    from scwlearn.data.reader import Reader
     from scwlearn.data.schema import Schema
+    from scwlearn.data.writer import Writer, WriterOptions
 
 _COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # Control characters that text does not have: all but tab, newline, vertical tab, form feed, return and escape.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 #: A number. Nothing backtracks: matching a line of thousands of numbers would take forever.
 NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
-
-
-class Writer(Protocol):
-    """Writer of batches to an open file."""
-
-    def write(self, batch: Batch) -> None:
-        """Write the examples of a batch."""
-
-    def finish(self) -> None:
-        """Write what follows the last batch; the file stays open."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WriterOptions:
-    """Options of all writers; see `write_batches`."""
-
-    label: str = "label"
-    weight: str = "weight"
-    columns: Mapping[str, str] | None = None
-    zero_based: bool = False
-    #: Whether names that are not numbers are numbered.
-    number_names: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +38,8 @@ class Format:
     ----------
     suffixes : tuple of str
         Suffixes of file names.
-    read : callable
-        Returns the complete schema and the batches of an open stream.
+    reader : callable
+        Returns the reader of an open stream.
     writer : callable
         Returns the writer to an open file.
     magic : tuple of bytes
@@ -78,7 +57,7 @@ class Format:
     """
 
     suffixes: tuple[str, ...]
-    read: Callable[[Stream, Schema, ReaderOptions], tuple[Schema, Generator[Batch, None, None]]]
+    reader: Callable[[Stream, Schema, ReaderOptions], Reader]
     writer: Callable[[BinaryIO, WriterOptions], Writer]
     magic: tuple[bytes, ...] = ()
     confidence: Callable[[bytes], int] = lambda line: 0
@@ -160,7 +139,7 @@ def detect_format(head: bytes, name: str) -> str:
     if found is None:
         signs = ", ".join(f"{found.sign} ({each})" for each, found in formats.items() if found.sign)
         hint = f"set {{format}} to one of {', '.join(formats)}"
-        raise DataError(f"unknown format; looked for {signs}", found=excerpt(line), source=name, hint=hint)
+        raise DataError(f"unknown format; looked for {signs}", found=shown(line), source=name, hint=hint)
     return found
 
 
@@ -190,4 +169,4 @@ def _check_text(head: bytes, name: str) -> None:
             place = error.start if place is None else min(place, error.start)
     if place is not None:
         problem = f"neither text in UTF-8 nor Parquet or Arrow: byte {place + 1} is 0x{head[place]:02x}"
-        raise DataError(problem, found=excerpt(head), source=name)
+        raise DataError(problem, found=shown(head), source=name)

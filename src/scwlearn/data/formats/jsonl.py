@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
-from scwlearn.data.cells import LineWriter, error_at, label_values, named_cells, table_of
 from scwlearn.data.formats import Format
-from scwlearn.data.io.errors import DataError, excerpt, line_too_long
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.schema import COLUMN_KINDS, Schema
-from scwlearn.data.tables.assemble import summed
-from scwlearn.data.tables.records import Chunk, Converted, LongRecord, read_records, record_chunks
+from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.schema import ALLOWED_NUMBER, COLUMN_KINDS, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema, split_words
+from scwlearn.data.tables.columns import summed
 from scwlearn.data.tables.table import check_roles, default_label
-from scwlearn.data.values import ALLOWED_NUMBER, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, shown, split_words
 from scwlearn.data.weights import ALLOWED_WEIGHT
+from scwlearn.data.writer import Writer, error_at, label_values, named_cells, table_of
 
 #: How deep objects may be nested.
 MAX_DEPTH = 32
@@ -36,74 +35,53 @@ _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)')
 _LARGEST_INT64 = 2**63 - 1
 
 
-class _Objects(NamedTuple):
-    """Objects of consecutive lines."""
-
-    objects: list[dict[str, Any]]
-    lines: NDArray[np.int64]
-    errors: list[DataError]
-
-
-def _read(stream: Stream, schema: Schema, options: ReaderOptions) -> tuple[Schema, Generator[Batch, None, None]]:
-    """Read JSON lines.
+class _Reader(Reader):
+    """Reader of JSON lines. The first label decides the kind of all.
 
     A number is the value of the feature "key", and true is 1. A string is the feature "key=string", and each string of
     a list adds 1 to its feature. The keys of a nested object are "key.nested key". null is a missing value.
     """
-    for key, kind in schema.columns.items():
-        check_choice(f"the kind of key {key!r}", kind, COLUMN_KINDS)
-    reader = _Reader(stream.name, schema, options)
-    return read_records(
-        record_chunks(stream, options, options.max_line_bytes),
-        reader.parse,
-        reader.resolve,
-        reader.convert,
-        stream=stream,
-        options=options,
-        expected='a line must be an object, such as {"label": 1, "feature": 0.5}',
-        max_threads=1,  # Python makes the objects, so more threads would wait for each other
-    )
 
+    expected = 'a line must be an object, such as {"label": 1, "feature": 0.5}'
+    max_threads = 1  # Python makes the objects, so more threads would wait for each other
 
-class _Reader:
-    """Parser of objects and converter to batches. The first label decides the kind of all."""
-
-    def __init__(self, source: str, schema: Schema, options: ReaderOptions) -> None:
-        self._source, self._given, self._options = source, schema, options
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        for key, kind in schema.columns.items():
+            check_choice(f"the kind of key {key!r}", kind, COLUMN_KINDS)
+        self.is_resolved = False
         self._decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant).decode
         self._label_kind: str | None = None
 
-    def parse(self, chunk: Chunk | LongRecord) -> _Objects:
-        """Return the objects of a chunk of lines."""
-        if isinstance(chunk, LongRecord):
-            limit = self._options.max_line_bytes
-            error = line_too_long(self._source, chunk.line, limit, chunk.beginning)
-            return _Objects([], np.empty(0, dtype=np.int64), [error])
-        objects: list[dict[str, Any]] = []
-        lines: list[int] = []
+    def parse(self, chunk: memoryview) -> Parsed:
+        """Parse lines; the keys of the first objects complete the schema."""
+        lines = bytes(chunk).split(b"\n")
+        objects: dict[int, dict[str, Any]] = {}
         errors: list[DataError] = []
-        for line, text in enumerate(chunk.text.split(b"\n"), chunk.line):
+        for line, text in enumerate(lines, 1):
             if not text or text.isspace():
                 continue
             try:
-                objects.append(self._object(text))
-                lines.append(line)
+                objects[line] = self._object(text)
             except DataError as error:
-                errors.append(error.at(self._source, line))
-        return _Objects(objects, np.array(lines, dtype=np.int64), errors)
+                error.line = line
+                errors.append(error)
+        if objects and not self.is_resolved:
+            self._resolve(objects.values())
+        batch = self._batch(objects, errors)
+        return Parsed([batch], len(lines) - 1, sorted(errors, key=lambda error: error.line))
 
     def _object(self, line: bytes) -> dict[str, Any]:
         try:
             text = line.decode()
             value = self._decode(text)
         except UnicodeDecodeError as error:
-            raise DataError(
-                "a line must be UTF-8", found=excerpt(line[error.start :]), column=error.start + 1
-            ) from None
+            rest = line[error.start :]
+            raise DataError("a line must be UTF-8", found=shown(rest), column=error.start + 1) from None
         except json.JSONDecodeError as error:
-            rest = text[error.pos : error.pos + 100].rstrip()
+            rest = text[error.pos : error.pos + 100].rstrip().encode()
             problem = f"a line must be a JSON object: {error.msg}"
-            raise DataError(problem, found=excerpt(rest.encode()), column=error.pos + 1) from None
+            raise DataError(problem, found=shown(rest), column=error.pos + 1) from None
         except _ConstantError as error:
             place = next(match.start(1) for match in _STRING_OR_CONSTANT.finditer(text) if match[1])
             raise DataError("numbers must be finite", found=str(error), column=place + 1) from None
@@ -119,17 +97,16 @@ class _Reader:
             _check_characters(value)
         return value
 
-    def resolve(self, objects: _Objects) -> Schema:
-        """Return the schema with the label of the first objects; each value shows what kind its key is."""
-        check_roles(self._given, self._source)
-        if self._given.label is not None:
-            return self._given
-        ignore = self._given.ignore
-        keys = dict.fromkeys(key for each in objects.objects for key in each if key not in ignore)
-        return replace(self._given, label=default_label([*keys], self._source, self._options, "key"))
+    def _resolve(self, objects: Iterable[dict[str, Any]]) -> None:
+        """Complete the schema with the label; each value shows what kind its key is."""
+        check_roles(self.schema)
+        if self.schema.label is None:
+            keys = dict.fromkeys(key for each in objects for key in each if key not in self.schema.ignore)
+            self.schema = replace(self.schema, label=default_label([*keys], self.options, "key"))
+        self.is_resolved = True
 
-    def convert(self, objects: _Objects, schema: Schema) -> Converted:
-        """Return the batch of the objects, without those that cannot be read, and their errors."""
+    def _batch(self, objects: dict[int, dict[str, Any]], errors: list[DataError]) -> Batch:
+        """Return the batch of the objects that can be used; append the errors of others."""
         names: dict[str, int] = {}
         numbers: list[int] = []
         values: list[float] = []
@@ -137,12 +114,12 @@ class _Reader:
         labels: list[Any] = []
         weights: list[float] = []
         lines: list[int] = []
-        errors = [*objects.errors]
-        for line, each in zip(objects.lines.tolist(), objects.objects, strict=True):
+        for line, each in objects.items():
             try:
-                features, label, weight = self._example(each, schema)
+                features, label, weight = self._example(each)
             except DataError as error:
-                errors.append(error.at(self._source, line))
+                error.line = line
+                errors.append(error)
                 continue
             numbers += [names.setdefault(name, len(names)) for name, _ in features]
             values += [value for _, value in features]
@@ -153,18 +130,19 @@ class _Reader:
         rows = np.repeat(np.arange(len(counts)), counts)
         arrays = np.array(numbers, dtype=np.int64), np.array(values, dtype=np.float64)
         labelled = np.array([label is not None for label in labels], dtype=bool)
-        batch = Batch(
+        has_labels = self.schema.label is not None
+        return Batch(
             summed(rows, *arrays, [*names], len(counts)),
-            None if schema.label is None else _label_array(labels, self._label_kind or "numeric"),
-            None if schema.weight is None else np.array(weights),
+            _label_array(labels, self._label_kind or "numeric") if has_labels else None,
+            None if self.schema.weight is None else np.array(weights),
             np.array(lines, dtype=np.int64),
-            self._source,
-            None if schema.label is None or labelled.all() else labelled,
+            self.stream.name,
+            labelled if has_labels and not labelled.all() else None,
         )
-        return Converted(batch, sorted(errors, key=lambda error: error.line))
 
-    def _example(self, given: dict[str, Any], schema: Schema) -> tuple[list[tuple[str, float]], Any, float]:
+    def _example(self, given: dict[str, Any]) -> tuple[list[tuple[str, float]], Any, float]:
         """Return the features, the label and the weight of an object."""
+        schema = self.schema
         features: list[tuple[str, float]] = []
         roles: dict[str, Any] = dict.fromkeys(filter(None, (schema.label, schema.weight)))
         for key, value in _flattened(given, frozenset(schema.ignore)):
@@ -173,16 +151,17 @@ class _Reader:
             else:
                 features += _features(key, value, schema.columns.get(key))
         weight = 1.0 if schema.weight is None else _weight(schema.weight, roles[schema.weight])
-        label = None if schema.label is None else self._label(schema.label, roles[schema.label], schema)
+        label = None if schema.label is None else self._label(schema.label, roles[schema.label])
         return features, label, weight
 
-    def _label(self, key: str, value: Any, schema: Schema) -> Any:
+    def _label(self, key: str, value: Any) -> Any:
         if value is None:
-            if not self._options.optional_labels:
+            if not self.options.optional_labels:
                 raise DataError("an object needs a label", found="nothing", column=key)
             return None
         if self._label_kind is None:
-            self._label_kind = schema.columns.get(key) or ("string" if isinstance(value, str) else "numeric")
+            declared = self.schema.columns.get(key)
+            self._label_kind = declared or ("string" if isinstance(value, str) else "numeric")
         if self._label_kind == "numeric":
             if isinstance(value, str | list):
                 raise DataError("labels must be numbers, as the first one is", found=shown(value), column=key)
@@ -296,7 +275,7 @@ def _label_array(labels: list[Any], kind: str) -> NDArray[Any]:
     return np.array(numbers, dtype=np.float64)
 
 
-class _Writer(LineWriter):
+class _Writer(Writer):
     """Writer of JSON lines: features by name, or as the values of given columns."""
 
     def write(self, batch: Batch) -> None:
@@ -337,7 +316,7 @@ def _shortest(value: Any) -> Any:
 
 FORMAT = Format(
     suffixes=(".jsonl", ".ndjson", ".json"),
-    read=_read,
+    reader=_Reader,
     writer=_Writer,
     confidence=lambda line: 50 if line.startswith(b"{") else 0,
     sign="{",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,15 +13,14 @@ from numpy.typing import DTypeLike, NDArray
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
 from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.batch import Batch
-from scwlearn.data.cells import Cells, LineWriter, cells_of, error_at, label_texts, named_cells, number_text
-from scwlearn.data.formats import NUMBER, Format, WriterOptions
+from scwlearn.data.formats import NUMBER, Format
 from scwlearn.data.io.errors import DataError
-from scwlearn.data.io.lines import Parsed, Text, parse_lines
 from scwlearn.data.io.streams import Source, Stream, check_source, open_source
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reader import LineReader, Parsed
 from scwlearn.data.rows import Rows
-from scwlearn.data.schema import Schema
-from scwlearn.data.values import ALLOWED_NUMBER
+from scwlearn.data.schema import ALLOWED_NUMBER, Schema
+from scwlearn.data.writer import Cells, Writer, WriterOptions, cells_of, error_at, label_values, named_cells, value_text
 
 _MAX_WIDTH = int(np.iinfo(np.int64).max)
 _EXACT = re.compile(
@@ -80,17 +78,18 @@ def read_libsvm(
     check_source(source)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise TypeError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
-    syntax = _Syntax(
-        check_bool("zero_based", zero_based),
-        None if n_features is None else check_int("n_features", n_features, maximum=_MAX_WIDTH),
-        np.dtype(dtype) == np.float32,
-    )
+    schema = Schema("libsvm", zero_based=check_bool("zero_based", zero_based))
+    most = None if n_features is None else check_int("n_features", n_features, maximum=_MAX_WIDTH)
+    return _batches(source, schema, options, most, np.dtype(dtype) == np.float32)
 
-    def batches() -> Generator[Batch, None, None]:
-        with open_source(source) as stream, closing(_batches(stream, syntax, options)) as opened:
-            yield from opened
 
-    return batches()
+def _batches(source: Source, *arguments: Any) -> Generator[Batch, None, None]:
+    width = 0
+    with open_source(source) as stream, closing(_Reader(stream, *arguments).read()) as read:
+        next(read)  # the schema
+        for batch in read:
+            width = max(width, batch.x.width)
+            yield batch.widened(width)
 
 
 def load_libsvm(
@@ -135,30 +134,44 @@ def load_libsvm(
     return block.matrix(), np.concatenate([batch.labels for batch in batches if batch.labels is not None])
 
 
-@dataclass(frozen=True)
-class _Syntax:
-    """What a line may contain."""
+class _Reader(LineReader):
+    """Reader of LIBSVM text."""
 
-    zero_based: bool = False
-    n_features: int | None = None
-    single: bool = False
+    expected = "a line is label index:value index:value ..."
 
-    @property
-    def max_features(self) -> int:
-        return _MAX_WIDTH if self.n_features is None else self.n_features
+    def __init__(
+        self,
+        stream: Stream,
+        schema: Schema,
+        options: ReaderOptions,
+        n_features: int | None = None,
+        single: bool = False,
+    ) -> None:
+        super().__init__(stream, schema, options)
+        self._n_features, self._single = n_features, single
+        self._max_features = _MAX_WIDTH if n_features is None else n_features
 
-    def error(self, kind: str) -> dict[str, str]:
+    def parse(self, chunk: memoryview) -> Parsed:
+        """Parse lines."""
+        settings = self.schema.zero_based, self._max_features, self._single, *self.flags
+        arrays, (lines, width), bad = parse_libsvm(np.frombuffer(chunk, dtype=np.uint8), *settings)
+        labels, values, indices, offsets, places = arrays
+        rows = Rows.from_csr(values, indices, offsets, max(width, self._n_features or 0))
+        batch = Batch(rows, None, None, places, self.stream.name).with_labels(labels, ~np.isnan(labels))
+        return self.parsed([batch], lines, bad)
+
+    def problem(self, kind: str) -> dict[str, str]:
         """Return the problem and the hint for an error of the parser."""
-        first = 0 if self.zero_based else 1
-        given = "" if self.n_features is None else f" (n_features={self.n_features})"
-        largest = np.finfo(np.float32).max if self.single else LARGEST_VALUE
+        first = 0 if self.schema.zero_based else 1
+        given = "" if self._n_features is None else f" (n_features={self._n_features})"
+        largest = np.finfo(np.float32).max if self._single else LARGEST_VALUE
         problems = {
             "label": f"a line must start with a label, {ALLOWED_NUMBER}",
             "labels": "a line must have one label; multi-label data is not supported",
             "query": "a query must be qid:n, with an integer n, after the label",
             "feature": "a feature must be index:value, with an integer index, such as 7:0.5",
             "base": "indices start at 1",
-            "index": f"indices must be from {first} to {self.max_features - 1 + first}{given}",
+            "index": f"indices must be from {first} to {self._max_features - 1 + first}{given}",
             "value": f"a value must be a finite number of at most {largest:g} in magnitude, right after the colon",
             "twice": "indices must not repeat within a line",
         }
@@ -166,39 +179,11 @@ class _Syntax:
         return {"problem": problems[kind], **hint}
 
 
-def _batches(stream: Stream, syntax: _Syntax, options: ReaderOptions) -> Generator[Batch, None, None]:
-    optional = options.optional_labels
-    settings = syntax.zero_based, syntax.max_features, syntax.single, optional, options.skips, options.max_errors
-
-    def parse(text: Text) -> Parsed:
-        arrays, (lines, width), (bad_lines, errors) = parse_libsvm(text, *settings)
-        return Parsed((arrays, width), len(arrays[0]), lines, bad_lines, errors)
-
-    width = syntax.n_features or 0
-    line_format = "label index:value index:value ..."
-    with closing(parse_lines(stream, options, parse, errors=syntax.error, line_format=line_format)) as chunks:
-        for ((labels, values, indices, offsets, lines), widest), lines_before in chunks:
-            width = max(width, widest)
-            lines += lines_before
-            labelled = ~np.isnan(labels) if optional else None
-            if labelled is not None and labelled.all():
-                labelled = None
-            rows = Rows.from_csr(values, indices, offsets, width)
-            if labelled is None or labelled.any():
-                yield Batch(rows, labels, None, lines, stream.name, labelled)
-            else:
-                yield Batch(rows, None, None, lines, stream.name)
-
-
-def _read(stream: Stream, schema: Schema, options: ReaderOptions) -> tuple[Schema, Generator[Batch, None, None]]:
-    return schema, _batches(stream, _Syntax(schema.zero_based), options)
-
-
 def _confidence(line: bytes) -> int:
     return 30 if _EXACT.fullmatch(line) else 10 if _SIMILAR.match(line) else 0
 
 
-class _Writer(LineWriter):
+class _Writer(Writer):
     """Writer of LIBSVM text. Names that are numbers are indices; others may be numbered by first appearance."""
 
     def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
@@ -214,15 +199,17 @@ class _Writer(LineWriter):
             row = int(np.flatnonzero(batch.weights != 1)[0])
             problem = f"LIBSVM text has no weights; {others} have"
             raise error_at(batch, row, problem, batch.weights[row])
-        labels = label_texts(batch)
+        labels = [*map(value_text, label_values(batch))]
         if batch.labels is not None and batch.labels.dtype.kind == "U":
             raise error_at(batch, 0, f"labels in LIBSVM text must be numbers; {others} allow strings", repr(labels[0]))
         if None in labels:
             raise error_at(batch, labels.index(None), "every line of LIBSVM text needs a label", "none")
         cells = self._cells(batch)
-        values = map(number_text, cells.values.tolist())
-        features = [f"{index}:{value}" for index, value in zip(cells.columns.tolist(), values, strict=True)]
-        self.write_lines(map(str, labels), features, cells)
+        # Most data has few distinct values, so each is formatted once.
+        distinct, which = np.unique(cells.values, return_inverse=True)
+        texts = [value_text(value) for value in distinct.tolist()]
+        features = [f"{index}:{texts[i]}" for index, i in zip(cells.columns.tolist(), which.tolist(), strict=True)]
+        self.write_lines(labels, features, cells)
 
     def _cells(self, batch: Batch) -> Cells:
         if isinstance(batch.x, Rows):
@@ -245,7 +232,7 @@ class _Writer(LineWriter):
 
 FORMAT = Format(
     suffixes=(".libsvm", ".svm", ".svmlight"),
-    read=_read,
+    reader=_Reader,
     writer=_Writer,
     confidence=_confidence,
     sign="index:value",

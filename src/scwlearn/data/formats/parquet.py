@@ -6,24 +6,33 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
-from scwlearn.data.io.streams import Stream
-from scwlearn.data.tables.arrow_tables import arrow_format, seekable
-from scwlearn.data.tables.table import Table
+from scwlearn.data.formats import Format
+from scwlearn.data.tables.arrow_tables import ArrowReader, ArrowWriter
 
 
-def _open(stream: Stream, table: Table, batch_rows: int, opened: ExitStack) -> tuple[list[str], Iterable[Any]]:
-    from pyarrow import parquet
+class _Reader(ArrowReader):
+    def record_batches(self, opened: ExitStack) -> Iterable[Any]:
+        """Open the file."""
+        from pyarrow import parquet
 
-    file = parquet.ParquetFile(seekable(stream, opened), pre_buffer=False)
-    names = file.schema_arrow.names
-    table.check_names(names)
-    return names, file.iter_batches(batch_rows, columns=table.wanted(names), use_threads=False)
-
-
-def _new_writer(file: Any, schema: Any) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetWriter(file, schema)
+        file = parquet.ParquetFile(self.seekable(opened), pre_buffer=False)
+        self.set_names(file.schema_arrow.names)
+        batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=self.wanted(), use_threads=False)
+        return batches
 
 
-FORMAT = arrow_format("Parquet", _open, _new_writer, suffixes=(".parquet", ".pq"), magic=(b"PAR1",))
+class _Writer(ArrowWriter):
+    def new_writer(self, file: Any, schema: Any) -> Any:
+        """Return Arrow's writer."""
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(file, schema)
+
+
+FORMAT = Format(
+    suffixes=(".parquet", ".pq"),
+    reader=_Reader,
+    writer=_Writer,
+    magic=(b"PAR1",),
+    fixed_columns=True,
+)

@@ -1,1 +1,1 @@
-"""Bytes in and out: opening, compression, chunks, lines, errors."""
+"""Bytes in and out: opening, compression and errors."""

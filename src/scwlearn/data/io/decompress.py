@@ -74,7 +74,10 @@ class Decompressed(io.RawIOBase):
                 text = self._decoder.decompress(data, len(memory))
             except self._errors as error:
                 if any(message in str(error) for message in _MEMORY_MESSAGES):
-                    raise self._needs_too_much_memory() from None
+                    limit = f"{self._kind} data with a window of more than {_MAX_WINDOW // 2**20} MiB"
+                    known = "xz -9 needs 64 MiB, zstd --long 128 MiB"
+                    hint = "decompress it first, or recompress it"
+                    raise DataError(f"{limit}; {known}", source=self._name, hint=hint) from None
                 raise self._error("corrupt", f": {error}") from None
             if text:
                 memory[: len(text)] = text
@@ -95,11 +98,6 @@ class Decompressed(io.RawIOBase):
 
     def _error(self, what: str, detail: str = "") -> DataError:
         return DataError(f"{what} {self._kind} data after {self._given} decompressed bytes{detail}", source=self._name)
-
-    def _needs_too_much_memory(self) -> DataError:
-        limit = f"{self._kind} data with a window of more than {_MAX_WINDOW // 2**20} MiB"
-        known = "xz -9 needs 64 MiB, zstd --long 128 MiB"
-        return DataError(f"{limit}; {known}", source=self._name, hint="decompress it first, or recompress it")
 
 
 def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...], int]:

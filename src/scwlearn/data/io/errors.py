@@ -5,9 +5,12 @@ from __future__ import annotations
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 # How Python code sets an option that an error suggests; any other one is `name=...`.
 _PYTHON_SPELLING = {"zero_based": "zero_based=True", "categorical": 'columns={...: "categorical"}'}
+# Length of an excerpt of the input in a message.
+_SHOWN = 40
 
 
 def _python_argument(option: str) -> str:
@@ -97,9 +100,11 @@ class DataError(ValueError):
             message += f" ({self.hint.format(**spelled)})"
         return message
 
-    def at(self, source: str, line: int, unit: str = "line") -> DataError:
-        """Set the place of the error, and return it."""
-        self.source, self.line, self.unit = source, line, unit
+    def at(self, source: str, lines_before: int) -> DataError:
+        """Place an error whose line counts from the beginning of a chunk, and return it."""
+        if not self.source:
+            self.source = source
+            self.line += lines_before if self.line else 0
         return self
 
     def __str__(self) -> str:
@@ -134,12 +139,11 @@ class SkippedRecords:
             self.first.append(error)
 
 
-def excerpt(found: bytes, length: int = 40) -> str:
-    """Return the first bytes of the input, quoted and escaped for a message."""
-    return repr(found[:length])[1:] + "..." * (len(found) > length) if found else "nothing"
-
-
-def line_too_long(source: str, line: int, most: int, beginning: bytes) -> DataError:
-    """Return the error for a line of more than `most` bytes."""
-    hint = "raise the limit with {max_line_bytes}"
-    return DataError(f"a line has at most {most} bytes", found=excerpt(beginning), source=source, line=line, hint=hint)
+def shown(value: Any) -> str:
+    """Return a value of the input for a message, quoted and shortened."""
+    if value is None or value in ("", b""):
+        return "nothing"
+    if isinstance(value, str | bytes):
+        return repr(value[:_SHOWN]).removeprefix("b") + "..." * (len(value) > _SHOWN)
+    text = repr(value)
+    return text[:_SHOWN] + "..." * (len(text) > _SHOWN)

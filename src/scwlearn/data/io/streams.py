@@ -10,7 +10,7 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Event
 from typing import Any, BinaryIO
 
@@ -102,15 +102,22 @@ def open_source(source: Source) -> Iterator[Stream]:
     b'+1 3:0.5\\n'
     """
     check_source(source)
+    name, stopped = source_name(source), Event()
     if source == STDIN:
         if sys.stdin is None:
-            raise DataError("closed; there is nothing to read", source="standard input")
-        yield _decoded(sys.stdin.buffer, source_name(source))
-    elif isinstance(source, str | os.PathLike):
-        with open(source, "rb", buffering=0) as file:
-            yield _decoded(file, source_name(source))
-    else:
-        yield _decoded(source, source_name(source))
+            raise DataError("closed; there is nothing to read", source=name)
+        source = sys.stdin.buffer
+    with open(source, "rb", buffering=0) if isinstance(source, str | os.PathLike) else nullcontext(source) as file:
+        stream = Stream(file, name, stopped)
+        compression = compression_of(stream.peek(lambda head: not may_be_compressed(head)))
+        if compression is not None:
+            stream = Stream(Decompressed(stream, compression, name, stopped), name, stopped)
+        head = stream.peek(lambda head: len(head) >= len(_BOM) or not _BOM.startswith(head))
+        if head.startswith(_BOM):
+            stream.skip(len(_BOM))
+        if head.startswith(_UTF16_BOMS):
+            raise DataError("UTF-16 text; only UTF-8 is read", source=name, hint="convert it: iconv -f UTF-16 -t UTF-8")
+        yield stream
 
 
 class Stream(io.RawIOBase):
@@ -182,20 +189,6 @@ class Stream(io.RawIOBase):
     def tell(self) -> int:
         """Return the offset, counted from where the file stood when it was opened."""
         return int(self._file.tell()) - len(self._next) - self._begin
-
-
-def _decoded(file: Any, name: str) -> Stream:
-    stopped = Event()
-    stream = Stream(file, name, stopped)
-    compression = compression_of(stream.peek(lambda head: not may_be_compressed(head)))
-    if compression is not None:
-        stream = Stream(Decompressed(stream, compression, name, stopped), name, stopped)
-    head = stream.peek(lambda head: len(head) >= len(_BOM) or not _BOM.startswith(head))
-    if head.startswith(_BOM):
-        stream.skip(len(_BOM))
-    if head.startswith(_UTF16_BOMS):
-        raise DataError("UTF-16 text; only UTF-8 is read", source=name, hint="convert it: iconv -f UTF-16 -t UTF-8")
-    return stream
 
 
 def _pipe_reader(file: Any, stopped: Event) -> Callable[[memoryview], int] | None:

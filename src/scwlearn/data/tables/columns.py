@@ -1,7 +1,8 @@
-"""Arrow columns: the kind of each, and the features, labels and weights in its cells."""
+"""Columns of tables: the kind of each, the features, labels and weights in its cells, and rows made of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE
-from scwlearn.data.io.errors import DataError
-from scwlearn.data.tables.assemble import Features, word_counts
-from scwlearn.data.values import ALLOWED_NUMBER, MAX_LABEL_LENGTH, shown, split_words
+from scwlearn.data.batch import NamedRows
+from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.rows import Rows, same_type
+from scwlearn.data.schema import ALLOWED_NUMBER, MAX_LABEL_LENGTH, split_words
 from scwlearn.data.weights import ALLOWED_WEIGHT, is_weight
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -23,15 +25,27 @@ _LIKE_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}
 _FIRST_INEXACT = 2.0**53
 
 
-def require_arrow(what: str) -> None:
+def require_arrow() -> None:
     """Raise a DataError if pyarrow is not installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise DataError(f"{what} needs pyarrow", hint='pip install "scwlearn[cli]"') from None
+        raise DataError("CSV, TSV, Parquet and Arrow data need pyarrow", hint='pip install "scwlearn[cli]"') from None
     # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
     with suppress(ImportError):
         import_module("pandas")
+
+
+class Features(NamedTuple):
+    """Features of one column, row by row."""
+
+    #: Names of the features, each of which occurs.
+    names: list[str]
+    #: Number of features in each row; bools if no row has more than one.
+    counts: NDArray[np.bool_] | NDArray[np.int64]
+    #: Name number, increasing within a row, and value of each feature.
+    numbers: NDArray[np.int32]
+    values: NDArray[np.float64]
 
 
 class BadCells(NamedTuple):
@@ -48,9 +62,10 @@ class BadCells(NamedTuple):
         """Rows of the cells."""
         return np.flatnonzero(self.mask)
 
-    def error(self, row: int) -> DataError:
+    def error(self, row: int, **place: Any) -> DataError:
         """Return the error of a row."""
-        return DataError(self.problem, found=shown(self.column[row].as_py()), column=self.name, hint=self.hint)
+        found = shown(self.column[row].as_py())
+        return DataError(self.problem, found=found, column=self.name, hint=self.hint, **place)
 
 
 class Numbers(NamedTuple):
@@ -174,8 +189,13 @@ def _text_features(name: str, column: Any) -> Features | None:
     else:
         bags = [[word for word in bag if word is not None] if bag is not None else () for bag in column.to_pylist()]
     codes, words = _encoded(pa.array(chain.from_iterable(bags), type=pa.string()))
+    if not words:
+        return None
     rows = np.repeat(np.arange(len(bags)), [*map(len, bags)])
-    return word_counts(rows, codes, [f"{name}={word}" for word in words], len(bags)) if words else None
+    cells, counts = np.unique(rows * len(words) + codes, return_counts=True)
+    in_row = np.bincount(cells // len(words), minlength=len(bags))
+    names = [f"{name}={word}" for word in words]
+    return Features(names, in_row, (cells % len(words)).astype(np.int32), counts.astype(np.float64))
 
 
 def _encoded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
@@ -233,3 +253,46 @@ def read_weights(name: str, column: Any, bad: list[BadCells]) -> NDArray[np.floa
     if wrong.any():
         bad.append(BadCells(name, column, wrong, f"a weight must be {ALLOWED_WEIGHT}"))
     return values
+
+
+def joined(columns: Sequence[Features], count: int) -> NamedRows:
+    """Return `count` rows with the features of all columns."""
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    for column in columns:
+        offsets[1:] += column.counts
+    np.cumsum(offsets, out=offsets)
+    values = np.empty(int(offsets[-1]), dtype=np.float64)
+    numbers = np.empty(len(values), dtype=np.int32)
+    names: list[str] = []
+    free = offsets[:-1].copy()
+    for column in columns:
+        places = _places(column, free)
+        values[places] = column.values
+        numbers[places] = column.numbers + np.int32(len(names))
+        free += column.counts
+        names += column.names
+    unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    if len(unique) < len(names):
+        # "a=b" may be a numeric column, and also the string "b" in the column "a".
+        united = np.array([unique[name] for name in names], dtype=np.int64)[numbers]
+        return summed(np.repeat(np.arange(count), np.diff(offsets)), united, values, [*unique], count)
+    return NamedRows(Rows.from_csr(values, *same_type(numbers, offsets), len(names)), names)
+
+
+def _places(column: Features, free: NDArray[np.int64]) -> NDArray[np.int64]:
+    if column.counts.dtype == np.bool_:
+        return free if len(column.values) == len(free) else free[column.counts]
+    counts = column.counts.astype(np.int64)
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.repeat(free - before, counts) + np.arange(len(column.values)))
+
+
+def summed(
+    rows: NDArray[np.int64], numbers: NDArray[np.int64], values: NDArray[np.float64], names: list[str], count: int
+) -> NamedRows:
+    """Return `count` named rows from the row, name number and value of each feature; equal features are added."""
+    width = max(1, len(names))
+    cells, cell_of = np.unique(rows * width + numbers, return_inverse=True)
+    sums = np.bincount(cell_of, weights=values, minlength=len(cells)).astype(np.float64)
+    offsets = np.append(0, np.cumsum(np.bincount(cells // width, minlength=count)))
+    return NamedRows(Rows.from_csr(sums, *same_type((cells % width).astype(np.int32), offsets), len(names)), names)

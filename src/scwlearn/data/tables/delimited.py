@@ -4,136 +4,110 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Generator
+import re
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
-from scwlearn.data.cells import error_at, joined_words, label_texts, number_text
-from scwlearn.data.formats import Format, WriterOptions
-from scwlearn.data.io.errors import DataError, excerpt
+from scwlearn.data.formats import Format
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reader import Parsed
 from scwlearn.data.schema import Schema
-from scwlearn.data.tables.columns import require_arrow
-from scwlearn.data.tables.quotes import last_record_end, line_count, line_ends, open_quote, record_ends, record_lines
-from scwlearn.data.tables.records import Chunk, LongRecord, read_records, record_chunks
-from scwlearn.data.tables.table import Piece, Table
-from scwlearn.data.tables.writer import TableWriter
+from scwlearn.data.tables.table import TableReader
+from scwlearn.data.writer import TableWriter, WriterOptions, error_at, joined_words, value_text
 
 _BOM = b"\xef\xbb\xbf"
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
 def delimited_format(delimiter: str, **fields: Any) -> Format:
     """Return a format of delimited text."""
-    return Format(
-        read=partial(_read, delimiter.encode()),
-        writer=partial(_Writer, delimiter),
-        fixed_columns=True,
-        **fields,
-    )
+    reader, writer = partial(_Reader, delimiter.encode()), partial(_Writer, delimiter)
+    return Format(reader=reader, writer=writer, fixed_columns=True, **fields)
 
 
-def _read(
-    delimiter: bytes, stream: Stream, schema: Schema, options: ReaderOptions
-) -> tuple[Schema, Generator[Batch, None, None]]:
-    """Read CSV or TSV with a header. Empty cells are missing values, and blank lines are ignored."""
-    require_arrow("CSV")
-    table = Table(stream.name, schema, options, untyped=True)
-    text = _DelimitedText(delimiter, table)
-    return read_records(
-        text.chunks(stream),
-        text.parse,
-        table.resolve,
-        table.convert,
-        stream=stream,
-        options=options,
-        expected="records must follow the header",
-    )
+class _Reader(TableReader):
+    """Reader of delimited text with a header. Empty cells are missing values, and blank lines are ignored."""
 
+    untyped = True
 
-class _DelimitedText:
-    """A file of delimited text; its first line that is not blank is the header."""
+    def __init__(self, delimiter: bytes, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        self._delimiter = delimiter
+        self.max_bytes = options.max_record_bytes
+        self.expected = "a table starts with a line that names its columns"
 
-    def __init__(self, delimiter: bytes, table: Table) -> None:
-        self._delimiter, self._table = delimiter, table
-        self._header: list[str] = []
+    def last_end(self, buffer: bytearray, used: int) -> int:
+        """Return the end of the last whole record."""
+        return _last_record_end(buffer, used, self._delimiter)
 
-    def chunks(self, stream: Stream) -> Generator[Chunk, None, None]:
-        """Yield the text after the header in chunks of whole records."""
-        options = self._table.options
-        last_end = partial(last_record_end, delimiter=self._delimiter)
-        most = options.max_record_bytes
-        for chunk in record_chunks(stream, options, most, last_end=last_end, count_lines=line_count):
-            if isinstance(chunk, LongRecord):
-                problem = f"a record has at most {most} bytes; is a quote not closed?"
-                hint = "raise the limit with {max_record_bytes}"
-                raise self._error(chunk.line, problem, chunk.beginning, hint=hint)
-            # Only the last chunk can end inside a quoted cell.
-            opened = open_quote(chunk.text, self._delimiter)
-            if opened is not None:
-                line = chunk.line + len(line_ends(chunk.text[:opened]))
-                raise self._error(line, "the file ends before this quote is closed", chunk.text[opened:])
-            after_header = chunk if self._header else self._without_header(chunk)
-            if after_header.text:
-                yield after_header
-        if not self._header:
-            raise self._table.error("empty file; a table starts with a line that names its columns")
+    def too_long(self, beginning: bytes) -> DataError:
+        """Raise the error: nothing shows where the next record starts."""
+        problem = f"a record has at most {self.max_bytes} bytes; is a quote not closed?"
+        raise _error(1, problem, beginning, hint="raise the limit with {max_record_bytes}")
 
-    def _without_header(self, chunk: Chunk) -> Chunk:
-        text = chunk.text
+    def parse(self, chunk: memoryview) -> Parsed:
+        """Parse records, after the header in the first chunk; all cells are strings, and empty ones null."""
+        text = bytes(chunk)
+        # Only the last chunk can end inside a quoted cell.
+        opened = _open_quote(text, self._delimiter)
+        if opened is not None:
+            line = len(_line_ends(text[:opened])) + 1
+            raise _error(line, "the file ends before this quote is closed", text[opened:])
+        lines = _line_count(text)
+        before = 0
+        if not self.names:
+            end = self._read_header(text)
+            text, before = text[end:], _line_count(text[:end])
+        if not text:
+            return Parsed((), lines)
+        is_clean = b"\0" not in text and (text.isascii() or _is_utf8(text))
+        # Arrow needs UTF-8. Else each byte is passed as a character, and the cells are decoded afterwards.
+        columns, ragged = self._cells(text if is_clean else text.decode("latin-1").encode())
+        count = len(next(iter(columns.values()))) + len(ragged)
+        places = before + _record_lines(text, lines - before, self._delimiter, count)
+        problem = f"a record must have {len(self.names)} cells, one for each column of the header"
+        errors = [DataError(problem, found=str(cells), line=int(places[number - 1])) for number, cells in ragged]
+        places = np.delete(places, [number - 1 for number, _ in ragged])
+        if not is_clean:
+            columns, places = self._decoded(columns, places, errors)
+        return self.parsed(columns, places, lines, errors)
+
+    def _read_header(self, text: bytes) -> int:
+        """Set the names of the columns, if the text is more than blank lines; return the end of the header."""
         begin = len(text) - len(text.lstrip(b"\r\n"))
-        ends = record_ends(text, self._delimiter)
+        ends = _record_ends(text, self._delimiter)
         ends = ends[ends >= begin]
         end = int(ends[0]) + 1 if len(ends) else len(text)
         if begin < end:
-            self._header = self._names(text[begin:end], chunk.line + line_count(text[:begin]))
-            self._table.check_names(self._header)
-        before = line_count(text[:end])
-        return Chunk(text[end:], chunk.line + before, chunk.lines - before)
+            self.set_names(self._names(text[begin:end], _line_count(text[:begin]) + 1))
+            self.expected = "records must follow the header"
+        return end
 
     def _names(self, first: bytes, line: int) -> list[str]:
         try:
             header = first.decode()
         except UnicodeDecodeError as error:
-            raise self._error(line, "the header must be UTF-8", first[error.start :]) from None
+            raise _error(line, "the header must be UTF-8", first[error.start :]) from None
         if "\0" in header:
-            raise self._error(line, "the header must not contain a NUL byte", first)
+            raise _error(line, "the header must not contain a NUL byte", first)
         try:
             (names,) = csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter.decode())
         except csv.Error as error:  # a name that is too long for Python's reader
-            raise self._error(line, f"the header must name the columns: {error}", first) from None
+            raise _error(line, f"the header must name the columns: {error}", first) from None
         return names
 
-    def _error(self, line: int, problem: str, found: bytes, **more: Any) -> DataError:
-        return DataError(problem, found=excerpt(found), source=self._table.source, line=line, **more)
-
-    def parse(self, chunk: Chunk) -> Piece:
-        """Return the records of a chunk, with all cells as strings; empty cells are null."""
-        text, wanted = chunk.text, self._table.wanted(self._header)
-        is_clean = b"\0" not in text and (text.isascii() or _is_utf8(text))
-        # Arrow needs UTF-8. Else each byte is passed as a character, and the cells are decoded afterwards.
-        columns, ragged = self._cells(wanted, text if is_clean else text.decode("latin-1").encode())
-        count = len(next(iter(columns.values()))) + len(ragged)
-        lines = record_lines(text, chunk.line, chunk.lines, self._delimiter, count)
-        problem = f"a record must have {len(self._header)} cells, one for each column of the header"
-        errors = [
-            DataError(problem, found=str(cells), source=self._table.source, line=int(lines[number - 1]))
-            for number, cells in ragged
-        ]
-        lines = np.delete(lines, [number - 1 for number, _ in ragged])
-        if not is_clean:
-            columns, lines = self._decoded(columns, lines, errors)
-        return Piece(self._header, columns, lines, errors)
-
-    def _cells(self, wanted: list[str], text: bytes) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return some columns, and the number (from 1) and length of records of the wrong length."""
+    def _cells(self, text: bytes) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """Return the wanted columns, and the number (from 1) and length of records of the wrong length."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        wanted = self.wanted()
         ragged: list[tuple[int, int]] = []
 
         def skip(row: Any) -> str:
@@ -145,7 +119,7 @@ class _DelimitedText:
         table = arrow_csv.read_csv(
             pa.BufferReader(text),
             # Records are numbered only if one thread reads.
-            arrow_csv.ReadOptions(use_threads=False, block_size=len(text), column_names=self._header),
+            arrow_csv.ReadOptions(use_threads=False, block_size=len(text), column_names=self.names),
             arrow_csv.ParseOptions(
                 delimiter=self._delimiter.decode(), newlines_in_values=True, invalid_row_handler=skip
             ),
@@ -156,10 +130,8 @@ class _DelimitedText:
                 null_values=[""],
                 strings_can_be_null=True,
             ),
-        ).combine_chunks()
-        columns = [table.column(name) for name in wanted]
-        arrays = [column.chunk(0) if column.num_chunks else pa.array([], type=pa.string()) for column in columns]
-        return dict(zip(wanted, arrays, strict=True)), ragged
+        )
+        return {name: table.column(name).combine_chunks() for name in wanted}, ragged
 
     def _decoded(
         self, columns: dict[str, Any], lines: NDArray[np.int64], errors: list[DataError]
@@ -175,11 +147,15 @@ class _DelimitedText:
                 cell = b"" if characters is None else characters.encode("latin-1")
                 if b"\0" in cell or not _is_utf8(cell):
                     problem = "a cell must not contain a NUL byte" if b"\0" in cell else "cells must be UTF-8"
-                    bad.setdefault(row, self._error(int(lines[row]), problem, cell, column=name))
+                    bad.setdefault(row, _error(int(lines[row]), problem, cell, column=name))
                 decoded[name].append(cell.decode(errors="replace") or None)
         errors += bad.values()
         keep = np.delete(np.arange(len(lines)), [*bad])
         return {name: pa.array(cells, type=pa.string()).take(keep) for name, cells in decoded.items()}, lines[keep]
+
+
+def _error(line: int, problem: str, found: bytes, **more: Any) -> DataError:
+    return DataError(problem, found=shown(found), line=line, **more)
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -194,33 +170,26 @@ class _Writer(TableWriter):
     """Writer of delimited text; missing values and zeros are empty cells."""
 
     def __init__(self, delimiter: str, file: BinaryIO, options: WriterOptions) -> None:
-        super().__init__(options)
+        super().__init__(file, options)
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
 
-    def start(self, batch: Batch) -> None:
+    def start(self, batch: Batch, names: list[str]) -> None:
         """Write the header."""
-        label = [self.options.label] if batch.labels is not None else []
-        weight = [self.options.weight] if batch.weights is not None else []
-        self._csv.writerow([*self.columns, *label, *weight])
+        self._csv.writerow(names)
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write records."""
-        columns = [self._texts(name, column, batch) for name, column in table.items()]
-        if batch.labels is not None:
-            columns.append(label_texts(batch))
-        if batch.weights is not None:
-            columns.append([number_text(weight) for weight in batch.weights.tolist()])
-        self._csv.writerows(zip(*columns, strict=True))
+        self._csv.writerows(zip(*(self._texts(name, column, batch) for name, column in table.items()), strict=True))
 
     def finish(self) -> None:
         """Detach from the file, which stays open."""
         self._text.detach()
 
     def _texts(self, name: str, column: list[Any], batch: Batch) -> list[str | None]:
-        kind = self.columns[name]
+        kind = self.columns.get(name, "numeric")
         if kind == "numeric":
-            return [None if value is None else number_text(value) for value in column]
+            return [*map(value_text, column)]
         if kind == "categorical":
             texts, allowed = column, "a string must not be empty or contain NUL"
         else:
@@ -231,3 +200,89 @@ class _Writer(TableWriter):
                 problem = f"in the column {name!r}, {allowed}; jsonl, parquet and arrow allow any string"
                 raise error_at(batch, row, problem, repr(value))
         return texts
+
+
+# Quoted cells. A quote opens a cell only at its start, as in all CSV readers; a quote inside a quoted cell is doubled.
+
+
+class _QuotedCells(NamedTuple):
+    """Offsets of the first and last quotes of quoted cells, and of the first quote of a cell that is not closed."""
+
+    begins: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    open: int | None
+
+    def are_outside(self, places: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which offsets are not inside quoted cells."""
+        return np.asarray(np.searchsorted(self.begins, places) == np.searchsorted(self.ends, places))
+
+
+def _quoted_cells(text: bytes | bytearray, delimiter: bytes) -> _QuotedCells:
+    """Find the quoted cells of text that starts with a record."""
+    letters = np.frombuffer(text, dtype=np.uint8)
+    quotes = np.flatnonzero(letters == _QUOTE)
+    begins, ends = quotes[0::2], quotes[1::2]
+    neighbors = np.array([delimiter[0], _NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
+    before = letters[begins[begins > 0] - 1]
+    after = letters[ends[ends < len(text) - 1] + 1]
+    if not (np.isin(before, neighbors).all() and np.isin(after, neighbors).all()):
+        # Quotes inside cells that do not start with one do not come in pairs.
+        return _search_quoted_cells(text, delimiter)
+    return _QuotedCells(begins, ends, int(begins[-1]) if len(begins) > len(ends) else None)
+
+
+def _search_quoted_cells(text: bytes | bytearray, delimiter: bytes) -> _QuotedCells:
+    cell = re.compile(rb'(?<![^\r\n%s])"(?:[^"]++|"")*+("?)' % re.escape(delimiter))
+    found = [(match.start(), match.end() - 1, match[1]) for match in cell.finditer(text)]
+    closed = [(begin, end) for begin, end, quote in found if quote]
+    begins = np.array([begin for begin, _, _ in found], dtype=np.intp)
+    ends = np.array([end for _, end in closed], dtype=np.intp)
+    return _QuotedCells(begins, ends, found[-1][0] if len(found) > len(closed) else None)
+
+
+def _open_quote(text: bytes, delimiter: bytes) -> int | None:
+    """Return the offset of the quote that opens a cell that is not closed, or None."""
+    if b'"' not in text or _quoted_cells(text, delimiter).open is None:
+        return None
+    # Pairs do not show where a cell with doubled quotes starts.
+    return _search_quoted_cells(text, delimiter).open
+
+
+def _last_record_end(text: bytearray, end: int, delimiter: bytes) -> int:
+    """Return the offset after the last whole record before `end`; 0 if there is none."""
+    if text.find(b'"', 0, end) < 0:
+        return text.rfind(b"\n", 0, end) + 1
+    part = bytes(text[:end])
+    newlines = np.flatnonzero(np.frombuffer(part, dtype=np.uint8) == _NEWLINE)
+    newlines = newlines[_quoted_cells(part, delimiter).are_outside(newlines)]
+    return int(newlines[-1]) + 1 if len(newlines) else 0
+
+
+def _line_count(text: bytes) -> int:
+    """Return the number of line ends: newlines, returns, or both together."""
+    newlines = text.count(b"\n")
+    return newlines + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else newlines
+
+
+def _line_ends(text: bytes) -> NDArray[np.intp]:
+    """Return the offsets of line ends."""
+    letters = np.frombuffer(text, dtype=np.uint8)
+    next_letters = np.append(letters[1:], 0)
+    return np.flatnonzero((letters == _NEWLINE) | ((letters == _RETURN) & (next_letters != _NEWLINE)))
+
+
+def _record_ends(text: bytes, delimiter: bytes) -> NDArray[np.intp]:
+    """Return the offsets of line ends that are not inside quoted cells."""
+    ends = _line_ends(text)
+    return ends[_quoted_cells(text, delimiter).are_outside(ends)]
+
+
+def _record_lines(text: bytes, lines: int, delimiter: bytes, count: int) -> NDArray[np.int64]:
+    """Return the line, from 1, on which each of the `count` records starts; blank lines are not records."""
+    if lines == count:
+        return np.arange(1, count + 1)
+    starts = np.append(0, _record_ends(text, delimiter) + 1)
+    starts = starts[starts < len(text)]
+    first = np.frombuffer(text, dtype=np.uint8)[starts]
+    starts = starts[(first != _NEWLINE) & (first != _RETURN)]
+    return np.asarray(1 + np.searchsorted(_line_ends(text), starts), dtype=np.int64)

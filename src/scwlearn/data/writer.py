@@ -1,8 +1,10 @@
-"""Batches taken apart for writing: single features, labels, and the table columns that features came from."""
+"""Writers of data formats: their base classes, and batches taken apart into features, labels and table cells."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
@@ -10,10 +12,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.formats import WriterOptions
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.rows import Rows
-from scwlearn.data.values import split_words
+from scwlearn.data.schema import split_words
+
+#: Column that a feature came from, and the string in it, which is None for a number.
+_Origin = tuple[str, str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterOptions:
+    """Options of all writers; see `write_batches`."""
+
+    label: str = "label"
+    weight: str = "weight"
+    columns: Mapping[str, str] | None = None
+    zero_based: bool = False
+    #: Whether names that are not numbers are numbered.
+    number_names: bool = False
+
+
+class Writer(ABC):
+    """Writer of batches to an open file, which stays open."""
+
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        self.file, self.options = file, options
+
+    @abstractmethod
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+
+    def finish(self) -> None:  # noqa: B027
+        """Write what follows the last batch: by default, nothing."""
+
+    def write_lines(self, heads: Iterable[str], features: list[str], cells: Cells) -> None:
+        """Write lines of a head and the features of a row."""
+        rows = zip(heads, pairwise(cells.offsets.tolist()), strict=True)
+        lines = [" ".join([head, *features[begin:end]]) + "\n" for head, (begin, end) in rows]
+        self.file.write("".join(lines).encode())
+
+
+class TableWriter(Writer):
+    """Writer of a table, all of whose batches have the same columns."""
+
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        super().__init__(file, options)
+        self.columns: Mapping[str, str] = options.columns or {}
+        self._names: list[str] | None = None
+
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+        table = table_of(batch, self.columns, zero_based=self.options.zero_based)
+        if batch.labels is not None:
+            table[self.options.label] = label_values(batch)
+        if batch.weights is not None:
+            table[self.options.weight] = batch.weights.tolist()
+        if self._names is None:
+            self._names = [*table]
+            self.start(batch, self._names)
+        for what, name in (("labels", self.options.label), ("weights", self.options.weight)):
+            if (name in table) != (name in self._names):
+                these, first = ("have", "none") if name in table else ("have no", "them")
+                problem = f"these examples {these} {what}, but the first ones had {first}; a table has one header"
+                raise error_at(batch, 0, problem)
+        self.write_table(batch, table)
+
+    @abstractmethod
+    def start(self, batch: Batch, names: list[str]) -> None:
+        """Write what precedes the first batch, given the names of all columns."""
+
+    @abstractmethod
+    def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
+        """Write the cells of a batch: numbers, strings, lists of strings, and None if missing."""
 
 
 class Cells(NamedTuple):
@@ -46,9 +116,9 @@ def named_cells(batch: Batch, *, zero_based: bool = False) -> tuple[list[str], C
     return names, cells._replace(columns=columns.astype(np.int64))
 
 
-def number_text(value: float) -> str:
-    """Return the shortest text that is read as the same number."""
-    return repr(value).removesuffix(".0")
+def value_text(value: Any) -> Any:
+    """Return the shortest text that is read as the same number; strings and None stay the same."""
+    return value if value is None or isinstance(value, str) else repr(value).removesuffix(".0")
 
 
 def error_at(batch: Batch, row: int, problem: str, found: Any = None, hint: str | None = None) -> DataError:
@@ -57,37 +127,14 @@ def error_at(batch: Batch, row: int, problem: str, found: Any = None, hint: str 
     return DataError(problem, found=shown, source=batch.source, line=int(batch.lines[row]), hint=hint)
 
 
-class Origin(NamedTuple):
-    """Column that a feature came from, and the string in it; None for the number of a numeric column."""
-
-    column: str
-    string: str | None
-
-
-class LineWriter:
-    """Base of writers of one line per example."""
-
-    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
-        self.file, self.options = file, options
-
-    def write_lines(self, heads: Iterable[str], features: list[str], cells: Cells) -> None:
-        """Write lines of a head and the features of a row."""
-        rows = zip(heads, pairwise(cells.offsets.tolist()), strict=True)
-        lines = [" ".join([head, *features[begin:end]]) + "\n" for head, (begin, end) in rows]
-        self.file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        """Do nothing: nothing follows the last line."""
-
-
-def origin_of(name: str, columns: Mapping[str, str]) -> Origin | None:
+def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
     """Return the origin of a feature in columns of these kinds, or None."""
     if columns.get(name) == "numeric":
-        return Origin(name, None)
+        return name, None
     at = name.find("=")
     while at >= 0:
         if columns.get(name[:at], "numeric") != "numeric":
-            return Origin(name[:at], name[at + 1 :])
+            return name[:at], name[at + 1 :]
         at = name.find("=", at + 1)
     return None
 
@@ -102,21 +149,22 @@ def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = Fal
     begin = 0
     for name, end in zip(names, ends, strict=True):
         begin, own = end, slice(begin, end)
-        origin = origin_of(name, columns)
+        origin = _origin(name, columns)
         if origin is not None:
             for row, value in zip(rows[own], values[own], strict=True):
-                _fill(table[origin.column], row, value, origin, columns, batch)
+                _fill(table[origin[0]], row, value, origin, columns, batch)
         elif rows[own]:
             shown = ", ".join(map(repr, columns)) or "none"
             raise error_at(batch, rows[own][0], f"the feature {name!r} belongs to no column; the columns are {shown}")
     return table
 
 
-def _fill(column: list[Any], row: int, value: float, origin: Origin, columns: Mapping[str, str], batch: Batch) -> None:
+def _fill(column: list[Any], row: int, value: float, origin: _Origin, kinds: Mapping[str, str], batch: Batch) -> None:
+    """Put a feature into the column that it came from."""
     name, string = origin
     if string is None:
         column[row] = value
-    elif columns[name] == "categorical":
+    elif kinds[name] == "categorical":
         if column[row] is not None or value != 1:
             found = f"{column[row]!r} and {string!r}" if value == 1 else f"{string!r} with value {value}"
             raise error_at(batch, row, f"the categorical column {name!r} holds one string of value 1", found)
@@ -140,11 +188,3 @@ def label_values(batch: Batch) -> list[Any]:
     labels = batch.labels.astype(np.int64) if batch.labels.dtype.kind == "b" else batch.labels
     labelled = [True] * len(batch) if batch.labelled is None else batch.labelled.tolist()
     return [label if has_label else None for label, has_label in zip(labels.tolist(), labelled, strict=True)]
-
-
-def label_texts(batch: Batch) -> list[str | None]:
-    """Return the labels as text that is read as the same label; None if missing."""
-    return [
-        None if label is None else number_text(label) if isinstance(label, float) else str(label)
-        for label in label_values(batch)
-    ]

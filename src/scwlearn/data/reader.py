@@ -1,0 +1,260 @@
+"""Readers of data formats: a stream is cut into chunks, which threads parse and which become batches in order."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from scwlearn._util.threads import allowed_threads
+from scwlearn.data.batch import Batch
+from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.io.streams import Stream
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.schema import Schema
+
+# How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
+_JOIN_TIMEOUT = 1.0
+
+#: Kind, line, column and excerpt of an error of a native parser.
+NativeError = tuple[str, int, int, bytes]
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Parsed(NamedTuple):
+    """Examples of a chunk, whose lines count from the beginning of the chunk."""
+
+    batches: Iterable[Batch]
+    #: Number of lines of the chunk.
+    lines: int
+    #: Errors of the first records that are left out, in order, and the number of others.
+    errors: Sequence[DataError] = ()
+    more_errors: int = 0
+
+
+class TooLong(NamedTuple):
+    """Beginning of a record that is too long to be kept, in place of a chunk."""
+
+    beginning: bytes
+
+
+class Reader(ABC):
+    """Reader of one stream, by default of text with one example per line."""
+
+    #: What the stream should contain, if it has no examples.
+    expected = ""
+    #: Size of a chunk, unless the options set it.
+    chunk_bytes = 2**20
+    #: More threads parse faster than one of them can read.
+    max_threads = 8
+
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        self.stream, self.schema, self.options = stream, schema, options
+        self.threads = min(allowed_threads(), self.max_threads) if options.read_ahead else 0
+        #: Longest record.
+        self.max_bytes = options.max_line_bytes
+        #: Whether the schema is complete. Until then, chunks are parsed one after the other.
+        self.is_resolved = True
+
+    @abstractmethod
+    def parse(self, chunk: Any) -> Parsed:
+        """Parse a chunk, in parallel with others; raise a DataError if reading cannot continue after it."""
+
+    def read(self) -> Generator[Any, None, None]:
+        """Yield the schema as soon as it is complete, then the batches. An error follows the examples before it."""
+        skips, skipped, name = self.options.skips, self.options.skipped, self.stream.name
+        lines = bad = 0
+        found, is_announced = False, self.is_resolved
+        if is_announced:
+            yield self.schema
+        try:
+            with closing(self._parsed()) as results:
+                for batches, count, errors, more in results:
+                    if self.is_resolved and not is_announced:
+                        is_announced = True
+                        yield self.schema
+                    if skips:
+                        for error in errors:
+                            skipped.add(error.at(name, lines))
+                        skipped.count += more
+                    for batch in batches:
+                        if errors and not skips:
+                            batch = batch.slice(0, int(np.searchsorted(batch.lines, errors[0].line)))
+                        if len(batch):
+                            found = True
+                            yield replace(batch, lines=batch.lines + lines)
+                    if errors and not skips:
+                        raise errors[0]
+                    lines += count
+                    bad += len(errors) + more
+        except DataError as error:
+            error.at(name, lines)
+            raise
+        if not found:
+            unread = f" ({bad} records could not be read)" if bad else ""
+            raise DataError(f"no examples{unread}; {self.expected}", source=name)
+
+    def _parsed(self) -> Generator[Parsed, None, None]:
+        chunks = self.chunks()
+        while not self.is_resolved:
+            chunk = next(chunks, None)
+            if chunk is None:
+                return
+            yield self._parse(chunk)
+        yield from read_ahead(chunks, self._parse, self.threads, self.stream.stopped)
+
+    def _parse(self, chunk: Any) -> Parsed:
+        return Parsed((), 1, [self.too_long(chunk.beginning)]) if isinstance(chunk, TooLong) else self.parse(chunk)
+
+    def too_long(self, beginning: bytes) -> DataError:
+        """Return the error of a record that is too long, or raise it if reading cannot continue after it."""
+        hint = "raise the limit with {max_line_bytes}"
+        return DataError(f"a line has at most {self.max_bytes} bytes", found=shown(beginning), line=1, hint=hint)
+
+    def last_end(self, buffer: bytearray, used: int) -> int:
+        """Return the end of the last whole record in the first bytes of a buffer, or 0."""
+        return buffer.rfind(b"\n", 0, used) + 1
+
+    def chunks(self) -> Generator[Any, None, None]:
+        """Yield chunks of whole records, each ending with a newline, until the stream ends or is stopped.
+
+        The chunks lie in a ring of buffers: a chunk is valid until as many more chunks as there are threads are
+        requested. A record of more than `max_bytes` that does not fit a chunk is reported as `TooLong`; reading
+        continues after the next newline if errors are skipped.
+        """
+        stream, options = self.stream, self.options
+        chunk_bytes = options.chunk_bytes or self.chunk_bytes
+        buffer = bytearray(chunk_bytes)
+        in_use: deque[bytearray] = deque()
+        used = 0
+        while True:
+            count = stream.readinto(memoryview(buffer)[used:])
+            if stream.stopped.is_set():
+                return
+            if not count:
+                if used:
+                    yield memoryview(buffer[:used].removesuffix(b"\n") + b"\n")
+                return
+            used += count
+            is_full = used == len(buffer)
+            if not is_full and not (options.eager and buffer.find(b"\n", used - count, used) >= 0):
+                continue
+            end = self.last_end(buffer, used)
+            if not end and not is_full:
+                continue
+            rest = buffer[end:used]
+            if end:
+                yield memoryview(buffer)[:end]
+            elif len(buffer) >= self.max_bytes:
+                yield TooLong(bytes(buffer[:100]))
+                if not options.skips:
+                    return
+                rest = _after_line(stream, buffer)
+            # A record that fills the buffer gets a larger one until it has been read. There is always room for one
+            # byte: reading none would look like the end.
+            size = max(chunk_bytes if end else min(2 * len(buffer), self.max_bytes), len(rest) + 1)
+            if end:
+                in_use.append(buffer)
+                buffer = in_use.popleft() if len(in_use) == max(self.threads, 1) else bytearray(size)
+            if size != len(buffer):
+                buffer = bytearray(size)
+            used = len(rest)
+            buffer[:used] = rest
+
+
+def _after_line(stream: Stream, buffer: bytearray) -> bytearray:
+    """Read to the end of the line, and return what was read after it."""
+    while True:
+        count = stream.readinto(buffer)
+        end = buffer.find(b"\n", 0, count) + 1
+        if end or not count or stream.stopped.is_set():
+            return buffer[end:count]
+
+
+class LineReader(Reader):
+    """Reader of text that native code parses."""
+
+    # Large enough that Python costs nothing, small enough that a few chunks take little memory.
+    chunk_bytes = 4 * 2**20
+
+    @property
+    def flags(self) -> tuple[bool, bool, int]:
+        """Arguments of all parsers: whether labels are optional and errors skipped; number of errors to describe."""
+        options = self.options
+        return options.optional_labels, options.skips, max(options.skipped.keep, 1) if options.skips else 1
+
+    @abstractmethod
+    def problem(self, kind: str) -> dict[str, str]:
+        """Return the problem and the hint for an error of the parser."""
+
+    def parsed(self, batches: Iterable[Batch], lines: int, bad: tuple[int, list[NativeError]]) -> Parsed:
+        """Return what the parser found: examples, lines, and the number of bad lines with the first errors."""
+        count, first = bad
+        errors = [
+            DataError(**self.problem(kind), found=shown(text), line=line, column=column)
+            for kind, line, column, text in first
+        ]
+        return Parsed(batches, lines, errors, count - len(errors))
+
+
+def read_ahead(
+    items: Generator[T, None, None], work: Callable[[T], R], threads: int, stopped: Event
+) -> Generator[R, None, None]:
+    """Yield ``work(item)`` for each item in order, computed ahead of the consumer by threads.
+
+    The threads take turns in requesting an item, and work on their items in parallel. When an item is requested, the
+    consumer has received all but the last `threads` results. Without threads, the consumer does the work. Errors are
+    raised in the consumer, after the results of earlier items. At the end, `stopped` is set and the items are closed.
+    """
+    if not threads:
+        with closing(items):
+            yield from map(work, items)
+        return
+    requests: SimpleQueue[bool] = SimpleQueue()
+    promised: SimpleQueue[SimpleQueue[tuple[R | None, BaseException | None]]] = SimpleQueue()
+    turn = Lock()
+
+    def run() -> None:
+        while requests.get():
+            result: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+            try:
+                with turn:
+                    promised.put(result)
+                    item = next(items, None)
+                result.put((None if item is None else work(item), None))
+            except BaseException as error:
+                result.put((None, error))
+        with turn:
+            items.close()
+
+    # Daemons, because nothing can end a blocking read when Python exits.
+    workers = [Thread(target=run, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
+    try:
+        for worker in workers:
+            worker.start()
+            requests.put(True)
+        while True:
+            value, error = promised.get().get()
+            if error is not None:
+                raise error
+            if value is None:
+                return
+            requests.put(True)
+            yield value
+    finally:
+        stopped.set()
+        for _ in workers:
+            requests.put(False)
+        deadline = time.monotonic() + _JOIN_TIMEOUT
+        for worker in workers:
+            if worker.ident is not None:
+                worker.join(max(0.0, deadline - time.monotonic()))

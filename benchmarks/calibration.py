@@ -30,7 +30,7 @@ from speed.peers import module
 
 import scwlearn
 from scwlearn.data.formats.libsvm import load_libsvm
-from scwlearn.datasets.prepare import min_max, unit_log_counts
+from scwlearn.datasets.sources import min_max, unit_log_counts
 from scwlearn.display import pictures, theme
 from scwlearn.rules import all_rules
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from scwlearn.datasets.content import read_labelled
-from scwlearn.datasets.prepare import min_max
+from scwlearn.datasets.load import read_labelled
+from scwlearn.datasets.sources import min_max
 
 Numbers = NDArray[np.intp]
 

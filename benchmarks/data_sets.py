@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize, scale
 from scwlearn.datasets import DataSet as DataSet
 from scwlearn.datasets import NamedSet, find_set
 from scwlearn.datasets.load import read_files, two_class_problem
-from scwlearn.datasets.prepare import as_distributed
+from scwlearn.datasets.sources import as_distributed
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Seed of row samples and orders.

@@ -13,10 +13,9 @@ from scipy import sparse
 from places import DATA
 from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.datasets import GROUPS, all_sets, data_directory, find_set, is_present, load_set, select_sets
-from scwlearn.datasets.content import content_sha256, read_labelled, write_labelled
-from scwlearn.datasets.declare import DataFile, NamedSet
-from scwlearn.datasets.load import file_state
-from scwlearn.datasets.prepare import equalise, min_max, unit_log_counts
+from scwlearn.datasets.catalogue import DataFile, NamedSet
+from scwlearn.datasets.load import content_sha256, file_state, read_labelled, write_labelled
+from scwlearn.datasets.sources import equalise, min_max, unit_log_counts
 
 PARTS = {part.path: part for named in all_sets() for part in named.files}
 TABLE_2 = [

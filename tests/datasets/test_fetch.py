@@ -16,10 +16,9 @@ from places import DATA
 from recording_reporter import RecordingReporter
 from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.datasets import find_set
-from scwlearn.datasets.content import content_sha256, read_labelled
-from scwlearn.datasets.declare import DataFile, NamedSet
+from scwlearn.datasets.catalogue import DataFile, NamedSet
 from scwlearn.datasets.fetch import FetchError, _download_path, fetch
-from scwlearn.datasets.load import file_state
+from scwlearn.datasets.load import content_sha256, file_state, read_labelled
 from scwlearn.datasets.sources import Source, digits_reader, libsvm_reader, table_reader
 
 # Long enough for several chunks; all lines differ, so that a misplaced piece is noticed.

@@ -1,7 +1,6 @@
 """Data sets by name: those of the paper and others, as two-class problems ready to learn."""
 
-from scwlearn.datasets.catalogue import GROUPS, all_sets, find_set, select_sets
-from scwlearn.datasets.declare import DataSet, NamedSet
+from scwlearn.datasets.catalogue import GROUPS, DataSet, NamedSet, all_sets, find_set, select_sets
 from scwlearn.datasets.generate import make_synthetic
 from scwlearn.datasets.load import data_directory, is_present, load_set
 

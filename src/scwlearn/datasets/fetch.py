@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
+from scwlearn import __version__
 from scwlearn._util.atomic import lock_file
 from scwlearn._util.progress import ProgressReporter
-from scwlearn.datasets.content import Labelled, content_sha256, write_labelled
-from scwlearn.datasets.declare import DataFile, NamedSet
-from scwlearn.datasets.download import TIMEOUT, DownloadError, download, open_limited
-from scwlearn.datasets.load import file_state
-from scwlearn.datasets.sources import Source
+from scwlearn.data.io.streams import open_source
+from scwlearn.datasets.catalogue import DataFile, NamedSet
+from scwlearn.datasets.load import content_sha256, file_state, write_labelled
+from scwlearn.datasets.sources import Labelled, Source
 
+TIMEOUT = 30.0
+_CHUNK_BYTES = 2**16
+_ATTEMPTS = 3
 # Share of the progress of a file that is its download; the rest is checking and compressing.
 _DOWNLOAD_SHARE = 0.9
+
+#: Called with the share of a file that is present, and whether it was present before this run.
+_Progress = Callable[[float, bool], None]
 
 
 class FetchError(OSError):
     """A data set that could not be fetched: what was tried, and what to do."""
+
+
+class _DownloadError(OSError):
+    """A file that could not be downloaded, with the reason."""
+
+
+class _BrokenConnection(Exception):
+    """The connection broke; what was received is kept."""
 
 
 def fetch(named: NamedSet, cache: Path, report: ProgressReporter, *, timeout: float = TIMEOUT) -> list[Path]:
@@ -58,7 +77,7 @@ def _from_sources(named: NamedSet, file: DataFile, path: Path, progress: _FilePr
     for source in file.sources:
         try:
             found = _from_source(source, file, path.parent, progress, timeout)
-        except DownloadError as error:
+        except _DownloadError as error:
             failures.append(str(error))
         else:
             write_labelled(path, *found)
@@ -80,9 +99,9 @@ def _from_source(
     for i, url in enumerate(source.urls):
         target, report = _download_path(url, folder), partial(progress.downloaded, i, len(source.urls))
         try:
-            joined |= download(url, target, max_bytes=source.max_bytes, progress=report, timeout=timeout)
-        except DownloadError as error:
-            raise DownloadError(f"{url}: {error}") from None
+            joined |= _download(url, target, max_bytes=source.max_bytes, progress=report, timeout=timeout)
+        except _DownloadError as error:
+            raise _DownloadError(f"{url}: {error}") from None
     try:
         return _converted(source, file, folder)
     except ValueError as error:
@@ -90,14 +109,13 @@ def _from_source(
         # A file put together from several responses may mix two versions; any other is simply wrong.
         if joined and retry:
             return _from_source(source, file, folder, progress, timeout, retry=False)
-        raise DownloadError(f"{source.urls[0]}: {error}; nothing was kept") from None
+        raise _DownloadError(f"{source.urls[0]}: {error}; nothing was kept") from None
 
 
 def _converted(source: Source, file: DataFile, folder: Path) -> Labelled:
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(open_limited(_download_path(url, folder), source.max_bytes)) for url in source.urls
-        ]
+        streams = [stack.enter_context(open_source(_download_path(url, folder))) for url in source.urls]
+        files = [io.BufferedReader(_Limited(stream, source.max_bytes), 2**20) for stream in streams]
         x, labels = source.read(files)
     found = content_sha256(x, labels)
     if found != file.sha256:
@@ -145,3 +163,98 @@ def _locked(cache: Path, report: ProgressReporter) -> Iterator[None]:
             report.note(f"waiting for another process that fetches into {cache}")
             lock_file(file, wait=True)
         yield
+
+
+def _download(url: str, file: Path, *, max_bytes: int, progress: _Progress, timeout: float = TIMEOUT) -> bool:
+    """Download a file, resuming an incomplete one; return whether it was put together from several responses.
+
+    Such a file has to be checked: the server's file may have changed in between.
+    """
+    joined = False
+    for _ in range(_ATTEMPTS):
+        joined |= _size(file) > 0
+        try:
+            _request(url, file, max_bytes, progress, timeout)
+        except _BrokenConnection as error:
+            reason = error
+        else:
+            return joined
+    raise _DownloadError(f"the connection broke {_ATTEMPTS} times ({reason}); {_size(file)} bytes are kept")
+
+
+def _request(url: str, file: Path, max_bytes: int, progress: _Progress, timeout: float) -> None:
+    present = _size(file)
+    headers = {"User-Agent": f"scwlearn/{__version__}"} | ({"Range": f"bytes={present}-"} if present else {})
+    try:
+        response = urlopen(Request(url, headers=headers), timeout=timeout)
+    except HTTPError as error:
+        with error:
+            if error.code != 416 or not present:
+                raise _DownloadError(f"the server answered {error.code} {error.reason}") from None
+            # Nothing follows: the file is complete, or it is not the server's file.
+            if error.headers.get("Content-Range") != f"bytes */{present}":
+                file.unlink(missing_ok=True)
+                raise _BrokenConnection("the server has another file") from None
+            progress(1.0, True)
+            return
+    except URLError as error:
+        raise _DownloadError(f"no connection ({error.reason})") from None
+    except (OSError, HTTPException) as error:
+        raise _BrokenConnection(error or "no answer") from None
+    with response:
+        resumed = response.status == 206 and str(response.headers.get("Content-Range")).startswith(f"bytes {present}-")
+        if response.status == 206 and not resumed:
+            file.unlink(missing_ok=True)
+            raise _BrokenConnection("the server sent another range than requested")
+        _save(response, file, present if resumed else 0, max_bytes, progress)
+
+
+def _save(response: Any, file: Path, start: int, max_bytes: int, progress: _Progress) -> None:
+    length = response.headers.get("Content-Length", "")
+    total = start + int(length) if length.isdecimal() else None
+    count = start
+    if total is not None and start:
+        progress(start / total, True)
+    with open(file, "ab" if start else "wb") as out:
+        for chunk in _chunks(response):
+            count += len(chunk)
+            if max(count, total or 0) > max_bytes:
+                break
+            out.write(chunk)
+            if total is not None:
+                progress(count / total, False)
+    if max(count, total or 0) > max_bytes:
+        file.unlink(missing_ok=True)
+        raise _DownloadError(f"the file is larger than the allowed {max_bytes} bytes")
+    if total is not None and count < total:
+        raise _BrokenConnection(f"received {count} of {total} bytes")
+
+
+def _chunks(response: Any) -> Iterator[bytes]:
+    """Read a response; only errors of the connection count as broken, not those of our disk."""
+    try:
+        while chunk := response.read(_CHUNK_BYTES):
+            yield chunk
+    except (OSError, HTTPException) as error:
+        raise _BrokenConnection(error) from None
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+class _Limited(io.RawIOBase):
+    """File that raises a ValueError beyond `max_bytes`: a small file may decompress to a huge one."""
+
+    def __init__(self, file: Any, max_bytes: int) -> None:
+        self._file, self._max_bytes, self._left = file, max_bytes, max_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, memory: Any) -> int:
+        count: int = self._file.readinto(memory)
+        self._left -= count
+        if self._left < 0:
+            raise ValueError(f"the file is larger than the allowed {self._max_bytes} bytes")
+        return count

@@ -106,7 +106,7 @@ public:
     // Computes the share of the step of each class that scores no less than y, in sum 1; the others get 0.
     void share(std::int64_t y, const double* scores, double* shares) const noexcept {
         double total = 0.0;
-        for (const bool alike : {task_.rivals == kUniform, true}) {
+        for (const bool alike : {task_.form.rivals == kUniform, true}) {
             total = 0.0;
             for (std::int64_t r = 0; r < classes.known; ++r) {
                 const bool takes = r != y && scores[r] >= scores[y];
@@ -122,7 +122,7 @@ public:
     // Computes the part of a step of each of `count` classes: 1 for y, minus its share for a rival, 0 for the others.
     void parts(std::int64_t y, const double* scores, double* parts, std::int64_t count) const noexcept {
         std::fill(parts, parts + count, 0.0);
-        if (task_.rivals == kBest) {
+        if (task_.form.rivals == kBest) {
             parts[rival] = -1.0;
         } else {
             share(y, scores, parts);

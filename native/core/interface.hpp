@@ -77,6 +77,7 @@ struct ModelForm {
     CovarianceKind kind;
     Scheme scheme = kJoint;
     bool shared = false;  // one Sigma for all classes; implies kJoint
+    Rivals rivals = kBest;
 };
 
 // mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that
@@ -105,13 +106,13 @@ struct Memory {
     Scalars* scalars;   // one for all classes, or, one versus rest, one per lane
     std::int64_t size;  // features, plus one with an intercept
     double initial_variance;
-    double variance_floor = 0.0;  // lower bound on the variances, as a fraction of initial_variance
+    double floor = 0.0;  // lower bound on the variances
     std::int64_t lanes = 1;
     std::int64_t* known = nullptr;  // number of known classes, which the loops increment; null for a binary model
 
     // The model of one class, as a binary model.
     Memory of_class(std::int64_t first_entry, std::int64_t scalar) const noexcept {
-        return {entries + first_entry, work, scalars + scalar, size, initial_variance, variance_floor};
+        return {entries + first_entry, work, scalars + scalar, size, initial_variance, floor};
     }
 };
 
@@ -167,7 +168,6 @@ struct Task {
     double* trace = nullptr;             // kTraceWidth numbers per row, optional
     // Multi-class models.
     const ClassNumber* labels = nullptr;
-    Rivals rivals = kBest;
     double* scores = nullptr;       // per row, the scores of all classes before it is learned from, optional
     std::int64_t score_stride = 0;  // columns of `scores`; classes not known yet get -infinity
     double* variances = nullptr;    // per row, x'Sigma x of the class with the largest score, 0 if there is none, optional

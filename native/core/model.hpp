@@ -37,8 +37,7 @@ struct Model : Memory {
 
     // Lower bound on the stored variances of features.
     double least_variance() const noexcept {
-        if (variance_floor == 0.0) return kSmallestVariance;
-        return std::max(variance_floor * initial_variance / scalars->spread_scale, kSmallestVariance);
+        return floor == 0.0 ? kSmallestVariance : std::max(floor / scalars->spread_scale, kSmallestVariance);
     }
 
     // The squared norm of mu in the metric of the prior.

@@ -31,10 +31,10 @@ public:
     // Lower bound on the variance along a row of the block; 0 without a floor.
     template <class Row>
     double least_variance(const Row& row, std::int64_t) const noexcept {
-        if (model_.variance_floor == 0.0) return 0.0;
+        if (model_.floor == 0.0) return 0.0;
         double length2 = 0.0;
         row.each([&](std::int64_t, double value) { length2 += value * value; });
-        return model_.variance_floor * model_.initial_variance * length2;
+        return model_.floor * length2;
     }
 
     // Looks at the rows of the next block.

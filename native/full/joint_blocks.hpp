@@ -201,7 +201,7 @@ private:
         const double folded = model_.shrink_mean(step.shrink);
         for (OneClass& one : classes_) one.blocks.scale_mean(folded);
         of(y).move(step, 1.0, own, least);
-        if (task_.rivals == kBest) {
+        if (task_.form.rivals == kBest) {
             of(round_.rival).move(step, -1.0, other, least);
         } else {
             round_.share(y, scores_, shares_);

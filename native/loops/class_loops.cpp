@@ -39,7 +39,7 @@ Counts learn_jointly(const Task& task) {
         const double own = kShared ? v / 2.0 : v;
         const StepTerms<double> terms = terms_of<FeatureStep>(model, step, 1.0, own);
         double gained = covariance.template move<kNorm>(row, y, 1.0, terms);
-        if (task.rivals == kBest) {
+        if (task.form.rivals == kBest) {
             gained += covariance.template move<kNorm>(row, round.rival, -1.0, terms);
         } else {
             round.share(y, scores, shares);

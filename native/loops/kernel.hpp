@@ -70,8 +70,7 @@ public:
 
     template <class Row>
     double least_variance(const Row& coordinates, std::int64_t row) const noexcept {
-        return FullBlocks::least_variance(coordinates, row) +
-               model_.variance_floor * model_.initial_variance * coordinates_.left(first_ + row);
+        return FullBlocks::least_variance(coordinates, row) + model_.floor * coordinates_.left(first_ + row);
     }
 
     void move(std::int64_t row, const Step& step, double y, double) noexcept {
@@ -120,7 +119,7 @@ private:
 
     // The step bounded so that the variance v of the projection stays above the floor.
     Step above_floor(std::int64_t row, const Step& step, double v) const noexcept {
-        if (model_.variance_floor == 0.0) return step;
+        if (model_.floor == 0.0) return step;
         const DenseRow<double> projection(coordinates_.row(first_ + row), coordinates_.support(), false);
         return not_below(FullBlocks::least_variance(projection, row), step, v);
     }

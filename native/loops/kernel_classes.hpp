@@ -148,7 +148,7 @@ public:
 
     // Lower bound on the variance of a row.
     double least_variance(std::int64_t c, std::int64_t row) noexcept {
-        if (model(c).variance_floor == 0.0) return 0.0;
+        if (model(c).floor == 0.0) return 0.0;
         const DenseRow<double> inside(span(c).row(first_ + row), span(c).support(), false);
         return of(c).least_variance(inside, row);
     }

@@ -72,10 +72,11 @@ struct HeldModel {
     std::int64_t size, lanes;
     Numbers entries, scalars;
     Tally known, tally;
-    double initial_variance, variance_floor;
+    double initial_variance, floor;
 
     HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, Numbers entries,
-              Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor);
+              Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor,
+              const std::string& rivals);
 
     bool is_binary() const noexcept { return lanes == 1; }
     std::int64_t classes() const { return known.data()[0]; }
@@ -87,7 +88,6 @@ struct HeldModel {
 // Raises an error unless a model of this form can have this size and number of lanes.
 void check_form(const ModelForm& form, std::int64_t size, std::int64_t lanes);
 CovarianceKind covariance_kind(const std::string& name);
-Rivals rivals_of(const std::string& name);
 
 // What the arguments of every learn function have in common.
 struct Given {
@@ -95,7 +95,6 @@ struct Given {
     const std::optional<ReadOnly>& weights;
     std::int64_t block;
     int threads;
-    const std::string& rivals;
     const std::optional<Numbers>&trace, &scores, &variances;
 };
 

@@ -117,8 +117,7 @@ private:
             const std::int64_t first = batch.rules - asked_.data();
             for (std::int64_t lane = 0; lane < batch.count; ++lane)
                 memories_[first + lane] = {batch.entries + lane, nullptr, &scalars_[first + lane], size(),
-                                           models_[first + lane].initial_variance,
-                                           models_[first + lane].variance_floor};
+                                           models_[first + lane].initial_variance, models_[first + lane].floor};
         }
     }
 
@@ -184,7 +183,7 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
     require(threads >= 1, "threads must be at least 1");
     require(models[0].size == rows.size(), "the models have another number of features than the rows");
     const ModelForm& form = models[0].form;
-    const Given given{labels, {}, block, inside, "max", {}, {}, {}};
+    const Given given{labels, {}, block, inside, {}, {}, {}};
     const Task task = checked_task(rules[0], form, models[0].memory(nullptr), rows, given);
     const auto count = static_cast<std::int64_t>(models.size());
     const int workers = team_of(threads, models.size());

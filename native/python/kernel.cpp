@@ -62,7 +62,7 @@ struct HeldCoordinates {
 std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<HeldModel*>& models, const Tally& known,
                                      bool joint, const std::vector<HeldCoordinates*>& spans, const Labels& labels,
                                      const std::optional<ReadOnly>& weights, const Numbers& work, std::int64_t block,
-                                     int threads, const std::string& rivals, const std::optional<Numbers>& trace,
+                                     int threads, const std::optional<Numbers>& trace,
                                      const std::optional<Numbers>& scores, const std::optional<Numbers>& variances) {
     const auto is_none = [](const auto* held) { return held == nullptr; };
     require(!models.empty() && std::none_of(models.begin(), models.end(), is_none),
@@ -97,8 +97,8 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
         memory.lanes = lanes;
         memory.known = known.data();
     }
-    const ModelForm form{first.form.kind, joint ? kJoint : kOneVersusRest};
-    const Given given{labels, weights, block, threads, rivals, trace, scores, variances};
+    const ModelForm form{first.form.kind, joint ? kJoint : kOneVersusRest, false, first.form.rivals};
+    const Given given{labels, weights, block, threads, trace, scores, variances};
     const Task task = checked_task(rule, form, memory, rows, given);
     std::vector<Taken> taken(spans.size());
     std::vector<KernelBatch> batches;
@@ -124,7 +124,7 @@ void bind_kernel(nb::module_& module) {
              "coordinates"_a.noconvert(), "residuals"_a, "left"_a.noconvert(), "rounding"_a, "least"_a, "support"_a,
              "room"_a);
     module.def("learn_coordinates", &learn_coordinates, "rule"_a, "models"_a, "known"_a.noconvert(), "joint"_a, "spans"_a,
-               "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a, "rivals"_a = "max",
+               "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
                "variances"_a.none().noconvert() = nb::none(),
                "Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; "

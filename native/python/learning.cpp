@@ -7,10 +7,22 @@ using namespace nanobind::literals;
 
 namespace scwlearn {
 
+namespace {
+
+template <class Enum, std::size_t kCount>
+Enum named(const std::string& name, const char* const (&names)[kCount], const char* what) {
+    for (std::size_t i = 0; i < kCount; ++i)
+        if (name == names[i]) return static_cast<Enum>(i);
+    throw nb::value_error(("unknown " + std::string(what) + ": " + name).c_str());
+}
+
+}  // namespace
+
 HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
                      Numbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
-                     double variance_floor)
-    : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared},
+                     double variance_floor, const std::string& rivals)
+    : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared,
+           named<Rivals>(rivals, kRivalNames, "rivals")},
       size(size),
       lanes(lanes),
       entries(std::move(entries)),
@@ -18,7 +30,7 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
       known(std::move(known)),
       tally(std::move(tally)),
       initial_variance(initial_variance),
-      variance_floor(variance_floor) {
+      floor(variance_floor * initial_variance) {
     check_form(form, size, lanes);
     require(length(this->entries) == model_entries(form, size, lanes), "entries has the wrong length for the size");
     require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars),
@@ -31,7 +43,7 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
 
 Memory HeldModel::memory(double* work) const {
     return {entries.data(),   work,           reinterpret_cast<Scalars*>(scalars.data()), size,
-            initial_variance, variance_floor, lanes, is_binary() ? nullptr : known.data()};
+            initial_variance, floor,         lanes, is_binary() ? nullptr : known.data()};
 }
 
 void HeldModel::count(std::int64_t rows, const Counts& counts) const {
@@ -51,21 +63,9 @@ void check_form(const ModelForm& form, std::int64_t size, std::int64_t lanes) {
     require(form.scheme == kJoint || lanes > 1, "a binary model is always joint");
 }
 
-namespace {
-
-template <class Enum, std::size_t kCount>
-Enum named(const std::string& name, const char* const (&names)[kCount], const char* what) {
-    for (std::size_t i = 0; i < kCount; ++i)
-        if (name == names[i]) return static_cast<Enum>(i);
-    throw nb::value_error(("unknown " + std::string(what) + ": " + name).c_str());
-}
-
-}  // namespace
-
 CovarianceKind covariance_kind(const std::string& name) {
     return named<CovarianceKind>(name, kCovarianceNames, "covariance");
 }
-Rivals rivals_of(const std::string& name) { return named<Rivals>(name, kRivalNames, "rivals"); }
 
 void check_block(std::int64_t block, int threads) {
     require(block >= 1 && block <= kLargestBlock, "block must be from 1 to 4096");
@@ -108,7 +108,6 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
     require(!given.scores || has_rows(*given.scores), "scores must have one row per example");
     require(!given.variances || length(*given.variances) == rows.count, "variances must have one variance per row");
     task.labels = class_numbers_of(given.labels, rows.count);
-    task.rivals = rivals_of(given.rivals);
     if (given.scores) {
         task.scores = given.scores->data();
         task.score_stride = static_cast<std::int64_t>(given.scores->shape(1));
@@ -128,11 +127,11 @@ namespace {
 void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
                 const std::optional<ReadOnly>& weights, const Numbers& work, std::int64_t block, int threads,
-                const std::string& rivals, const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
+                const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
                 const std::optional<Numbers>& variances) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     require(model.size == rows.size(), "the model has another number of features than the rows");
-    const Given given{labels, weights, block, threads, rivals, trace, scores, variances};
+    const Given given{labels, weights, block, threads, trace, scores, variances};
     const Task task = checked_task(rule, model.form, model.memory(work.data()), rows, given);
     require(length(work) >= work_for(model.form, model.size, model.lanes, block), "work is too short");
     const Loop learn = loop_for(model.form, model.is_binary(), rows.kind);
@@ -180,16 +179,16 @@ void bind_learning(nb::module_& module) {
     // Arrays that are written to are never converted: the result would go to a copy.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops update in place; binary if lanes is 1.")
         .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, Numbers, Numbers, Tally, Tally, double,
-                      double>(),
+                      double, const std::string&>(),
              "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
-             "variance_floor"_a = 0.0);
+             "variance_floor"_a = 0.0, "rivals"_a = "max");
     module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
     module.def("work_entries", &checked_work, "covariance"_a, "shared"_a, "size"_a, "lanes"_a, "block"_a,
                "Return how many numbers of scratch memory learn_rows needs.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a,
-               "rivals"_a = "max", "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
+               "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
                "variances"_a.none().noconvert() = nb::none(),
                "Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: "
                "`trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores "

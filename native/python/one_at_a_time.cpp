@@ -91,9 +91,9 @@ private:
 class OneByOne {
 public:
     // The vocabulary is None if examples are vectors.
-    OneByOne(HeldRule rule, HeldModel model, const std::string& rivals, bool intercept, nb::object vocabulary,
+    OneByOne(HeldRule rule, HeldModel model, bool intercept, nb::object vocabulary,
              std::optional<Numbers> scales)
-        : model_(std::move(rule), std::move(model), rivals, intercept),
+        : model_(std::move(rule), std::move(model), intercept),
           owner_(std::move(vocabulary)),
           vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)),
           scales_(std::move(scales), model_.width()) {}
@@ -306,9 +306,9 @@ void bind_one_at_a_time(nb::module_& module) {
     nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kSlots),
                          "A rule and a model, ready to learn from one example after another. A score is a float, or an "
                          "array with one score per class.")
-        .def(nb::init<HeldRule, HeldModel, const std::string&, bool, nb::object, std::optional<Numbers>>(), "rule"_a,
-             "model"_a, "rivals"_a, "intercept"_a, "vocabulary"_a.none(), "scales"_a.noconvert().none(),
-             nb::sig("def __init__(self, rule: Rule, model: Model, rivals: str, intercept: bool, vocabulary: Vocabulary | "
+        .def(nb::init<HeldRule, HeldModel, bool, nb::object, std::optional<Numbers>>(), "rule"_a,
+             "model"_a, "intercept"_a, "vocabulary"_a.none(), "scales"_a.noconvert().none(),
+             nb::sig("def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | "
                      "None, scales: NDArray | None) -> None"))
         .def_prop_ro("vocabulary", &OneByOne::owner, nb::sig("def vocabulary(self) -> Vocabulary"))
         .def_prop_ro("scores", &OneByOne::scores, "The number of scores of an example.")

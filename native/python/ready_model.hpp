@@ -15,8 +15,8 @@ inline constexpr Rule kNoRule{[](const void*, double, double, double, double, do
 // A rule and a model, binary or multi-class, with the memory that a single row needs.
 class ReadyModel {
 public:
-    ReadyModel(HeldRule rule, HeldModel model, const std::string& rivals, bool intercept)
-        : rule_(std::move(rule)), model_(std::move(model)), rivals_(rivals_of(rivals)), intercept_(intercept) {
+    ReadyModel(HeldRule rule, HeldModel model, bool intercept)
+        : rule_(std::move(rule)), model_(std::move(model)), intercept_(intercept) {
         require(model_.size >= (intercept ? 1 : 0), "the model has no intercept");
         work_.resize(static_cast<std::size_t>(work_for(model_.form, model_.size, model_.lanes, 1)));
         if (!is_binary() && !needs_sorted())
@@ -115,7 +115,6 @@ private:
         }
         const auto label = static_cast<ClassNumber>(y);
         task.labels = &label;
-        task.rivals = rivals_;
         task.scores = scores;
         task.score_stride = count;
         task.variances = variance;
@@ -124,7 +123,6 @@ private:
 
     HeldRule rule_;
     HeldModel model_;
-    Rivals rivals_;
     bool intercept_;
     std::vector<double> work_;
     // Separate, because a Python rule may score while it is asked.

@@ -58,7 +58,7 @@ class Model:
     The arrays of a model, which the loops update in place; binary if lanes is 1.
     """
 
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0) -> None: ...
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
 
 def full_stride(size: int) -> int:
     """Return the distance between the vectors of a full covariance."""
@@ -66,7 +66,7 @@ def full_stride(size: int) -> int:
 def work_entries(covariance: str, shared: bool, size: int, lanes: int, block: int) -> int:
     """Return how many numbers of scratch memory learn_rows needs."""
 
-def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, rivals: str = 'max', trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
+def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
     """
     Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: `trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores of all classes before each row, `variances` the variance of the largest.
     """
@@ -141,7 +141,7 @@ class OneByOne:
     A rule and a model, ready to learn from one example after another. A score is a float, or an array with one score per class.
     """
 
-    def __init__(self, rule: Rule, model: Model, rivals: str, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
+    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -227,7 +227,7 @@ class Coordinates:
 
     def __init__(self, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], support: int, room: int) -> None: ...
 
-def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, rivals: str = 'max', trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> list[list[int]]:
+def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> list[list[int]]:
     """
     Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; return, for each span, the rows that became support. Adds to the tally of the first model.
     """

@@ -166,7 +166,7 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
     x, y = petals(40, 3)
     learner = taught(KernelLearner(n_classes=0), x, y)
     binary = taught(KernelLearner("pa1"), x, np.where(y == 1, 1, -1))
-    models, sizes, tally = learner.model.native(0.0), learner.model.sizes, np.zeros(3, dtype=np.int64)
+    models, sizes, tally = learner.model.native(), learner.model.sizes, np.zeros(3, dtype=np.int64)
     rule = _native.Rule("arow", [1.0])
 
     def spans_of(widths, rows=2):
@@ -179,12 +179,12 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
     all_spans = spans_of(sizes)
 
     def call(
-        models=models, known=3, joint=True, spans=all_spans, labels=2, weights=None, rivals="max", work=10**6,
-        scores=None, variances=None, block=2, threads=1,
+        models=models, known=3, joint=True, spans=all_spans, labels=2, weights=None, work=10**6, scores=None,
+        variances=None, block=2, threads=1,
     ):  # fmt: skip
         _native.learn_coordinates(
             rule, models, np.array([known]), joint, spans, np.zeros(labels, dtype=np.int32), weights, np.empty(work),
-            block, threads, rivals, None, scores, variances,
+            block, threads, None, scores, variances,
         )  # fmt: skip
 
     call()
@@ -194,7 +194,7 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
         {"models": []}, {"models": [*models[:2], None]}, {"known": 4}, {"known": -1}, {"spans": spans_of(sizes[:2])},
         {"spans": [None] * 3}, {"spans": spans_of([sizes[0] + 1, *sizes[1:]])}, {"spans": spans_of(sizes, rows=3)},
         {"spans": [*spans_of(sizes[:2]), *spans_of(sizes[2:], rows=3)]}, {"labels": 3}, {"weights": np.ones(3)},
-        {"rivals": "none"}, {"work": 3}, {"scores": np.empty((3, 3))}, {"scores": np.empty(2)},
+        {"work": 3}, {"scores": np.empty((3, 3))}, {"scores": np.empty(2)},
         {"variances": np.empty(3)}, {"block": 0}, {"threads": 0}, {"models": [*models[:2], other.native(tally)]},
         {"models": [*models[:2], binary.model.gaussian(0).native(tally)]},
     ):  # fmt: skip

@@ -179,8 +179,8 @@ def call(**changed):
         "threads": 1,
     } | changed
     names = ("covariance", "joint", "shared", "size", "lanes", "entries", "scalars", "known", "tally")
-    classes = _native.Model(*(given[name] for name in names), 1.0)
-    rest = ("labels", "weights", "work", "block", "threads", "rivals", "trace", "scores", "variances")
+    classes = _native.Model(*(given[name] for name in names), 1.0, rivals=given["rivals"])
+    rest = ("labels", "weights", "work", "block", "threads", "trace", "scores", "variances")
     rule = native_rule(find_rule("arow"), {"r": 1.0})
     _native.learn_rows(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
     return given

@@ -312,7 +312,7 @@ def test_a_native_model_checks_its_floor(axis, wrong):
     learner = new(axis)
     learner.learn(np.eye(3), [1, -1, 1] if axis == "binary" else [0, 1, 2])
     with pytest.raises(ValueError, match="variance_floor must be from 0 to below 1"):
-        learner.model.native(np.zeros(3, np.int64), wrong)
+        learner.model.native(np.zeros(3, np.int64), variance_floor=wrong)
 
 
 @every_kind

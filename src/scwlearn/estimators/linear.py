@@ -153,7 +153,7 @@ class SecondOrderClassifier(LinearClassifier):
     def covariance_(self) -> Array:
         """Sigma: (n_features, n_features), or one per class with more than two classes."""
         learner = self._fitted("covariance_")
-        if learner.covariance_kind != "full":
+        if not learner.learner.model.covariance.correlated:
             raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
         scales = learner.feature_scales(self.n_features_in_)
         return learner.matrix()[..., : self.n_features_in_, : self.n_features_in_] / np.outer(scales, scales)

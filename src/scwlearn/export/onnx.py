@@ -39,7 +39,7 @@ def to_onnx(model: TrainedModel) -> bytes:
     learner, order = model.classifier, model.classifier.classes.order
     columns, weights = Columns.of(model), Weights.from_model(model)
     classes, rows = len(weights.classes), len(weights.coef)
-    if 8 * rows * columns.width ** (2 if learner.covariance_kind == "full" else 1) > MAX_BYTES:
+    if 8 * rows * columns.width ** (2 if learner.learner.model.covariance.correlated else 1) > MAX_BYTES:
         raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
     graph = Graph()
     x = graph.input("X", ["N", columns.width])
@@ -82,7 +82,7 @@ def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> 
     learner = model.classifier
     place = np.zeros(1, dtype=np.intp) if learner.is_binary else np.argsort(learner.classes.order)
     has_intercept = learner.config.intercept
-    if learner.covariance_kind != "full":
+    if not learner.learner.model.covariance.correlated:
         variances = learner.variances()[place]
         table = columns.scatter(variances, np.square(columns.scales))
         return (x * x) @ table.T + (variances[:, -1] if has_intercept else np.zeros(len(table)))

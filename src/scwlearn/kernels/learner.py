@@ -29,8 +29,7 @@ from scwlearn.learning.settings import Argument, Face, arguments_for, fill_setti
 from scwlearn.model.covariance import Covariance
 from scwlearn.model.full import AppendableFull
 from scwlearn.model.identity import Identity
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, native_rule
+from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
 
@@ -303,13 +302,13 @@ class KernelLearner(BaseLearner):
             for found, size, room in zip(inside, sizes[: len(inside)], rooms, strict=True)
         ]
         at_once = min(form.block(max(sizes), max(sizes), 1, model.joint), len(batch))
-        rule, natives = native_rule(self.rule, self.parameters), model.native(self.config.variance_floor)
+        rule, natives = self.config.native_rule, model.native(**self.config.native)
         scratch = np.empty(sum(form.scratch(size, 1, at_once) for size in sizes))
         # Of all classes together; a thread takes one of them.
         threads = threads if form.uses_threads(int(math.hypot(*sizes))) else 1
         out: dict[str, Any] = {} if record is None else record.out(batch.part)
         handles = [native for _, native in spans]
-        given = batch.labels, batch.weights, scratch, at_once, threads, self.config.rivals
+        given = batch.labels, batch.weights, scratch, at_once, threads
         taken = learn_coordinates(rule, natives, known, model.joint, handles, *given, **out)
         self._extend(batch, [coordinates for coordinates, _ in spans], taken)
 

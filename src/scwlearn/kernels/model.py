@@ -112,9 +112,9 @@ class KernelModel:
         scalars = self.scalars[at : at + 1]
         return Gaussian(self.covariance, self.initial_variance, self.memories[c], scalars, np.ones(1, dtype=np.int64))
 
-    def native(self, variance_floor: float) -> list[Model]:
+    def native(self, **settings: Any) -> list[Model]:
         """Return handles for the native loops on the same memory."""
-        return [self.gaussian(c).native(self.tally, variance_floor) for c in range(self.classes)]
+        return [self.gaussian(c).native(self.tally, **settings) for c in range(self.classes)]
 
     def margin_variances(self, kernels: Array, norms: Array) -> Array:
         """Compute x'Sigma x of rows and classes, from their kernels with the support and with themselves."""

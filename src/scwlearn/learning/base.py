@@ -25,8 +25,7 @@ from scwlearn.learning.class_axis import (
 )
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, Trace
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule
+from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
 

@@ -113,13 +113,13 @@ class ClassAxis(ABC):
         """Learn from a block of rows."""
         rows = block.values, block.indices, block.offsets, block.width, config.intercept
         out: dict[str, Any] = {} if record is None else record.out(slice(block.start, block.start + block.count))
-        learn_rows(rule, native, *rows, labels, weights, scratch, at_once, threads, config.rivals, **out)
+        learn_rows(rule, native, *rows, labels, weights, scratch, at_once, threads, **out)
 
     def one_by_one(
         self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
     ) -> OneByOne:
         """Return a native handle for single examples."""
-        return OneByOne(rule, native, config.rivals, config.intercept, vocabulary, scales)
+        return OneByOne(rule, native, config.intercept, vocabulary, scales)
 
 
 class Binary(ClassAxis):
@@ -144,7 +144,7 @@ class Binary(ClassAxis):
             what=f"{{covariance={covariance.name}}} with {size} weights",
             instead=(
                 "{covariance=diagonal} needs only two numbers per feature"
-                if covariance.name == "full"
+                if covariance.correlated
                 else "features with names can be hashed into fewer weights: {overflow=hash}"
             ),
         )

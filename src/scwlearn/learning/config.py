@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
+from scwlearn import _native
 from scwlearn._util.errors import OptionError
 from scwlearn.learning.settings import BY_NAME, Face, Setting, settings_for
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, check_rule
-
-# The hash has 32 bits, one of which is the sign.
-_MOST_SLOTS = 2**31 - 1
+from scwlearn.rules import OwnRule, Rule
+from scwlearn.rules.native import check_rule, is_compiled, native_rule
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class LearnerConfig:
     --------
     >>> from scwlearn.learning.config import LearnerConfig
     >>> config = LearnerConfig.create("scw1", {"C": 0.5, "covariance": "diagonal"})
-    >>> config.parameters["C"], config.covariance, config.variance_floor
-    (0.5, 'diagonal', 0.0)
+    >>> config.parameters["C"], config.covariance, config.scale
+    (0.5, 'diagonal', False)
     """
 
     rule: Rule | OwnRule
@@ -90,29 +89,28 @@ class LearnerConfig:
 
     def _check_together(self) -> None:
         """Raise a ValueError for settings that exclude each other."""
-        settings, rule = self.settings, self.rule
-        order = rule.order if isinstance(rule, Rule) else 2
-        if settings["variance_floor"] > 0 and (order == 1 or settings.get("covariance") == "identity"):
-            reason = f"{rule.name} is a first-order rule" if isinstance(rule, Rule) and order == 1 else ""
-            raise OptionError(
-                f"{{variance_floor}} must be 0 where variances never fall ({reason or '{covariance=identity}'}), "
-                f"got {settings['variance_floor']!r}"
-            )
-        if settings.get("shared_covariance") and settings["multi_class"] != "joint":
-            raise OptionError("{shared_covariance=True} needs {multi_class=joint}")
-        has_rivals = isinstance(rule, Rule) and rule.has_rivals and settings["multi_class"] == "joint"
-        if settings["rivals"] != "max" and not has_rivals:
-            raise OptionError(
-                f"{{rivals={settings['rivals']}}} is for the joint Perceptron; other rules take {{rivals=max}}"
-            )
-        if settings.get("overflow") == "hash":
-            if settings["max_features"] is None:
-                raise OptionError("{overflow=hash} needs {max_features}, the number of slots to hash names into")
-            if settings["max_features"] > _MOST_SLOTS:
-                raise OptionError(
-                    f"{{max_features}} must be at most {_MOST_SLOTS} with {{overflow=hash}}, "
-                    f"got {settings['max_features']}"
-                )
+        for setting in self.declared:
+            if setting.conflict is not None and (problem := setting.conflict(self.rule, self.settings)):
+                raise OptionError(problem)
+
+    @cached_property
+    def compiled(self) -> _native.Rule | None:
+        """The rule for the native loops if the build compiled it, so that it cannot raise."""
+        return native_rule(self.rule, self.parameters) if is_compiled(self.rule) else None
+
+    @property
+    def native_rule(self) -> _native.Rule:
+        """The rule for the native loops."""
+        # A Python function is not kept: it may refer to the learner.
+        return self.compiled or native_rule(self.rule, self.parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.rule, self.parameters, self.settings, self.face)
+
+    @cached_property
+    def native(self) -> dict[str, Any]:
+        """The settings that act in the native loops."""
+        return {setting.name: self.settings[setting.name] for setting in self.declared if setting.native}
 
 
 def check_setting(name: str, value: Any) -> Any:

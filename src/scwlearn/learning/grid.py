@@ -21,8 +21,7 @@ from scwlearn.learning.learner import Learner
 from scwlearn.model.covariance import zeros
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, is_compiled, native_rule
+from scwlearn.rules import OwnRule, Rule
 
 #: Called with the rows done and the rows in total, each counted once per learner.
 Progress = Callable[[int, int], None]
@@ -180,8 +179,7 @@ class _Run:
         return Counts(*self.tally.tolist()) - self.learner.counts
 
     def native(self, model: Gaussian | None = None) -> Model:
-        floor = self.learner.config.variance_floor
-        return (self.model if model is None else model).native(self.tally, floor)
+        return (self.model if model is None else model).native(self.tally, **self.learner.config.native)
 
 
 @dataclass(frozen=True)
@@ -219,8 +217,8 @@ def _run_all(
             progress(done, total)
 
     batch = _Batch(rows, labels, places, report)
-    _learn_in_python([run for run in runs if not is_compiled(run.learner.rule)], batch, keep)
-    for group, scaled in _by_scale([run for run in runs if is_compiled(run.learner.rule)], batch):
+    _learn_in_python([run for run in runs if run.learner.config.compiled is None], batch, keep)
+    for group, scaled in _by_scale([run for run in runs if run.learner.config.compiled], batch):
         _learn_alike(group, scaled, keep)
     return runs
 
@@ -250,11 +248,12 @@ def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
         rule = run.learner.rule
         uses_norm = isinstance(rule, Rule) and rule.uses_norm
         groups.setdefault((uses_norm, run.model.covariance.name, run.learner.config.intercept), []).append(run)
-    for (uses_norm, covariance, _), group in groups.items():
+    for (uses_norm, _, _), group in groups.items():
         size, entries = group[0].model.size, group[0].model.memory.size
         at_once = max(1, _BYTES_AT_ONCE // (8 * max(1, entries)))
         pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_PER_FEATURE * size
-        learn = _interleaved if covariance != "full" and not uses_norm and pays else _one_by_one
+        correlated = group[0].model.covariance.correlated
+        learn = _interleaved if not (correlated or uses_norm) and pays else _one_by_one
         if learn is _one_by_one:
             at_once = max(at_once, allowed_threads())
         for first in range(0, len(group), at_once):
@@ -286,7 +285,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with models that keep little, side by side in registers."""
     threads, start = allowed_threads(), runs[0].model
-    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
+    rules = [run.learner.config.native_rule for run in runs]
     work = np.empty(ModelBatches.work_entries(start.covariance.name, start.size, len(runs)))
     intercept = runs[0].learner.config.intercept
     together = ModelBatches(rules, [run.native() for run in runs], intercept, threads, work)
@@ -305,7 +304,7 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with each model in its own loop, as many at a time as there are threads."""
     threads = allowed_threads()
     models = [run.model.copy() for run in runs]
-    rules = [native_rule(run.learner.rule, run.learner.parameters) for run in runs]
+    rules = [run.learner.config.native_rule for run in runs]
     natives = [run.native(model) for model, run in zip(models, runs, strict=True)]
     covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.config.intercept
     # Few models leave some threads over, which a large one can use.

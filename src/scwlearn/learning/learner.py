@@ -20,14 +20,12 @@ from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig, auto_covariance
 from scwlearn.learning.counters import Counts, new_tally
 from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
-from scwlearn.learning.rollback import all_or_nothing
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 from scwlearn.model.vocabulary import room_for
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule, is_compiled, native_rule
+from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
 
@@ -252,7 +250,7 @@ class Learner(OneAtATime):
 
     def _variances(self, rows: Rows) -> Array:
         model, intercept = self._fitted(), self.config.intercept
-        per_row = rows.width if model.covariance.name == "full" else rows.stored // max(1, len(rows))
+        per_row = rows.width if model.covariance.correlated else rows.stored // max(1, len(rows))
         parts = map_blocks(rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept)))
         return self._axis.squeeze(np.concatenate([np.empty((0, model.classes)), *parts]))
 
@@ -270,7 +268,7 @@ class Learner(OneAtATime):
         # A compiled rule cannot fail on a few rows that are checked, once the model has its memory: no copy is worth
         # its time for them.
         started = self.model is not None and not grows
-        safe = is_compiled(self.rule) and started and 8 * rows.stored < rows.width
+        safe = self.config.compiled and started and 8 * rows.stored < rows.width
         before = scale if safe else scale.copy()
         scaled = scale.learn(rows, order=batch.places)
         try:
@@ -285,7 +283,7 @@ class Learner(OneAtATime):
         before = self.counts
         grows = classes > self._known_classes()
         with self._rows_to_learn(batch.rows) as placed, self._scaled(batch, placed, grows=grows) as (ordered, rows):
-            if not is_compiled(self.rule):
+            if self.config.compiled is None:
                 # A user's function is never called twice for a row.
                 rows.check()
             try:
@@ -310,16 +308,16 @@ class Learner(OneAtATime):
             rows.check()
         # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to
         # would cost more than the work.
-        safe = self.model is not None and is_compiled(self.rule) and len(rows) <= block_rows
+        safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
         safe = safe and len(rows) * work < 8 * model.memory.size
         if safe:
             # One call of the loop, before or after which Ctrl-C comes.
             rows.check()
             self.model, self._tally = model, tally
-        rule, native = native_rule(self.rule, self.parameters), model.native(tally, self.config.variance_floor)
+        rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
         scratch = np.empty(form.scratch(size, lanes, at_once))
-        with nullcontext() if safe else all_or_nothing(model if model is self.model else None, tally):
+        with nullcontext() if safe else _all_or_nothing(model if model is self.model else None, tally):
             for block in rows.blocks(block_rows, batch.places):
                 chosen = batch.chosen(block)
                 weights = None if batch.weights is None else batch.weights[chosen]
@@ -330,7 +328,7 @@ class Learner(OneAtATime):
 
     def _first_model(self, rows: Rows, classes: int) -> Gaussian:
         model = self._prior(rows.width, classes)
-        if model.covariance.name == "full":
+        if model.covariance.correlated:
             model.covariance.arrange(model.memory, occurrences(rows, self.config.intercept))
         return model
 
@@ -375,6 +373,19 @@ _ARGUMENTS = (
 )
 Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
 Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
+
+
+@contextmanager
+def _all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
+    """Restore the model, if one is given, and the counts when anything is raised (an error, Ctrl-C)."""
+    kept, counts = gaussian and gaussian.copy(), tally.copy()
+    try:
+        yield
+    except BaseException:
+        if gaussian and kept:
+            gaussian.restore(kept)
+        np.copyto(tally, counts)
+        raise
 
 
 def _signs(vocabulary: Vocabulary, names: list[Any]) -> list[float] | None:

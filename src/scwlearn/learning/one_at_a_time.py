@@ -19,7 +19,6 @@ from scwlearn.learning.counters import Counts
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 from scwlearn.model.vocabulary import certain_features, room_for
-from scwlearn.rules.native import is_compiled, native_rule
 
 Array = NDArray[np.float64]
 
@@ -226,7 +225,7 @@ class OneAtATime(BaseLearner):
         `scores` and `variances` receive what the examples had before learning, up to Ctrl-C.
         """
         # Nothing can stop a compiled rule once the examples are checked.
-        before = None if is_compiled(self.rule) else copy(self)
+        before = None if self.config.compiled else copy(self)
         done = 0
         try:
             with self._rollback():
@@ -346,7 +345,7 @@ class OneAtATime(BaseLearner):
             return one
 
     def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> Any:
-        rule, native = native_rule(self.rule, self.parameters), model.native(self._tally, self.config.variance_floor)
+        rule, native = self.config.native_rule, model.native(self._tally, **self.config.native)
         return self._axis.one_by_one(rule, native, self.config, vocabulary, scales)
 
     @abstractmethod

@@ -7,44 +7,23 @@ derived from these declarations. Only the standard library is imported here, bec
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import Flag, auto
-from numbers import Integral, Real
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from scwlearn.learning.setting import Face as Face
+from scwlearn.learning.setting import Setting as Setting
 from scwlearn.model.covariances import COVARIANCE_NAMES
-from scwlearn.rules import Rule
-
-
-class Face(Flag):
-    """An interface that takes settings."""
-
-    #: `Learner`.
-    LEARNER = auto()
-    #: `StreamClassifier`.
-    STREAM = auto()
-    #: River's classes, one per rule.
-    RIVER = auto()
-    #: The linear scikit-learn estimators, one per rule.
-    ESTIMATOR = auto()
-    #: `KernelLearner`.
-    KERNEL_LEARNER = auto()
-    #: The kernel estimators, one per rule.
-    KERNEL_ESTIMATOR = auto()
-    #: The command line.
-    COMMAND = auto()
-
+from scwlearn.rules import OwnRule, Rule
 
 LINEAR = Face.LEARNER | Face.STREAM | Face.RIVER | Face.ESTIMATOR | Face.COMMAND
 ESTIMATORS = Face.ESTIMATOR | Face.KERNEL_ESTIMATOR
 # One class per rule: these show only the settings that apply to their rule.
 _PER_RULE = ESTIMATORS | Face.RIVER
+_ALL_KERNEL = Face.KERNEL_LEARNER | Face.KERNEL_ESTIMATOR
 
-
-# Larger ints do not fit those of the native code.
-_INT_LIMIT = 2**62
+# The hash has 32 bits, one of which is the sign.
+_MOST_SLOTS = 2**31 - 1
 
 
 def _second_order(rule: Rule) -> bool:
@@ -55,97 +34,34 @@ def _has_rivals(rule: Rule) -> bool:
     return rule.has_rivals
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A setting of a model: what it may be, what it means, and which interfaces show it."""
-
-    name: str
-    #: bool, int, float or str; None for a value that is checked where it is used.
-    type: type | None
-    default: Any
-    help: str
-    faces: Face
-    #: The allowed strings.
-    choices: tuple[str, ...] = ()
-    #: The bounds of a number. An int may be `low`; a float may not, unless it is `closed`. It is below `high`.
-    low: float = 1
-    high: float = math.inf
-    closed: bool = False
-    #: Whether None is allowed.
-    optional: bool = False
-    #: How signatures annotate a value that is checked where it is used.
-    annotated: str = ""
-    #: The rules that it applies to; None for all.
-    applies_to: Callable[[Rule], bool] | None = None
-    #: Its name, default and help in interfaces where they differ.
-    names: Mapping[Face, str] = field(default_factory=dict)
-    defaults: Mapping[Face, Any] = field(default_factory=dict)
-    helps: Mapping[Face, str] = field(default_factory=dict)
-    #: Whether it may change between two calls of `partial_fit`.
-    mutable: bool = False
-    #: For a shorthand: the settings that a value expands to.
-    expand: Callable[[Any], dict[str, Any]] | None = None
-
-    def name_in(self, face: Face) -> str:
-        """Return its name in an interface."""
-        return next((name for faces, name in self.names.items() if face in faces), self.name)
-
-    def default_in(self, face: Face) -> Any:
-        """Return its default in an interface."""
-        return next((default for faces, default in self.defaults.items() if face in faces), self.default)
-
-    def help_in(self, face: Face) -> str:
-        """Return its help text in an interface."""
-        return next((text for faces, text in self.helps.items() if face in faces), self.help)
-
-    @property
-    def annotation(self) -> str:
-        """Its type in signatures."""
-        return self.annotated or f"{self.type.__name__ if self.type else 'Any'}{' | None' if self.optional else ''}"
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values, in words."""
-        if self.choices:
-            return f"one of {', '.join(self.choices)}"
-        if self.type is int:
-            return (
-                f"an integer >= {self.low}"
-                if self.high == math.inf
-                else f"an integer from {self.low} to {self.high - 1}"
-            )
-        if self.type is float and self.closed:
-            return f"a number in [{self.low:g}, {self.high:g})"
-        return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
-
-    def check(self, value: Any, face: Face = Face.LEARNER) -> Any:
-        """Return `value` as its type.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For a value that is not allowed; the message names the setting and says what is.
-        """
-        if self.type is None or (value is None and self.optional):
-            return value
-        message = f"{self.name_in(face)} must be {self.allowed}, got {value!r}"
-        # NumPy's bool is not a Python bool.
-        is_bool = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
-        number = {int: Integral, float: Real}.get(self.type)
-        if not (is_bool if self.type is bool else isinstance(value, number or str) and not (number and is_bool)):
-            raise (ValueError if self.choices else TypeError)(message)
-        try:
-            checked = self.type(value)
-        except OverflowError:  # an int may be larger than any float
-            raise ValueError(message) from None
-        above = checked >= self.low if self.closed or self.type is int else number is None or checked > self.low
-        high = min(self.high, _INT_LIMIT) if self.type is int else self.high
-        if (self.choices and checked not in self.choices) or (number and not (above and checked < high)):
-            raise ValueError(message)
-        return checked
+def _floor_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str | None:
+    floor, first_order = settings["variance_floor"], isinstance(rule, Rule) and rule.order == 1
+    if not floor or not (first_order or settings.get("covariance") == "identity"):
+        return None
+    reason = f"{rule.name} is a first-order rule" if isinstance(rule, Rule) and first_order else "{covariance=identity}"
+    return f"{{variance_floor}} must be 0 where variances never fall ({reason}), got {floor!r}"
 
 
-_ALL_KERNEL = Face.KERNEL_LEARNER | Face.KERNEL_ESTIMATOR
+def _shared_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str | None:
+    alone = settings["shared_covariance"] and settings["multi_class"] != "joint"
+    return "{shared_covariance=True} needs {multi_class=joint}" if alone else None
+
+
+def _rivals_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str | None:
+    rivals = settings["rivals"]
+    if rivals == "max" or (isinstance(rule, Rule) and rule.has_rivals and settings["multi_class"] == "joint"):
+        return None
+    return f"{{rivals={rivals}}} is for the joint Perceptron; other rules take {{rivals=max}}"
+
+
+def _overflow_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str | None:
+    slots = settings["max_features"]
+    if settings["overflow"] != "hash" or (slots is not None and slots <= _MOST_SLOTS):
+        return None
+    if slots is None:
+        return "{overflow=hash} needs {max_features}, the number of slots to hash names into"
+    return f"{{max_features}} must be at most {_MOST_SLOTS} with {{overflow=hash}}, got {slots}"
+
 
 #: Every setting, in the order in which interfaces show them. The parameters of the rule come before.
 SETTINGS = (
@@ -242,6 +158,8 @@ SETTINGS = (
         low=0.0,
         high=1.0,
         closed=True,
+        native=True,
+        conflict=_floor_conflict,
     ),
     Setting(
         "multi_class",
@@ -261,6 +179,7 @@ SETTINGS = (
         LINEAR,
         applies_to=_second_order,
         helps={Face.COMMAND: "Share one Sigma among all classes."},
+        conflict=_shared_conflict,
     ),
     Setting(
         "rivals",
@@ -271,6 +190,8 @@ SETTINGS = (
         (LINEAR | _ALL_KERNEL) & ~Face.COMMAND,
         applies_to=_has_rivals,
         choices=("max", "uniform", "proportional"),
+        native=True,
+        conflict=_rivals_conflict,
     ),
     Setting(
         "class_weight",
@@ -320,6 +241,7 @@ SETTINGS = (
         'oldest); "hash" keeps exactly max_features weights and hashes all names into them.',
         Face.LEARNER | Face.STREAM | Face.RIVER,
         choices=("drop", "hash"),
+        conflict=_overflow_conflict,
     ),
     Setting(
         "hash_bits",

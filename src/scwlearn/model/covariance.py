@@ -33,6 +33,10 @@ class Covariance(Protocol):
     def shared(self) -> bool:
         """Whether all classes share one Sigma."""
 
+    @property
+    def correlated(self) -> bool:
+        """Whether it has covariances between features."""
+
     def lanes(self, memory: Array) -> int:
         """Return the number of classes that the memory has room for."""
 

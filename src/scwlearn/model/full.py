@@ -38,6 +38,7 @@ class Full:
 
     shared: bool = False
     name = "full"
+    correlated = True
 
     def lanes(self, memory: Array) -> int:
         return len(memory) - 2 - self._size(memory) if self.shared else len(memory)

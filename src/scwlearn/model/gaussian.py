@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,14 +105,10 @@ class Gaussian:
         sound = is_sound(self.memory) and self.scalars.flags.writeable and self.known.flags.writeable
         return self if sound else self.copy()
 
-    def native(self, tally: NDArray[np.int64], variance_floor: float = 0.0) -> Model:
-        """Return a handle for the native loops on the same memory; they add to `tally`.
-
-        No variance falls below `variance_floor` times the initial variance.
-        """
+    def native(self, tally: NDArray[np.int64], **settings: Any) -> Model:
+        """Return a handle for the native loops, which act as the settings say, on the same memory and `tally`."""
         form = self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes
-        bounds = self.initial_variance, variance_floor
-        return Model(*form, self.memory, self.scalars, self.known, tally, *bounds)
+        return Model(*form, self.memory, self.scalars, self.known, tally, self.initial_variance, **settings)
 
     def restore(self, other: Gaussian) -> None:
         """Copy the state of a model of the same shape into the memory of this one."""

@@ -21,6 +21,7 @@ class Interleaved:
 
     shared: bool = False
     name = ""
+    correlated = False
     keeps_variances = True
 
     def lanes(self, memory: Array) -> int:

@@ -9,26 +9,25 @@ import importlib
 import pkgutil
 
 from scwlearn.rules.declare import (
-    HOLD,
     LOOKS,
     POWERS_OF_TWO,
     WEIGHT_MEANINGS,
     Parameter,
     Rule,
-    Step,
     all_rules,
     all_variants,
     estimator_names,
     find_rule,
-    part_of,
     rule,
 )
+from scwlearn.rules.step import HOLD, OwnRule, Step, part_of
 
 __all__ = [
     "HOLD",
     "LOOKS",
     "POWERS_OF_TWO",
     "WEIGHT_MEANINGS",
+    "OwnRule",
     "Parameter",
     "Rule",
     "Step",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
+from scwlearn.rules import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 
 
 @rule(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import hypot, sqrt
 from statistics import NormalDist
 
-from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
+from scwlearn.rules import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 
 CITE_CW = "Crammer, Dredze and Pereira 2008. Exact convex confidence-weighted learning. NIPS"
 CITE_SCW = "Wang, Zhao and Hoi 2012. Exact soft confidence-weighted learning. ICML"

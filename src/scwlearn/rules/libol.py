@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import sqrt
 
+from scwlearn.rules import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 from scwlearn.rules.confidence_weighted import C, eta, towards_confidence
-from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 
 CITE = "Hoi, Wang and Zhao 2014. LIBOL: a library for online learning algorithms. JMLR"
 

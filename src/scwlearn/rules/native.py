@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from scwlearn import _native
-from scwlearn.rules import Rule, Step, find_rule, part_of
+from scwlearn.rules import OwnRule, Rule, Step, find_rule, part_of
 
-#: Custom rule: takes margin and variance, returns the paper's alpha and beta.
-OwnRule = Callable[[float, float], tuple[float, float]]
 #: Callback of the native loop: takes m, v, norm2, t, n and w, returns a step.
 Called = Callable[[float, float, float, float, float, float], Step]
-
 
 _COMPILED = frozenset(_native.rule_names())
 

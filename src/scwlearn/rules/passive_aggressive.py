@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scwlearn.rules.declare import HOLD, POWERS_OF_TWO, Parameter, Step, rule
+from scwlearn.rules import HOLD, POWERS_OF_TWO, Parameter, Step, rule
 
 CITE = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006. Online passive-aggressive algorithms. JMLR 7"
 C = Parameter("C", 1.0, "Aggressiveness: the price of a unit of hinge loss.", grid=POWERS_OF_TWO)

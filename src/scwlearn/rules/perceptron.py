@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scwlearn.rules.declare import HOLD, Step, rule
+from scwlearn.rules import HOLD, Step, rule
 
 
 @rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from scwlearn.rules.declare import HOLD, Step, rule
+from scwlearn.rules import HOLD, Step, rule
 
 CITE = "Li and Long 1999. The relaxed online maximum margin algorithm. NIPS"
 

@@ -12,7 +12,7 @@ from scwlearn._native import SMALLEST_VARIANCE
 from scwlearn.learning.merging.diagonal import merge_diagonal
 from scwlearn.learning.merging.full import merge_full
 from scwlearn.learning.merging.shards import Shards, check_finite
-from scwlearn.model.covariance import Array
+from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import (
     GROWTH,
@@ -120,7 +120,7 @@ def _shards(models: Sequence[Gaussian], number: int, weights: Sequence[float], p
 def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bool) -> list[Gaussian]:
     """Merge the models of each class. Classes that are trained jointly have one set of scalars."""
     if rule == "auto":
-        rule = _best_rule(stacks[0].prior.covariance.name, again=again)
+        rule = _best_rule(stacks[0].prior.covariance, again=again)
     if rule == "kl":
         known = [shards.normed() for shards in stacks]
     else:
@@ -135,11 +135,11 @@ def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bo
     return gaussians
 
 
-def _best_rule(covariance: str, *, again: bool) -> str:
+def _best_rule(covariance: Covariance, *, again: bool) -> str:
     # docs/merging.md has the measurements.
-    if covariance == "full":
+    if covariance.correlated:
         return "bcm"
-    if covariance == "identity":
+    if covariance.name == "identity":
         return "ev"
     return "ev" if again else "bcm"
 
@@ -170,7 +170,7 @@ def _merge_into(gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: s
 
 def _merged(shards: Shards, rule: str, gaussian: Gaussian) -> tuple[Array, Array]:
     """Return the merged mean and variances, or D; write U into the Gaussian."""
-    if gaussian.covariance.name != "full":
+    if not gaussian.covariance.correlated:
         mean, variances = merge_diagonal(shards, rule)
     else:
         mean, variances, u = merge_full(shards, rule)

@@ -34,7 +34,7 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
         wide = _arranged(learners, together._classes, vocabulary)
         gaussians, scale = rescale_alike(learners, wide, vocabulary, again=prior is not None)
         before = None if prior is None else gaussians.pop()
-        rule = method.rule_for(first.rule, gaussians[0].covariance.name, again=prior is not None)
+        rule = method.rule_for(first.rule, gaussians[0].covariance, again=prior is not None)
         _take(together, merge_gaussians(gaussians, rule, method.weights, before), vocabulary, scale)
     return together
 
@@ -78,7 +78,7 @@ def _arranged(learners: Sequence[Learner], classes: int, vocabulary: Vocabulary 
 
     # Copies by features and by classes, and of the result; a QR decomposition takes some more.
     per_model = int(np.prod(known.covariance.shape(size, known.lanes)))
-    copies = (1 if binary else 2) * (len(learners) + 1) + (7 if known.covariance.name == "full" else 0)
+    copies = (1 if binary else 2) * (len(learners) + 1) + (7 if known.covariance.correlated else 0)
     what = f"merging {len(learners)} models with {size} weights" + ("" if binary else f" for each of {classes} classes")
     with ensure_memory(8 * per_model * copies, what=what, instead="merge fewer at a time"):
         vocabularies: list[Any] = [learner.vocabulary for learner in learners]

@@ -8,8 +8,8 @@ from functools import singledispatch
 from typing import Any, NoReturn, TypeVar
 
 from scwlearn.learning.merging.gaussians import check_merge_rule, check_model_weights, check_models, check_same
-from scwlearn.rules import Rule
-from scwlearn.rules.native import OwnRule
+from scwlearn.model.covariance import Covariance
+from scwlearn.rules import OwnRule, Rule
 
 Model = TypeVar("Model")
 
@@ -111,9 +111,9 @@ class Method:
     rule: str
     weights: Sequence[float]
 
-    def rule_for(self, rule: Rule | OwnRule, covariance: str, *, again: bool) -> str:
+    def rule_for(self, rule: Rule | OwnRule, covariance: Covariance, *, again: bool) -> str:
         """Return how to merge models of a learning rule, from the prior or again from a common model."""
-        unsure = again and covariance == "full" and getattr(rule, "name", None) not in _MERGED_AGAIN_BY_BCM
+        unsure = again and covariance.correlated and getattr(rule, "name", None) not in _MERGED_AGAIN_BY_BCM
         return "kl" if unsure and self.rule == "auto" else self.rule
 
 

@@ -1,0 +1,129 @@
+"""What a setting of a model is: its declaration, and the check of a value. Imported by the build, without NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from numbers import Integral, Real
+from typing import Any
+
+from scwlearn.rules import OwnRule, Rule
+
+
+class Face(Flag):
+    """An interface that takes settings."""
+
+    #: `Learner`.
+    LEARNER = auto()
+    #: `StreamClassifier`.
+    STREAM = auto()
+    #: River's classes, one per rule.
+    RIVER = auto()
+    #: The linear scikit-learn estimators, one per rule.
+    ESTIMATOR = auto()
+    #: `KernelLearner`.
+    KERNEL_LEARNER = auto()
+    #: The kernel estimators, one per rule.
+    KERNEL_ESTIMATOR = auto()
+    #: The command line.
+    COMMAND = auto()
+
+
+# Larger ints do not fit those of the native code.
+_INT_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a model: what it may be, what it means, and which interfaces show it."""
+
+    name: str
+    #: bool, int, float or str; None for a value that is checked where it is used.
+    type: type | None
+    default: Any
+    help: str
+    faces: Face
+    #: The allowed strings.
+    choices: tuple[str, ...] = ()
+    #: The bounds of a number. An int may be `low`; a float may not, unless it is `closed`. It is below `high`.
+    low: float = 1
+    high: float = math.inf
+    closed: bool = False
+    #: Whether None is allowed.
+    optional: bool = False
+    #: How signatures annotate a value that is checked where it is used.
+    annotated: str = ""
+    #: The rules that it applies to; None for all.
+    applies_to: Callable[[Rule], bool] | None = None
+    #: Its name, default and help in interfaces where they differ.
+    names: Mapping[Face, str] = field(default_factory=dict)
+    defaults: Mapping[Face, Any] = field(default_factory=dict)
+    helps: Mapping[Face, str] = field(default_factory=dict)
+    #: Whether it may change between two calls of `partial_fit`.
+    mutable: bool = False
+    #: Whether it acts in the native loops: the native model takes it, by the same name.
+    native: bool = False
+    #: Returns what is wrong with it beside the rule and the other settings, or None.
+    conflict: Callable[[Rule | OwnRule, Mapping[str, Any]], str | None] | None = None
+    #: For a shorthand: the settings that a value expands to.
+    expand: Callable[[Any], dict[str, Any]] | None = None
+
+    def name_in(self, face: Face) -> str:
+        """Return its name in an interface."""
+        return next((name for faces, name in self.names.items() if face in faces), self.name)
+
+    def default_in(self, face: Face) -> Any:
+        """Return its default in an interface."""
+        return next((default for faces, default in self.defaults.items() if face in faces), self.default)
+
+    def help_in(self, face: Face) -> str:
+        """Return its help text in an interface."""
+        return next((text for faces, text in self.helps.items() if face in faces), self.help)
+
+    @property
+    def annotation(self) -> str:
+        """Its type in signatures."""
+        return self.annotated or f"{self.type.__name__ if self.type else 'Any'}{' | None' if self.optional else ''}"
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.type is int:
+            return (
+                f"an integer >= {self.low}"
+                if self.high == math.inf
+                else f"an integer from {self.low} to {self.high - 1}"
+            )
+        if self.type is float and self.closed:
+            return f"a number in [{self.low:g}, {self.high:g})"
+        return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
+
+    def check(self, value: Any, face: Face = Face.LEARNER) -> Any:
+        """Return `value` as its type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a value that is not allowed; the message names the setting and says what is.
+        """
+        if self.type is None or (value is None and self.optional):
+            return value
+        message = f"{self.name_in(face)} must be {self.allowed}, got {value!r}"
+        # NumPy's bool is not a Python bool.
+        is_bool = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+        number = {int: Integral, float: Real}.get(self.type)
+        if not (is_bool if self.type is bool else isinstance(value, number or str) and not (number and is_bool)):
+            raise (ValueError if self.choices else TypeError)(message)
+        try:
+            checked = self.type(value)
+        except OverflowError:  # an int may be larger than any float
+            raise ValueError(message) from None
+        above = checked >= self.low if self.closed or self.type is int else number is None or checked > self.low
+        high = min(self.high, _INT_LIMIT) if self.type is int else self.high
+        if (self.choices and checked not in self.choices) or (number and not (above and checked < high)):
+            raise ValueError(message)
+        return checked

@@ -1,44 +1,44 @@
-"""Exporting models to files of other formats, and importing weights from them."""
+"""Export of models to files of other formats, and import of weights from them.
+
+JSON has a field for each attribute of `Weights`, safetensors an array, and CSV a line for each weight.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn._util.checks import check_choice
-from scwlearn.export import csv_format, field_formats
-from scwlearn.export.to_model import to_model
-from scwlearn.export.weights import Weights
+from scwlearn.export.weights import MAX_COLUMNS, Weights, to_model, with_intercept
+from scwlearn.files import safetensors
+from scwlearn.files.json_reader import parse_json
+from scwlearn.learning.explain import INTERCEPT
 from scwlearn.rules import Rule
 from scwlearn.runs.trained_model import TrainedModel
 
 #: Formats of exported models; all but the last can be imported.
 EXPORT_FORMATS = ("json", "csv", "safetensors", "onnx")
 
+_FORMAT, _VERSION = "scwlearn weights", 1
+_COLUMNS = ("class", "feature", "weight", "deviation")
+# With two classes, the label of the other class.
+_AGAINST = "against"
+
 
 def export_model(model: TrainedModel, path: str | Path, format: str | None = None) -> None:
-    """Write a linear model to a file of another format, atomically.
-
-    Parameters
-    ----------
-    model : TrainedModel
-        The model.
-    path : str or path
-        The file to create or replace.
-    format : {"json", "csv", "safetensors", "onnx"}, optional
-        The format; by default, the suffix of `path`.
-
-    Raises
-    ------
-    ValueError
-        If the model has no weights of features, the format is unknown, or ONNX is asked for and the onnx package is
-        not installed.
-    OSError
-        If the file cannot be written; an old file is then unchanged.
-    """
+    """Write a linear model to a file, atomically; by default in the format of the suffix of `path`."""
     write_atomically(path, encode_model(model, _format(path, format, EXPORT_FORMATS)))
 
 
@@ -53,8 +53,8 @@ def encode_model(model: TrainedModel, format: str) -> Iterable[bytes]:
     weights = Weights.from_model(model)
     if format == "csv":
         zero_based = model.schema is not None and model.schema.zero_based
-        return csv_format.encode(weights, first=0 if zero_based else 1)
-    return field_formats.encode_json(weights) if format == "json" else field_formats.encode_safetensors(weights)
+        return _encode_csv(weights, first=0 if zero_based else 1)
+    return _encode_json(weights) if format == "json" else _encode_safetensors(weights)
 
 
 def import_weights(
@@ -69,32 +69,9 @@ def import_weights(
 ) -> TrainedModel:
     """Return a model with the weights of a file, which can continue to learn.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    format : {"json", "csv", "safetensors"}, optional
-        The format; by default, the suffix of `path`.
-    rule : Rule, optional
-        The algorithm to continue with; by default the one in the file, or SCW-I.
-    parameters : dict, optional
-        Parameters of the algorithm; by default those in the file, or its defaults.
-    initial_variance : float, optional
-        Variance of the prior, and of weights without a variance; by default the one in the file, or 1.
-    named : bool, optional
-        Whether features in CSV are names; by default, they are numbers if all of them are integers.
-    zero_based : bool, optional
-        Whether numbered features in CSV start at 0 instead of 1.
-
-    Returns
-    -------
-    TrainedModel
-        The model.
-
-    Raises
-    ------
-    ValueError
-        If the file does not hold valid weights.
+    By default the format is the suffix of `path`, and the rule, its parameters and the variance of the prior are those
+    in the file, or SCW-I, its defaults and 1. Features in CSV are numbers if all of them are integers, unless `named`;
+    they start at 1, unless `zero_based`.
     """
     where, kind = os.fspath(path), _format(path, format, EXPORT_FORMATS[:-1])
     if kind == "onnx":
@@ -102,9 +79,9 @@ def import_weights(
     content = Path(path).read_bytes()
     try:
         if kind == "csv":
-            weights = csv_format.decode(content, named=named, first=0 if zero_based else 1)
+            weights = _decode_csv(content, named=named, first=0 if zero_based else 1)
         else:
-            weights = (field_formats.decode_json if kind == "json" else field_formats.decode_safetensors)(content)
+            weights = _decode_json(content) if kind == "json" else _decode_safetensors(content)
         return to_model(weights, rule, parameters, initial_variance)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
@@ -118,3 +95,182 @@ def _format(path: str | Path, given: str | None, suffixes: tuple[str, ...]) -> s
     if suffix not in EXPORT_FORMATS:
         raise ValueError(f"{os.fspath(path)}: unknown format; use a file name that ends in .{', .'.join(suffixes)}")
     return suffix
+
+
+def _encode_json(weights: Weights) -> Iterator[bytes]:
+    """Yield one JSON object."""
+    fields = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(weights).items()}
+    text = json.dumps({"format": _FORMAT, "version": _VERSION, "library": __version__, **fields}, ensure_ascii=False)
+    yield text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _decode_json(content: bytes) -> Weights:
+    """Return weights from the output of `_encode_json`, or from coef_, intercept_ and classes_ of scikit-learn."""
+    try:
+        fields = parse_json(content.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: {error}") from None
+    if not isinstance(fields, dict):
+        raise ValueError(f"expected an object with classes and coef, got {type(fields).__name__}")
+    if fields.get("format") == _FORMAT and fields.get("version") != _VERSION:
+        raise ValueError(f"weights of version {fields.get('version')!r}; only version {_VERSION} can be read")
+    return Weights.from_fields(fields)
+
+
+def _encode_safetensors(weights: Weights) -> Iterator[bytes]:
+    """Yield a safetensors file with arrays of doubles, and all other fields as JSON in the metadata."""
+    fields = {name: value for name, value in vars(weights).items() if value is not None}
+    arrays = {name: np.asarray(value, "<f8") for name, value in fields.items() if isinstance(value, np.ndarray)}
+    metadata = {name: json.dumps(value) for name, value in fields.items() if name not in arrays}
+    return safetensors.encode({"format": _FORMAT, "version": str(_VERSION), **metadata}, arrays)
+
+
+def _decode_safetensors(content: bytes) -> Weights:
+    """Return weights from the output of `_encode_safetensors`, or from arrays coef_, intercept_ and classes_.
+
+    Classes that are not numbers are a JSON list in the metadata.
+    """
+    try:
+        metadata, arrays = safetensors.decode(io.BytesIO(content), len(content))
+    except ValueError as error:
+        raise ValueError(f"invalid safetensors file: {error}") from None
+    fields: dict[str, Any] = {}
+    for name, value in metadata.items() if isinstance(metadata, dict) else ():
+        try:
+            fields[name] = parse_json(value, name)
+        except (TypeError, ValueError):  # metadata of other tools
+            continue
+    for name, array in arrays.items():
+        fields[name] = array.tolist() if name.removesuffix("_") == "classes" else array
+    return Weights.from_fields(fields)
+
+
+def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
+    """Yield the lines of each class; numbered features count from `first`."""
+    binary = len(weights.classes) == 2
+    names = weights.features
+    if names is None:
+        names = [str(number) for number in range(first, first + weights.coef.shape[1])]
+    if INTERCEPT in names:
+        raise ValueError(f"a feature is named {INTERCEPT!r}, which CSV uses for the intercept; use json or safetensors")
+    names = names if weights.intercept is None else [*names, INTERCEPT]
+    means = with_intercept(weights.coef, weights.intercept)
+    variances = None if weights.variance is None else with_intercept(weights.variance, weights.intercept_variance)
+    yield _csv_lines([(*_COLUMNS, _AGAINST) if binary else _COLUMNS])
+    against = weights.classes[:1] if binary else []
+    for row, label in enumerate(weights.classes[1:] if binary else weights.classes):
+        deviations = [""] * len(names) if variances is None else map(repr, np.sqrt(variances[row]).tolist())
+        lines = zip(names, map(repr, means[row].tolist()), deviations, strict=True)
+        yield _csv_lines([label, *line, *against] for line in lines)
+
+
+def _csv_lines(lines: Iterable[Iterable[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _decode_csv(content: bytes, *, named: bool | None = None, first: int = 1) -> Weights:
+    """Return weights from the output of `_encode_csv`.
+
+    Features are numbered if all their names are integers, unless `named`. Labels are numbers if all of them can be.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        missing = [name for name in _COLUMNS[:3] if name not in (reader.fieldnames or [])]
+        if missing:
+            raise ValueError(f"missing column {missing[0]!r}; weights have the columns {', '.join(_COLUMNS)}")
+        cells = [(reader.line_num, cell) for cell in reader]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"invalid CSV: {error}") from None
+    #: Weight and variance, NaN if unknown, by class and feature.
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    against: str | None = None
+    for line, cell in cells:
+        try:
+            against = _add(found, cell, against)
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+    return _weights(found, against, named=named, first=first)
+
+
+def _add(found: dict[str, dict[str, tuple[float, float]]], cell: dict[str, Any], against: str | None) -> str | None:
+    """Add one line, and return the other label of a binary model, if known."""
+    label, name, variance = cell["class"], cell["feature"], math.nan
+    weight = _number("weight", cell["weight"])
+    if cell.get("deviation"):
+        deviation = _number("deviation", cell["deviation"])
+        if not deviation > 0:
+            raise ValueError(f"deviation must be > 0, got {cell['deviation']!r}")
+        variance = deviation * deviation
+    features = found.setdefault(label, {})
+    if name in features:
+        raise ValueError(f"duplicate feature {name!r} of class {label!r}")
+    features[name] = (weight, variance)
+    if cell.get(_AGAINST) and against not in (None, cell[_AGAINST]):
+        raise ValueError(f"{_AGAINST} must be {against!r} as above, got {cell[_AGAINST]!r}")
+    return cell.get(_AGAINST) or against
+
+
+def _number(name: str, text: Any) -> float:
+    try:
+        number = float(text)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, got {text!r:.60}")
+    return number
+
+
+def _weights(
+    found: dict[str, dict[str, tuple[float, float]]], against: str | None, *, named: bool | None, first: int
+) -> Weights:
+    labels = [*found]
+    if against is not None and len(labels) == 1:
+        labels = [against, *labels]
+    elif len(labels) < 3:
+        raise ValueError(
+            f"found weights of {len(labels)} classes; for two classes, give the weights of one and the label of the "
+            f"other in a column {_AGAINST!r}"
+        )
+    names = [*dict.fromkeys(name for features in found.values() for name in features if name != INTERCEPT)]
+    columns, feature_names = _columns(names, named=named, first=first)
+    has_intercept = any(INTERCEPT in features for features in found.values())
+    # The intercept is the last column of both tables.
+    columns[INTERCEPT] = max(columns.values(), default=-1) + 1
+    weights = np.zeros((len(found), columns[INTERCEPT] + 1))
+    variances = np.full_like(weights, np.nan)
+    for row, features in enumerate(found.values()):
+        for name, (weight, variance) in features.items():
+            weights[row, columns[name]], variances[row, columns[name]] = weight, variance
+    fields: dict[str, Any] = {"classes": _parse_labels(labels), "coef": weights[:, :-1], "features": feature_names}
+    if has_intercept:
+        fields["intercept"] = weights[:, -1]
+    if not np.isnan(variances[:, :-1]).all():
+        fields["variance"] = variances[:, :-1]
+        fields["intercept_variance"] = variances[:, -1] if has_intercept else None
+    return Weights.from_fields(fields)
+
+
+def _columns(names: list[str], *, named: bool | None, first: int) -> tuple[dict[str, int], list[str] | None]:
+    """Return the column of each feature, and the names of the columns unless features are numbered."""
+    words = [name for name in names if not (name.isascii() and name.isdecimal())]
+    if named or (named is None and words):
+        return {name: column for column, name in enumerate(names)}, names
+    if words:
+        raise ValueError(f"numbered features must be integers, got {words[0]!r}")
+    columns = {name: int(name) - first for name in names}
+    if columns and not 0 <= min(columns.values()) <= max(columns.values()) < MAX_COLUMNS:
+        raise ValueError(f"numbered features must be from {first} to {MAX_COLUMNS}")
+    return columns, None
+
+
+def _parse_labels(labels: list[str]) -> list[Any]:
+    """Return the labels as numbers if all of them can be."""
+    with suppress(ValueError):
+        return [int(label) for label in labels]
+    with suppress(ValueError):
+        values = [float(label) for label in labels]
+        if all(map(math.isfinite, values)):
+            return values
+    return list(labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,11 @@ _IR_VERSION, _OPSET = 8, 18
 MAX_BYTES = 2**31 - 1
 
 
+def _operator(kind: str) -> Callable[[Node, Any], Node]:
+    """Return the method of an operator in Python that adds one to the graph."""
+    return lambda node, other: node.graph.op(kind, node, other)
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """A tensor in a graph. Arithmetic with nodes, arrays and numbers adds operators to the graph."""
@@ -29,34 +34,19 @@ class Node:
     # NumPy arrays leave arithmetic with nodes to the nodes.
     __array_ufunc__ = None
 
-    def __add__(self, other: Any) -> Node:
-        return self.graph.op("Add", self, other)
-
-    def __sub__(self, other: Any) -> Node:
-        return self.graph.op("Sub", self, other)
+    __add__ = __radd__ = _operator("Add")
+    __sub__ = _operator("Sub")
+    __mul__ = __rmul__ = _operator("Mul")
+    __truediv__ = _operator("Div")
+    __matmul__ = _operator("MatMul")
+    __ge__ = _operator("GreaterOrEqual")
+    __lt__ = _operator("Less")
 
     def __rsub__(self, other: Any) -> Node:
         return self.graph.op("Sub", other, self)
 
-    def __mul__(self, other: Any) -> Node:
-        return self.graph.op("Mul", self, other)
-
-    def __truediv__(self, other: Any) -> Node:
-        return self.graph.op("Div", self, other)
-
-    def __matmul__(self, other: Any) -> Node:
-        return self.graph.op("MatMul", self, other)
-
     def __neg__(self) -> Node:
         return self.graph.op("Neg", self)
-
-    def __ge__(self, other: Any) -> Node:
-        return self.graph.op("GreaterOrEqual", self, other)
-
-    def __lt__(self, other: Any) -> Node:
-        return self.graph.op("Less", self, other)
-
-    __radd__, __rmul__ = __add__, __mul__
 
 
 class Graph:

@@ -1,4 +1,4 @@
-"""Weights of a linear classifier in the layout of scikit-learn, with their variances."""
+"""Weights of a linear classifier in the layout of scikit-learn, with their variances: from a model, and to one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import Vocabulary
 from scwlearn.data.labels import as_labels
 from scwlearn.data.schema import Schema
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.settings import Face, settings_for
+from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
+from scwlearn.rules import Rule, find_rule
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel, checked_schema
 
 Array = NDArray[np.float64]
 
-#: Settings of the learner that are kept with its weights.
-KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals")
+#: Algorithm of weights that name none.
+DEFAULT_ALGORITHM = "scw1"
+#: Features with larger numbers get no column.
+MAX_COLUMNS = 2**27
 
-# The largest feature number that gets a column.
-_MAX_COLUMNS = 2**27
+# Settings of the learner that are kept with its weights.
+_KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals")
 # Larger weights or variances could overflow in products.
 _MAX_ABS = 1e100
 
@@ -70,7 +78,7 @@ class Weights:
             algorithm=model.rule.name,
             parameters=dict(config.parameters),
             initial_variance=prior,
-            settings={name: config.settings[name] for name in KEPT_SETTINGS} | {"covariance": learner.covariance_kind},
+            settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": learner.covariance_kind},
             counts=[*inner._tally.tolist()],
             calibration=_calibration_by_label(model),
             data=None if model.schema is None else model.schema.to_json(),
@@ -206,8 +214,8 @@ class Columns(NamedTuple):
         weights, names = [*vocabulary.names.values()], [*vocabulary.names]
         if vocabulary.key_type is not int:
             return cls(weights, [*range(len(weights))], len(weights), names, scales[weights])
-        if not all(isinstance(name, int) and 0 <= name < _MAX_COLUMNS for name in names):
-            raise ValueError(f"feature numbers must be from 0 to {_MAX_COLUMNS - 1} to become columns")
+        if not all(isinstance(name, int) and 0 <= name < MAX_COLUMNS for name in names):
+            raise ValueError(f"feature numbers must be from 0 to {MAX_COLUMNS - 1} to become columns")
         return cls(weights, names, max(names, default=-1) + 1, None, scales[weights])
 
     def scatter(self, rows: Array, scales: Array, fill: float = 0.0) -> Array:
@@ -227,3 +235,80 @@ def _calibration_by_label(model: TrainedModel) -> Array | None:
         curve = learner.calibration.arranged(np.argsort(order), len(order))
     state: Array = curve.state
     return state
+
+
+def to_model(
+    weights: Weights,
+    rule: Rule | None = None,
+    parameters: Mapping[str, float] | None = None,
+    initial_variance: float | None = None,
+) -> TrainedModel:
+    """Return a classifier with these weights that continues by the given rule, or else by their own.
+
+    Weights without a variance get that of the prior. A full covariance starts without correlations.
+    """
+    checked: dict[str, Any] = dict(parameters or {})
+    if rule is None:
+        rule = find_rule(weights.algorithm or DEFAULT_ALGORITHM)
+        checked = weights.parameters | checked
+    if initial_variance is not None:
+        weights = replace(weights, initial_variance=initial_variance)
+    classifier = ModelConfig(rule, rule.check(checked), _settings(weights, rule)).classifier()
+    classifier.add_classes(as_labels(weights.classes))
+    _set_weights(classifier, weights)
+    if weights.calibration is not None:
+        state = classifier.calibration.state
+        if weights.calibration.shape != state.shape:
+            raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
+        classifier.calibration.state = weights.calibration
+    return TrainedModel(classifier, weights.schema)
+
+
+def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
+    """Return the settings of the learner, without those that do not apply to the rule."""
+    applicable = {setting.name for setting in settings_for(Face.ESTIMATOR, rule)}
+    settings = {
+        name: value for name, value in weights.settings.items() if name in _KEPT_SETTINGS and name in applicable
+    }
+    if settings.get("covariance") == "identity":
+        # Weights of a first-order algorithm, continued by a second-order one.
+        del settings["covariance"]
+    return settings | {"intercept": weights.intercept is not None, "initial_variance": weights.initial_variance}
+
+
+def _set_weights(classifier: Classifier, weights: Weights) -> None:
+    """Give the weights to a classifier that has learned nothing."""
+    learner, named = classifier.learner, weights.features is not None
+    model: Gaussian = learner._prior(weights.coef.shape[1], learner._known_classes(), named=named)
+    means = with_intercept(weights.coef, weights.intercept)
+    variances = None if model.covariance.name == "identity" else _variances(weights)
+    for number, mean in enumerate(means):
+        one = model.of_class(number)
+        one.mean[:] = mean
+        if variances is not None:
+            one.covariance.diagonal_in_place(one.memory)[:] = variances[number]
+        model.covariance.fill(model.memory, number, one.memory)
+    norms = [means[0] @ means[0]] if model.is_binary else np.square(means).sum(axis=1).tolist()
+    for scalars, norm2 in zip(model.scalars, [sum(norms)] if model.joint else norms, strict=False):
+        scalars[[NORM2, NORM2_PEAK]] = norm2
+        scalars[ROUNDS] = weights.counts[0]
+    learner.model = model
+    learner._tally = np.array(weights.counts, dtype=np.int64)
+    if weights.features is not None:
+        learner.vocabulary = Vocabulary(None, False)
+        learner.vocabulary.add(weights.features, np.ones(len(weights.features), dtype=np.int64))
+
+
+def _variances(weights: Weights) -> Array | None:
+    if weights.variance is None:
+        return None
+    of_intercept = weights.intercept_variance
+    if of_intercept is None and weights.intercept is not None:
+        of_intercept = np.full(len(weights.intercept), np.nan)
+    variances = with_intercept(weights.variance, of_intercept)
+    return np.where(np.isnan(variances), weights.initial_variance, variances)
+
+
+def with_intercept(rows: Array, intercept: Array | None) -> Array:
+    """Return rows of weights with the intercept, if there is one, as last column."""
+    return rows if intercept is None else np.column_stack([rows, intercept])

@@ -19,7 +19,7 @@ from scwlearn._util.significance import spread
 from scwlearn.datasets import DataSet, data_directory, load_set, make_synthetic
 from scwlearn.datasets.generate import PAPER_NOISE_STD
 from scwlearn.datasets.load import read_labelled
-from scwlearn.display.tables import Table
+from scwlearn.display.document import Table
 from scwlearn.experiments.paper import RULES, TABLE3
 from scwlearn.learning.grid import count_grid
 from scwlearn.learning.tuning import grid

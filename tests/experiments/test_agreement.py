@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from scwlearn.experiments import paper
-from scwlearn.experiments.agreement import agreement_table, comparisons, differences_table
 from scwlearn.experiments.claims import verdicts
-from scwlearn.experiments.defaults import defaults_table, setting_costs
+from scwlearn.experiments.paper import agreement_table, comparisons, differences_table
 from scwlearn.experiments.study import DataSetRuns
+from scwlearn.experiments.tables import defaults_table, setting_costs
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import all_rules, find_rule
 from scwlearn.runs.config import ModelConfig
@@ -71,10 +71,10 @@ def test_updates_agree_within_fifteen_percent_or_at_a_tied_cell():
     run = as_printed("splice", "cw", updates=800.0, cells=(best, near, bad))
     (found,) = comparisons([[run]])
     assert not found.updates_agree
-    assert found.tied_cell()[0].parameters == {"eta": 0.8}
+    assert found.tied[0].parameters == {"eta": 0.8}
     assert row(agreement_table([[run]]), "CW")[1:] == ["1 of 1", "0 of 1", "1 of 1"]
     (without,) = comparisons([[as_printed("splice", "cw", updates=800.0, cells=(best, bad))]])
-    assert without.tied_cell() is None
+    assert without.tied is None
 
 
 def test_a_hinge_loss_counts_rows_without_features():

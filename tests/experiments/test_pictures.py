@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from scwlearn.experiments.comparison import rank_diagram, tradeoff_picture
 from scwlearn.experiments.figure1 import figure1, figure1_overview
-from scwlearn.experiments.ranks import rank_diagram
 from scwlearn.experiments.study import DataSetRuns
-from scwlearn.experiments.tradeoff import tradeoff_picture
 from scwlearn.rules import all_rules, all_variants
 
 EVERY = [*all_rules(), *all_variants()]

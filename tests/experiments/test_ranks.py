@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scwlearn._util.significance import average_ranks
-from scwlearn.experiments.ranks import critical_difference, friedman_p, rank_diagram, tied_groups
+from scwlearn.experiments.comparison import critical_difference, friedman_p, rank_diagram, tied_groups
 from scwlearn.rules import all_rules
 
 # Table 6 of Demsar 2006: areas under the curve of four versions of C4.5 on fourteen data sets. For the 13th data set it

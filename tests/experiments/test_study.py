@@ -9,7 +9,7 @@ from recording_reporter import RecordingReporter
 from scwlearn import Learner
 from scwlearn.datasets import DataSet, make_synthetic
 from scwlearn.experiments.study import CHECKPOINTS, StudySettings, run_data_set, study_cost
-from scwlearn.experiments.table3 import all_results
+from scwlearn.experiments.tables import all_results
 from scwlearn.rules import HOLD, Parameter, Step, find_rule, rule
 from scwlearn.runs.compare import FOLDS, TUNING_ORDER, row_order
 from scwlearn.runs.results import Results

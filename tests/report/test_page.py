@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from report_examples import a_record, of_classes
 from report_page import Page, texts, ticks
-from scwlearn.display.formatting import abbreviated, date_time, duration, shorten, text_width
 from scwlearn.display.svg import linear_axis, log_axis
 from scwlearn.display.theme import line_class
 from scwlearn.report import page
@@ -245,20 +244,3 @@ def test_the_ticks_of_a_log_axis(low, high, ticks):
     axis = log_axis(low, high, 0.0, 100.0)
     assert axis.ticks == pytest.approx(ticks)
     assert (axis(axis.low), axis(axis.high)) == pytest.approx((0.0, 100.0))
-
-
-def test_numbers_are_formatted_for_people():
-    assert [abbreviated(v) for v in (0, 5, 999, 999.9, 1000, 12_345, 1e6, 2.5e13)] == [
-        "0", "5", "999", "1k", "1k", "12.3k", "1M", "25T",
-    ]  # fmt: skip
-    assert [duration(s).replace("\xa0", " ") for s in (0.0421, 59, 61, 3600, 7320)] == [
-        "0.0421 s", "59 s", "1 min 1 s", "1 h", "2 h 2 min",
-    ]  # fmt: skip
-    assert date_time("yesterday") == "yesterday"
-
-
-@given(st.text(max_size=60), st.floats(3, 30))
-def test_a_shortened_name_fits(text, most):
-    short = shorten(text, most)
-    assert text_width(short) <= max(most, 1 + 0.6 * most)
-    assert short == text or "…" in short

@@ -10,63 +10,32 @@ from datetime import datetime
 #: Between a number and its unit.
 SPACE = "\N{NO-BREAK SPACE}"
 
+#: Format a number with four significant digits, and a loss with four decimals.
+four_digits, four_decimals = "{:.4g}".format, "{:.4f}".format
+
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(value: float) -> str:
-    """Format a whole number.
-
-    Examples
-    --------
-    >>> count(32561)
-    '32,561'
-    """
+    """Format a whole number: 32,561."""
     return f"{value:,.0f}" if math.isfinite(value) else str(value)
 
 
 def plural(value: int, noun: str, several: str = "") -> str:
-    """Format a number of things.
-
-    Examples
-    --------
-    >>> plural(1, "mistake"), plural(2000, "mistake"), plural(2, "class", "classes")
-    ('1 mistake', '2,000 mistakes', '2 classes')
-    """
+    """Format a number of things: 1 mistake, 2,000 mistakes, 2 classes."""
     return f"{count(value)} {noun if value == 1 else several or noun + 's'}"
 
 
 def percent(share: float) -> str:
-    """Format a share with two decimals of a percent.
-
-    Examples
-    --------
-    >>> percent(0.1493), percent(1), percent(0.00001)
-    ('14.93\xa0%', '100.00\xa0%', '0.001\xa0%')
-    """
+    """Format a share with two decimals: 14.93 %."""
     hundredths = 100 * share
     return f"{hundredths:{'.1g' if 0 < hundredths < 0.01 else '.2f'}}{SPACE}%"
 
 
 def short_percent(share: float) -> str:
-    """Format a share for a tick.
-
-    Examples
-    --------
-    >>> short_percent(0.2), short_percent(0.025)
-    ('20\xa0%', '2.5\xa0%')
-    """
+    """Format a share for a tick: 20 %, 2.5 %."""
     return f"{100 * share:.4g}{SPACE}%"
-
-
-def four_digits(value: float) -> str:
-    """Format a number with four significant digits."""
-    return f"{value:.4g}"
-
-
-def four_decimals(value: float) -> str:
-    """Format a loss with four decimals."""
-    return f"{value:.4f}"
 
 
 def number_text(value: float) -> str:
@@ -80,24 +49,12 @@ def one_line(value: object) -> str:
 
 
 def parameter_text(parameters: Mapping[str, float], separator: str = " ") -> str:
-    """Format parameters for a table.
-
-    Examples
-    --------
-    >>> parameter_text({"C": 1.0, "eta": 0.9})
-    'C=1 eta=0.9'
-    """
+    """Format parameters for a table: C=1 eta=0.9."""
     return separator.join(f"{name}={number_text(value)}" for name, value in parameters.items())
 
 
 def abbreviated(value: float) -> str:
-    """Format a number with three significant digits and a letter for thousands, millions and more.
-
-    Examples
-    --------
-    >>> abbreviated(1234567), abbreviated(999), abbreviated(20000)
-    ('1.23M', '999', '20k')
-    """
+    """Format a number with three significant digits and a letter for thousands, millions and more: 1.23M."""
     for size, letter in _SIZES:
         # 999.6k rounds to 1000k, which is 1M.
         if 0.9995 * size <= abs(value) < math.inf:

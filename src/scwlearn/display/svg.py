@@ -12,14 +12,14 @@ from scwlearn.display.formatting import abbreviated, count
 from scwlearn.display.markup import Markup, coordinate, element, html, join
 
 #: Larger numbers are not drawn: twice or a tenth of a drawn number must still be finite and nonzero.
-HUGE, _TINY = 1e300, 1e-290
+_HUGE, _TINY = 1e300, 1e-290
 #: Size of a line plot. Its text is small relative to it: on a narrow screen the style sheet enlarges the text.
-WIDTH, HEIGHT = 480.0, 268.0
+_WIDTH, _HEIGHT = 480.0, 268.0
 _LEFT, _TOP, _BOTTOM = 54.0, 12.0, 44.0
 #: Smallest distance between the labels at the ends of lines.
 _LABEL_DISTANCE = 15.0
-#: Lines with more points are drawn without dots.
-_MAX_DOTS = 60
+#: Largest number of ticks of a logarithmic axis.
+_MAX_LOG_TICKS = 7
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class Axis:
         along = ((math.log(value) if self.log else value) - low) / (high - low)
         return self.start + along * (self.end - self.start)
 
-    def contains(self, value: float) -> bool:
-        """Whether a value is on the axis."""
-        return self.low <= value <= self.high
-
 
 def linear_axis(low: float, high: float, start: float, end: float, ticks: int = 6, tight: bool = False) -> Axis:
     """Return an axis with about `ticks` round ticks; unless `tight`, it begins and ends at a tick."""
@@ -58,20 +54,18 @@ def linear_axis(low: float, high: float, start: float, end: float, ticks: int = 
     return Axis(places[0], places[-1], start, end, places)
 
 
-def log_axis(low: float, high: float, start: float, end: float, ticks: int = 7) -> Axis:
+def log_axis(low: float, high: float, start: float, end: float) -> Axis:
     """Return a logarithmic axis of positive counts."""
     if not high > low:
         low, high = low / 4, high * 4
-    return Axis(low, high, start, end, tuple(tick for tick in _log_ticks(low, high, ticks) if tick >= 1), log=True)
-
-
-def _log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    decades = [10.0**power for power in powers if low <= 10.0**power <= high]
-    if len(decades) >= 3:
-        return tuple(decades[:: math.ceil(len(decades) / most)])
-    finer = (factor * 10.0**power for power in powers for factor in (1, 2, 5))
-    return tuple(tick for tick in finer if low <= tick <= high) or (low, high)
+    ticks = [10.0**power for power in powers if low <= 10.0**power <= high]
+    if len(ticks) < 3:
+        finer = (factor * 10.0**power for power in powers for factor in (1, 2, 5))
+        ticks = [tick for tick in finer if low <= tick <= high] or [low, high]
+    else:
+        ticks = ticks[:: math.ceil(len(ticks) / _MAX_LOG_TICKS)]
+    return Axis(low, high, start, end, tuple(tick for tick in ticks if tick >= 1), log=True)
 
 
 def _round_step(least: float) -> float:
@@ -82,7 +76,7 @@ def _round_step(least: float) -> float:
 
 def drawable(values: Iterable[float | None]) -> list[float]:
     """Keep the values that can be drawn."""
-    return [value for value in values if value is not None and abs(value) < HUGE]
+    return [value for value in values if value is not None and abs(value) < _HUGE]
 
 
 @dataclass(frozen=True)
@@ -96,12 +90,8 @@ class Line:
     dots: bool = False
 
 
-@dataclass(frozen=True)
-class Tooltip:
-    """The text shown for the part of a plot nearest to a number of examples."""
-
-    seen: float
-    lines: Sequence[str]
+#: A number of examples, and the tooltip of the part of a plot nearest to it.
+Tip = tuple[float, Sequence[str]]
 
 
 def svg(width: float, height: float, title: str, description: str, *content: str, class_: str = "") -> Markup:
@@ -136,26 +126,26 @@ def y_grid(axis: Axis, left: float, right: float, form: Callable[[float], str]) 
 
 
 def line_plot(
-    title: str, description: str, lines: Sequence[Line], tips: Sequence[Tooltip], form: Callable[[float], str]
+    title: str, description: str, lines: Sequence[Line], tips: Sequence[Tip], form: Callable[[float], str]
 ) -> Markup | None:
     """Plot lines against the number of examples on a log axis; return None if there is nothing to draw."""
     seen = [x for line in lines for x, y in line.points if drawable([y])]
     if not seen:
         return None
-    right = WIDTH - (72.0 if any(line.end for line in lines) else 14.0)
-    bottom = HEIGHT - _BOTTOM
+    right = _WIDTH - (72.0 if any(line.end for line in lines) else 14.0)
+    bottom = _HEIGHT - _BOTTOM
     x = log_axis(min(seen), max(seen), _LEFT, right)
     y = linear_axis(0.0, _top_of(lines, x), bottom, _TOP, ticks=7)
     content = [
         x_grid(x, _TOP, bottom, abbreviated),
         y_grid(y, _LEFT, right, form),
-        label("examples", (_LEFT + right) / 2, HEIGHT - 9, class_="axis", anchor="middle"),
+        label("examples", (_LEFT + right) / 2, _HEIGHT - 9, class_="axis", anchor="middle"),
         _hover_areas(tips, x, bottom),
         _clipped((_path(line, x, y) for line in lines), right, bottom),
         *(_dots(line, x, y, form) for line in lines if line.dots),
         _end_labels(lines, x, y),
     ]
-    return svg(WIDTH, HEIGHT, title, description, *content, class_="lines")
+    return svg(_WIDTH, _HEIGHT, title, description, *content, class_="lines")
 
 
 def _top_of(lines: Sequence[Line], x: Axis) -> float:
@@ -171,7 +161,7 @@ def _path(line: Line, x: Axis, y: Axis) -> Markup:
     for seen, value in line.points:
         drawn = drawable([value])
         # Browsers do not accept coordinates of any size; far outside of the plot they do not matter.
-        steps += [f"{'L' if begun else 'M'}{coordinate(x(seen))} {coordinate(max(y(v), -HEIGHT))}" for v in drawn]
+        steps += [f"{'L' if begun else 'M'}{coordinate(x(seen))} {coordinate(max(y(v), -_HEIGHT))}" for v in drawn]
         begun = bool(drawn)
     return element("path", d="".join(steps), class_=f"line {line.style}")
 
@@ -187,9 +177,9 @@ def _dots(line: Line, x: Axis, y: Axis, form: Callable[[float], str]) -> Markup:
     dots = [
         element("circle", tooltip(f"{line.name}: {form(v)} after {count(seen)}"), cx=x(seen), cy=y(v), r=2.6)
         for seen, v in line.points
-        if v is not None and y.contains(v)
+        if v is not None and y.low <= v <= y.high
     ]
-    return element("g", *dots, class_=f"dots {line.style}") if len(dots) <= _MAX_DOTS else Markup()
+    return element("g", *dots, class_=f"dots {line.style}")
 
 
 def _end_labels(lines: Sequence[Line], x: Axis, y: Axis) -> Markup:
@@ -206,12 +196,12 @@ def _end_labels(lines: Sequence[Line], x: Axis, y: Axis) -> Markup:
     return join(*labels)
 
 
-def _hover_areas(tips: Sequence[Tooltip], x: Axis, bottom: float) -> Markup:
+def _hover_areas(tips: Sequence[Tip], x: Axis, bottom: float) -> Markup:
     """Cover the plot by invisible areas, each with the tooltip of the nearest number of examples."""
-    centres = [x(tip.seen) for tip in tips]
+    centres = [x(seen) for seen, _ in tips]
     edges = [x.start, *((one + other) / 2 for one, other in pairwise(centres)), x.end]
     areas = (
-        element("rect", tooltip(*tip.lines), x=left, y=_TOP, width=right - left, height=bottom - _TOP, class_="hit")
-        for tip, (left, right) in zip(tips, pairwise(edges), strict=False)
+        element("rect", tooltip(*lines), x=left, y=_TOP, width=right - left, height=bottom - _TOP, class_="hit")
+        for (_, lines), (left, right) in zip(tips, pairwise(edges), strict=False)
     )
     return join(*areas)

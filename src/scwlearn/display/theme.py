@@ -1,12 +1,8 @@
-"""Colours, fonts and line styles of every page and picture, and the style sheet and script of a page."""
+"""Colours, fonts and line styles of every page and picture."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from scwlearn.rules import Rule, all_rules, find_rule
@@ -146,39 +142,3 @@ def _user_style(rule: Rule) -> AlgorithmStyle:
     colour = _USER_COLOURS[number % len(_USER_COLOURS)]
     marker = _USER_MARKERS[number % len(_USER_MARKERS)]
     return AlgorithmStyle(colour, "dash-dot-dot", marker, width=1.8 if rule.order == 2 else 1.3, layer=5)
-
-
-@cache
-def style_sheet() -> str:
-    """Return the style sheet: dark if the reader's system asks for it or the button was pressed, light on paper."""
-    light, dark = ("".join(f"--{name}:{pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1))
-    lines = "".join(f".c{i}{{color:var(--c{i})}}" for i in range(LINE_COLOURS))
-    return (
-        f":root{{color-scheme:light;{light}}}\n"
-        f"@media screen and (prefers-color-scheme:dark)"
-        f"{{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
-        f"{lines}\n{_resource('page.css')}"
-    )
-
-
-@cache
-def script() -> str:
-    """Return the script: the light/dark button and the tooltips."""
-    return _resource("page.js")
-
-
-def content_security_policy(*, images: bool = False) -> str:
-    """Return a policy that allows this style sheet, this script, embedded images if wanted, and nothing else."""
-    return (
-        f"default-src 'none'; style-src 'sha256-{_digest(style_sheet())}'; script-src 'sha256-{_digest(script())}'; "
-        f"{'img-src data:; ' if images else ''}base-uri 'none'; form-action 'none'"
-    )
-
-
-def _resource(name: str) -> str:
-    return files("scwlearn.display").joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

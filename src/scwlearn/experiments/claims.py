@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import filterfalse, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.significance import as_good_as_best, differs
-from scwlearn.display.tables import Table
+from scwlearn.display.document import Table
 from scwlearn.experiments.paper import TABLE2
 from scwlearn.experiments.study import Block, Blocks, DataSetRuns
 
@@ -24,6 +24,13 @@ CLOSE = 0.05
 #: "Considerably more": at least this factor, in the median.
 CONSIDERABLY = 1.2
 _SCW = {"scw1", "scw2"}
+#: Claims that a group of algorithms outperforms the others.
+_GROUPS: dict[str, Callable[[DataSetRuns], bool]] = {
+    "Second-order algorithms usually outperform first-order ones.": lambda run: run.rule.order == 2,
+    "Margin-based algorithms usually outperform those that learn from mistakes only.": lambda run: (
+        run.rule.large_margin
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,9 @@ class Verdict:
 def verdicts(blocks: Blocks) -> list[Verdict]:
     """Test the claims that our results allow to test: the paper's data sets and algorithms, several permutations."""
     sets = [_papers_algorithms(block) for block in blocks]
-    claims = (_second_order, _large_margin, _cw_on_synthetic, _cw_on_real, _arow, _arow_cost, _scw)
-    return [verdict for claim in claims if (verdict := claim(sets)) is not None]
+    groups = (_group_wins(sets, claim, belongs) for claim, belongs in _GROUPS.items())
+    others = (claim(sets) for claim in (_cw_on_synthetic, _cw_on_real, _arow, _arow_cost, _scw))
+    return [verdict for verdict in (*groups, *others) if verdict is not None]
 
 
 def claims_table(blocks: Blocks) -> Table:
@@ -62,21 +70,9 @@ def _papers_algorithms(block: Block) -> ByName:
     return found
 
 
-def _second_order(sets: list[ByName]) -> Verdict | None:
-    claim = "Second-order algorithms usually outperform first-order ones."
-    return _group_against_group(sets, claim, lambda run: run.rule.order == 2, lambda run: run.rule.order == 1)
-
-
-def _large_margin(sets: list[ByName]) -> Verdict | None:
-    claim = "Margin-based algorithms usually outperform those that learn from mistakes only."
-    return _group_against_group(sets, claim, lambda run: run.rule.large_margin, lambda run: not run.rule.large_margin)
-
-
-def _group_against_group(
-    sets: list[ByName], claim: str, one: Callable[[DataSetRuns], bool], other: Callable[[DataSetRuns], bool]
-) -> Verdict | None:
-    """Compare every pair from two groups on every data set, and the best of each group."""
-    groups = [([*filter(one, runs.values())], [*filter(other, runs.values())]) for runs in sets]
+def _group_wins(sets: list[ByName], claim: str, belongs: Callable[[DataSetRuns], bool]) -> Verdict | None:
+    """Compare every pair of a member and a non-member on every data set, and the best of both."""
+    groups = [([*filter(belongs, runs.values())], [*filterfalse(belongs, runs.values())]) for runs in sets]
     pairs = [pair for ours, theirs in groups for pair in product(ours, theirs)]
     if not pairs:
         return None

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn.datasets import DataSet
-from scwlearn.display.document import Picture, Section, report_html, report_markdown
+from scwlearn.display.document import Section, report_html, report_markdown
 from scwlearn.experiments import theorem1
-from scwlearn.experiments.agreement import agreement_table, comparisons, differences_table
 from scwlearn.experiments.claims import claims_table
-from scwlearn.experiments.defaults import defaults_table
+from scwlearn.experiments.comparison import rank_diagram, tradeoff_picture
 from scwlearn.experiments.figure1 import figure1, figure1_overview
-from scwlearn.experiments.ranks import rank_diagram
+from scwlearn.experiments.paper import agreement_table, comparisons, differences_table
 from scwlearn.experiments.study import Blocks, StudySettings, mean_errors
 from scwlearn.experiments.table1 import measure_properties, measurement_table, property_table
-from scwlearn.experiments.table2 import data_set_table
-from scwlearn.experiments.table3 import all_results, all_times, results_table
-from scwlearn.experiments.tradeoff import tradeoff_picture
+from scwlearn.experiments.tables import all_results, all_times, data_set_table, defaults_table, results_table
 from scwlearn.rules import Rule
 
 
@@ -37,11 +34,9 @@ class Reproduction:
     remarks: Sequence[str] = ()
 
 
-def write_report(study: Reproduction, output: Path, note: Callable[[str], None] = lambda text: None) -> Path:
+def write_report(study: Reproduction, output: Path) -> Path:
     """Write tables, figures and the report to a directory; return the path of the HTML page."""
     figures = output / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    note("drawing and writing the report")
     properties, data_sets = measure_properties(study.rules), data_set_table(study.sets)
     sections = [
         Section(
@@ -103,12 +98,11 @@ def _paper_section(blocks: Blocks) -> list[Section]:
 def _figure1_section(blocks: Blocks, figures: Path) -> Section:
     pictures = []
     if len(blocks) > 1:
-        path = figure1_overview(blocks, figures / "figure1")
-        pictures.append(Picture(path, "Mistake rate against the number of examples, all data sets"))
+        caption = "Mistake rate against the number of examples, all data sets"
+        pictures.append((figure1_overview(blocks, figures / "figure1"), caption))
     for block in blocks:
-        path = figure1(block, figures / f"figure1-{block[0].name}")
         caption = f"{block[0].title}: mistake rate, updates and time against the number of examples"
-        pictures.append(Picture(path, caption))
+        pictures.append((figure1(block, figures / f"figure1-{block[0].name}"), caption))
     text = (
         "Mean over the permutations with a band of one standard deviation; for time, the median with the 16th to 84th "
         "percentiles. Each algorithm has the same colour, dash and marker in all pictures."
@@ -123,11 +117,15 @@ def _comparison_section(study: Reproduction, figures: Path) -> list[Section]:
         return []
     rules = [run.rule for run in blocks[0]]
     title = f"Mistake rates, {study.settings.covariance} covariance"
-    ranks = rank_diagram(rules, mean_errors(blocks), figures / "ranks", title)
-    costs = tradeoff_picture(blocks, figures / "tradeoff")
     pictures = (
-        Picture(ranks, "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish"),
-        Picture(costs, "Mistakes, updates and time relative to the lowest on each data set, geometric means"),
+        (
+            rank_diagram(rules, mean_errors(blocks), figures / "ranks", title),
+            "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish",
+        ),
+        (
+            tradeoff_picture(blocks, figures / "tradeoff"),
+            "Mistakes, updates and time relative to the lowest on each data set, geometric means",
+        ),
     )
     return [Section("Comparison of the algorithms", pictures=pictures)]
 

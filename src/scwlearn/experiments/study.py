@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scwlearn._util.checks import check_choice
 from scwlearn._util.progress import ProgressReporter
 from scwlearn.datasets import DataSet
 from scwlearn.learning.counters import Counts
@@ -51,12 +53,8 @@ class StudySettings:
     def __post_init__(self) -> None:
         if self.permutations < 1:
             raise ValueError(f"permutations must be at least 1, got {self.permutations}")
-        for name, given, allowed in (
-            ("tuning", self.tuning, TUNINGS),
-            ("covariance", self.covariance, COVARIANCES_OFFERED),
-        ):
-            if given not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
+        check_choice("tuning", self.tuning, TUNINGS)
+        check_choice("covariance", self.covariance, COVARIANCES_OFFERED)
 
     @property
     def max_features(self) -> int | None:
@@ -125,8 +123,8 @@ def run_data_set(
     checksum = data_checksum(data.x, data.y, shuffle=data.shuffle)
     plans = {rule.name: _Plan(data, rule, settings, checksum) for rule in rules}
 
-    def make_learner(rule: Rule, parameters: object) -> Learner:
-        return Learner(rule, covariance=settings.covariance_of(rule), **dict(parameters))  # type: ignore[call-overload]
+    def make_learner(rule: Rule, parameters: Mapping[str, Any]) -> Learner:
+        return Learner(rule, covariance=settings.covariance_of(rule), **parameters)
 
     trials = Trials(data.examples(), make_learner, seed=settings.seed, shuffle=data.shuffle, rows=settings.rows)
 
@@ -139,9 +137,9 @@ def run_data_set(
     def finished(job: Job, known: bool) -> Iterable[Job]:
         plan = plans[job.rule]
         if known:
-            report.done_before(plan.cost(job))
+            report.done_before(plan.cost)
         else:
-            report.advance(plan.cost(job), f"{data.title}: {plan.rule.title}")
+            report.advance(plan.cost, f"{data.title}: {plan.rule.title}")
         return plan.jobs_after(job, results)
 
     run_jobs((job for plan in plans.values() for job in plan.tuning_jobs), run, results, finished, workers=workers)
@@ -150,14 +148,14 @@ def run_data_set(
 
 def study_cost(data: DataSet, rules: Sequence[Rule], settings: StudySettings) -> float:
     """Estimate the seconds on a core that `run_data_set` takes."""
-    return sum(_Plan(data, rule, settings, "").total_cost() for rule in rules)
+    return sum(_Plan(data, rule, settings, "").total_cost for rule in rules)
 
 
 class _Plan:
     """The jobs of an algorithm on a data set: its grid on the tuning permutation, then the best cell on the others."""
 
     def __init__(self, data: DataSet, rule: Rule, settings: StudySettings, checksum: str) -> None:
-        self.data, self.rule, self.settings = data, rule, settings
+        self.data, self.rule = data, rule
         rows = len(data.y)
         self._job = Job(
             data=data.name,
@@ -179,6 +177,12 @@ class _Plan:
         self._missing = {*self.tuning_jobs}
         # A data set that keeps its order gives the same run each time.
         self._orders = range(1, (settings.permutations if data.shuffle else 1) + 1)
+        width: int = data.x.shape[1]
+        stored: float = getattr(data.x, "nnz", data.x.size) / max(1, rows)
+        work = width * stored / 2 + _UPDATE_SHARE * width**2 if self._job.covariance == "full" else 6 * stored
+        #: The estimated seconds of each job, and of all.
+        self.cost = _JOB_COST + self._job.rows * (_ROW_COST + _MULTIPLICATION_COST * work)
+        self.total_cost = self.cost * (len(self.tuning_jobs) + len(self._orders))
 
     def jobs_after(self, job: Job, results: MutableMapping[Job, Outcome]) -> list[Job]:
         """Return the runs with the best parameters once the last tuning job is done."""
@@ -206,27 +210,16 @@ class _Plan:
         )
 
     def _cells(self, results: MutableMapping[Job, Outcome]) -> list[CellResult]:
-        return [CellResult(cell, self._total([results[job] for job in jobs])) for cell, jobs in self._grid]
-
-    def _total(self, outcomes: Sequence[Outcome]) -> Counts:
-        seen, mistakes, updates = (
-            sum(getattr(o, name)[-1] for o in outcomes) for name in ("seen", "mistakes", "updates")
-        )
-        # With k folds every row is learned k - 1 times.
-        return Counts(seen, mistakes, round(updates / max(1, len(outcomes) - 1)))
+        found = []
+        for cell, jobs in self._grid:
+            seen, mistakes, updates = (
+                sum(getattr(results[job], name)[-1] for job in jobs) for name in ("seen", "mistakes", "updates")
+            )
+            # With k folds every row is learned k - 1 times.
+            found.append(CellResult(cell, Counts(seen, mistakes, round(updates / max(1, len(jobs) - 1)))))
+        return found
 
     def _final_jobs(self, cells: Sequence[CellResult]) -> list[Job]:
         best = min(cells, key=lambda cell: cell.error)
         parameters = tuple(best.parameters.items())
         return [replace(self._job, parameters=parameters, order=n, checkpoints=CHECKPOINTS) for n in self._orders]
-
-    def cost(self, job: Job) -> float:
-        """Estimate the seconds that a job takes."""
-        width: int = self.data.x.shape[1]
-        stored: float = getattr(self.data.x, "nnz", self.data.x.size) / max(1, len(self.data.y))
-        work = width * stored / 2 + _UPDATE_SHARE * width**2 if job.covariance == "full" else 6 * stored
-        return _JOB_COST + job.rows * (_ROW_COST + _MULTIPLICATION_COST * work)
-
-    def total_cost(self) -> float:
-        """Estimate the seconds that all jobs take."""
-        return self.cost(self._job) * (len(self.tuning_jobs) + len(self._orders))

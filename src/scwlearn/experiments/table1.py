@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from scwlearn.display.tables import Table, yes_no
+from scwlearn.display.document import Table, yes_no
 from scwlearn.experiments.paper import TABLE1
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import HOLD, Rule, Step, all_rules, find_rule

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scwlearn.datasets import DataSet
-from scwlearn.display.tables import Table, yes_no
+from scwlearn.display.document import Table, yes_no
 from scwlearn.learning.bounds import LossBound, loss_bound
 
 #: A value of C that limits no step: SCW-I is then CW, and the theorem needs no excess. On noisy data the variances of
@@ -31,7 +31,7 @@ EXPLANATION = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BoundRow:
     """A run, and its longest beginning for which a feasible comparison exists.
 
@@ -44,58 +44,24 @@ class BoundRow:
     eta: float
     run: LossBound
     compared: LossBound
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of the run."""
-        return len(self.run.losses)
-
-    @property
-    def compared_rows(self) -> int:
-        """Number of rows with a feasible comparison."""
-        return len(self.compared.losses)
-
-    @property
-    def updates(self) -> int:
-        """Number of rounds that changed the model."""
-        return int(np.count_nonzero(self.run.squares))
-
-    @property
-    def deviation(self) -> float:
-        """Largest relative difference of a round's loss from k alpha^2 v: only rounding."""
-        squares = self.run.factor * self.run.squares
-        moved = squares > 0
-        return float(np.max(np.abs(self.run.losses[moved] / squares[moved] - 1), initial=0.0))
-
-    @property
-    def printed_holds(self) -> bool:
-        """The inequality as printed in the paper, sum l <= sum alpha^2 v: false on every run with an update."""
-        return _at_most(self.run.loss, float(self.run.squares.sum()))
-
-    @property
-    def mistakes_within_loss(self) -> bool:
-        """The paper's conclusion: there are no more mistakes than the sum of the losses."""
-        return _at_most(self.run.mistakes, self.run.loss)
-
-    @property
-    def bound(self) -> float:
-        """k B of the compared rows, the right side that the paper intends."""
-        return self.compared.factor * self.compared.bound
-
-    @property
-    def excess(self) -> float:
-        """k times the excess of the compared rows."""
-        return self.compared.factor * self.compared.excess
-
-    @property
-    def within_bound(self) -> bool:
-        """Whether the sum of losses is at most k B: guaranteed only if no step is limited."""
-        return _at_most(self.compared.loss, self.bound)
-
-    @property
-    def within_limit(self) -> bool:
-        """Whether the sum of losses is at most k (B + excess): the corrected theorem."""
-        return _at_most(self.compared.loss, self.compared.loss_limit)
+    #: Number of rows of the run, and of those with a feasible comparison.
+    rows: int
+    compared_rows: int
+    #: Number of rounds that changed the model.
+    updates: int
+    #: Largest relative difference of a round's loss from k alpha^2 v: only rounding.
+    deviation: float
+    #: The inequality as printed in the paper, sum l <= sum alpha^2 v: false on every run with an update.
+    printed_holds: bool
+    #: The paper's conclusion: there are no more mistakes than the sum of the losses.
+    mistakes_within_loss: bool
+    #: k B of the compared rows, the right side that the paper intends, and k times their excess.
+    bound: float
+    excess: float
+    #: Whether the sum of losses is at most k B: guaranteed only if no step is limited.
+    within_bound: bool
+    #: Whether the sum of losses is at most k (B + excess): the corrected theorem.
+    within_limit: bool
 
 
 def theorem1(data: DataSet, *, C: float, eta: float, seed: int, max_rows: int = MAX_ROWS) -> BoundRow:
@@ -108,12 +74,31 @@ def theorem1(data: DataSet, *, C: float, eta: float, seed: int, max_rows: int = 
     run = compared = first(len(order))
     if not run.feasible:
         compared = first(bisect_left(range(1, len(order)), True, key=lambda rows: not first(rows).feasible))
-    return BoundRow(data.title, C, eta, run, compared)
+    moved = run.squares > 0
+    ratios = run.losses[moved] / (run.factor * run.squares[moved])
+    bound = compared.factor * compared.bound
+    return BoundRow(
+        title=data.title,
+        C=C,
+        eta=eta,
+        run=run,
+        compared=compared,
+        rows=len(run.losses),
+        compared_rows=len(compared.losses),
+        updates=int(moved.sum()),
+        deviation=float(np.max(np.abs(ratios - 1), initial=0.0)),
+        printed_holds=_at_most(run.loss, float(run.squares.sum())),
+        mistakes_within_loss=_at_most(run.mistakes, run.loss),
+        bound=bound,
+        excess=compared.factor * compared.excess,
+        within_bound=_at_most(compared.loss, bound),
+        within_limit=_at_most(compared.loss, compared.loss_limit),
+    )
 
 
 def theorem1_tables(rows: Sequence[BoundRow]) -> list[Table]:
     """Return the statements about whole runs, and the bound on the rows that can be compared."""
-    return [_table("Whole runs", rows, _WHOLE_RUN), _table("Rows with a feasible comparison", rows, _COMPARED)]
+    return [Table.of("Whole runs", rows, _WHOLE_RUN), Table.of("Rows with a feasible comparison", rows, _COMPARED)]
 
 
 def _at_most(small: float, large: float) -> bool:
@@ -125,36 +110,30 @@ def _feasible(row: BoundRow) -> str:
 
 
 # Heading and cell of each column.
-Columns = tuple[tuple[str, Callable[[BoundRow], str]], ...]
+Columns = dict[str, Callable[[BoundRow], str]]
 
-_RUN: Columns = (
-    ("data set", lambda row: row.title),
-    ("C", lambda row: f"{row.C:g}"),
-    ("eta", lambda row: f"{row.eta:g}"),
-)
-_WHOLE_RUN: Columns = (
-    *_RUN,
-    ("rows", lambda row: f"{row.rows}"),
-    ("updates", lambda row: f"{row.updates}"),
-    ("sum l", lambda row: f"{row.run.loss:.4g}"),
-    ("sum alpha² v", lambda row: f"{row.run.squares.sum():.4g}"),
-    ("sum l ≤ sum alpha² v (paper)", lambda row: yes_no(row.printed_holds)),
-    ("relative error of l = k alpha² v", lambda row: f"{row.deviation:.0e}"),
-    ("mistakes", lambda row: f"{row.run.mistakes}"),
-    ("mistakes ≤ sum l", lambda row: yes_no(row.mistakes_within_loss)),
-    ("loss can reach 1 on every mistake", lambda row: yes_no(row.run.cap_covers_mistakes)),
-)
-_COMPARED: Columns = (
-    *_RUN,
-    ("feasible for all rows", _feasible),
-    ("rows compared", lambda row: f"{row.compared_rows}"),
-    ("sum l", lambda row: f"{row.compared.loss:.4g}"),
-    ("k B", lambda row: f"{row.bound:.4g}"),
-    ("k excess", lambda row: f"{row.excess:.2g}"),
-    ("sum l ≤ k B", lambda row: yes_no(row.within_bound)),
-    ("sum l ≤ k (B + excess)", lambda row: yes_no(row.within_limit)),
-)
-
-
-def _table(title: str, rows: Sequence[BoundRow], columns: Columns) -> Table:
-    return Table(title, [name for name, _ in columns], [[cell(row) for _, cell in columns] for row in rows])
+_RUN: Columns = {
+    "data set": lambda row: row.title,
+    "C": lambda row: f"{row.C:g}",
+    "eta": lambda row: f"{row.eta:g}",
+}
+_WHOLE_RUN: Columns = _RUN | {
+    "rows": lambda row: f"{row.rows}",
+    "updates": lambda row: f"{row.updates}",
+    "sum l": lambda row: f"{row.run.loss:.4g}",
+    "sum alpha² v": lambda row: f"{row.run.squares.sum():.4g}",
+    "sum l ≤ sum alpha² v (paper)": lambda row: yes_no(row.printed_holds),
+    "relative error of l = k alpha² v": lambda row: f"{row.deviation:.0e}",
+    "mistakes": lambda row: f"{row.run.mistakes}",
+    "mistakes ≤ sum l": lambda row: yes_no(row.mistakes_within_loss),
+    "loss can reach 1 on every mistake": lambda row: yes_no(row.run.cap_covers_mistakes),
+}
+_COMPARED: Columns = _RUN | {
+    "feasible for all rows": _feasible,
+    "rows compared": lambda row: f"{row.compared_rows}",
+    "sum l": lambda row: f"{row.compared.loss:.4g}",
+    "k B": lambda row: f"{row.bound:.4g}",
+    "k excess": lambda row: f"{row.excess:.2g}",
+    "sum l ≤ k B": lambda row: yes_no(row.within_bound),
+    "sum l ≤ k (B + excess)": lambda row: yes_no(row.within_limit),
+}

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scwlearn.display.formatting import abbreviated, count, percent, shorten, text_width
-from scwlearn.display.markup import Markup, coordinate, element, visible
-from scwlearn.display.panels import numbers, panel, table
+from scwlearn.display.markup import Markup, coordinate, element, numbers, panel, table, visible
 from scwlearn.display.svg import label, svg, tooltip
+from scwlearn.runs.record import Record
 
 #: With more classes, the most frequent confusions are listed instead of a matrix.
-MAX_CLASSES, _LISTED_PAIRS = 30, 20
+_MAX_CLASSES, _LISTED_PAIRS = 30, 20
 #: Matrices with more classes take the width of the page.
 _MAX_NARROW_CLASSES = 12
 _FONT_SIZE = 11.5
@@ -20,72 +20,49 @@ _FONT_SIZE = 11.5
 Matrix = Sequence[Sequence[int]]
 
 
-def is_valid_matrix(matrix: Matrix, size: int) -> bool:
-    """Whether it is a square matrix of that size without negative numbers."""
-    return size > 0 and len(matrix) == size and all(len(row) == size and min(row) >= 0 for row in matrix)
-
-
-def confusion_panel(matrix: Matrix, classes: Sequence[str]) -> Markup:
-    """Return a heat map, or a list of the most frequent confusions if there are too many classes."""
-    if len(classes) > MAX_CLASSES:
-        return _worst_pairs(matrix, classes)
-    narrow = len(classes) <= _MAX_NARROW_CLASSES
-    plot = element("div", _heat_map(matrix, classes, 480.0 if narrow else 1120.0), class_="scroll")
-    names = [visible(name) for name in classes]
+def confusion_panel(record: Record) -> Markup | None:
+    """Return a heat map, or a list of the most frequent confusions; None if there is no valid matrix."""
+    matrix, names = record.confusion, [visible(str(name)) for name in record.classes]
+    size = len(names)
+    if not matrix or len(matrix) != size or any(len(row) != size or min(row) < 0 for row in matrix):
+        return None
+    if size > _MAX_CLASSES:
+        return _worst_pairs(matrix, names)
+    narrow = size <= _MAX_NARROW_CLASSES
+    plot = element("div", _heat_map(matrix, names, 480.0 if narrow else 1120.0), class_="scroll")
     rows = [(name, *map(count, row)) for name, row in zip(names, matrix, strict=True)]
     text = "Number of examples by true class (row) and predicted class (column), and their share of the row."
     details = numbers(("label \\ predicted", *names), rows, text_columns=range(1))
     return panel("Confusion", text, plot, details, wide=not narrow)
 
 
-def _worst_pairs(matrix: Matrix, classes: Sequence[str]) -> Markup:
+def _worst_pairs(matrix: Matrix, names: Sequence[str]) -> Markup:
     pairs = [(n, i, j) for i, row in enumerate(matrix) for j, n in enumerate(row) if i != j and n > 0]
     pairs.sort(key=lambda pair: -pair[0])
-    rows = [
-        (visible(classes[i]), visible(classes[j]), count(n), percent(n / sum(matrix[i])))
-        for n, i, j in pairs[:_LISTED_PAIRS]
-    ]
-    text = f"The most frequent confusions among {count(len(classes))} classes."
+    rows = [(names[i], names[j], count(n), percent(n / sum(matrix[i]))) for n, i, j in pairs[:_LISTED_PAIRS]]
+    text = f"The most frequent confusions among {count(len(names))} classes."
     if not rows:
-        text = f"No confusion among {count(len(classes))} classes."
+        text = f"No confusion among {count(len(names))} classes."
     columns = ("label", "predicted", "examples", "share of the label")
     return panel("Confusion", text, table(columns, rows, text_columns=range(2)), wide=True)
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Position and size of the cells."""
+    """Position and size of the cells, and whether the column names have to be slanted to fit."""
 
     left: float
     top: float
     width: float
     height: float
-    size: int
+    slanted: bool
 
     @property
     def font_size(self) -> float:
         return min(max(self.width / 4.4, 9.0), 15.0)
 
 
-def _heat_map(matrix: Matrix, classes: Sequence[str], width: float) -> Markup:
-    names = [shorten(visible(name), 11.0) for name in classes]
-    grid, slanted = _layout(names, width)
-    cells = [
-        _cell(grid, i, j, n, n / sum(row), names) for i, row in enumerate(matrix) for j, n in enumerate(row) if n > 0
-    ]
-    frame = {"x": grid.left, "y": grid.top, "width": grid.width * grid.size, "height": grid.height * grid.size}
-    background = element("rect", **frame, rx=3, class_="patch")
-    drawn = element("g", background, *cells, font_size=grid.font_size, class_="cells")
-    correct = sum(matrix[i][i] for i in range(len(matrix)))
-    description = f"{count(correct)} of {count(sum(map(sum, matrix)))} examples were predicted correctly."
-    kind = "plain" if len(names) <= 4 else "dense" if len(names) <= _MAX_NARROW_CLASSES else "vast"
-    height = grid.top + grid.height * len(names) + 8
-    content = (*_labels(grid, names, slanted), drawn)
-    return svg(width, height, "Confusion matrix", description, *content, class_=f"confusion {kind}")
-
-
-def _layout(names: Sequence[str], width: float) -> tuple[_Grid, bool]:
-    """Return the cells, and whether the column names have to be slanted to fit."""
+def _layout(names: Sequence[str], width: float) -> _Grid:
     longest = _FONT_SIZE * max(map(text_width, names))
     left, size = 34 + longest, len(names)
     cell = (width - left - 8) / size
@@ -93,17 +70,33 @@ def _layout(names: Sequence[str], width: float) -> tuple[_Grid, bool]:
     if slanted:  # slanted names extend beyond the last column
         cell = (width - left - 8 - 0.6 * longest) / size
     top = 24 + (0.72 * longest + 10 if slanted else 16.0)
-    return _Grid(left, top, cell, min(max(0.72 * cell, 26.0), 120.0), size), slanted
+    return _Grid(left, top, cell, min(max(0.72 * cell, 26.0), 120.0), slanted)
 
 
-def _labels(grid: _Grid, names: Sequence[str], slanted: bool) -> list[Markup]:
-    across, down = grid.left + grid.width * grid.size / 2, grid.top + grid.height * grid.size / 2
-    labels = [label("predicted", across, 8.0, "axis", "middle"), _rotated("label", 9.0, down, -90, "axis", "middle")]
+def _heat_map(matrix: Matrix, names: Sequence[str], width: float) -> Markup:
+    names = [shorten(name, 11.0) for name in names]
+    grid = _layout(names, width)
+    across, down = grid.width * len(names), grid.height * len(names)
+    background = element("rect", x=grid.left, y=grid.top, width=across, height=down, rx=3, class_="patch")
+    cells = [
+        _cell(grid, i, j, n, n / sum(row), names) for i, row in enumerate(matrix) for j, n in enumerate(row) if n > 0
+    ]
+    labels = [
+        label("predicted", grid.left + across / 2, 8.0, "axis", "middle"),
+        _rotated("label", 9.0, grid.top + down / 2, -90, "axis", "middle"),
+    ]
     for number, name in enumerate(names):
         x, y = grid.left + grid.width * (number + 0.5), grid.top + grid.height * (number + 0.5)
-        above = _rotated(name, x, grid.top - 8, -45) if slanted else label(name, x, grid.top - 11, "tick", "middle")
-        labels += [above, label(name, grid.left - 8, y, "tick", "end")]
-    return labels
+        labels.append(
+            _rotated(name, x, grid.top - 8, -45) if grid.slanted else label(name, x, grid.top - 11, "tick", "middle")
+        )
+        labels.append(label(name, grid.left - 8, y, "tick", "end"))
+    drawn = element("g", background, *cells, font_size=grid.font_size, class_="cells")
+    correct = sum(matrix[i][i] for i in range(len(matrix)))
+    description = f"{count(correct)} of {count(sum(map(sum, matrix)))} examples were predicted correctly."
+    kind = "plain" if len(names) <= 4 else "dense" if len(names) <= _MAX_NARROW_CLASSES else "vast"
+    size = (width, grid.top + down + 8)
+    return svg(*size, "Confusion matrix", description, *labels, drawn, class_=f"confusion {kind}")
 
 
 def _rotated(text: str, x: float, y: float, degrees: int, class_: str = "tick", anchor: str | None = None) -> Markup:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import pairwise
 
 from scwlearn.display.formatting import abbreviated, count, four_decimals, four_digits, percent, short_percent
-from scwlearn.display.markup import Markup
-from scwlearn.display.panels import legend, numbers, panel
-from scwlearn.display.svg import Line, Tooltip, line_plot
+from scwlearn.display.markup import Markup, legend, numbers, panel
+from scwlearn.display.svg import Line, line_plot
 from scwlearn.display.theme import line_class
-from scwlearn.report.key_figures import Interval, curve_points, intervals, mean_speed
+from scwlearn.report.key_figures import curve_points, difference, mean_speed
 from scwlearn.runs.record import Point, Record
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity known at each point of a run and for each interval between two points."""
+    """A quantity known at each point of a run."""
 
     title: str
     text: str
-    so_far: Callable[[Point], float | None]
-    recent: Callable[[Interval], float | None]
+    value: Callable[[Point], float | None]
     form: Callable[[float], str]
     tick: Callable[[float], str]
 
@@ -30,9 +28,13 @@ class Curve:
         """Format a value; None is empty."""
         return "" if value is None else self.form(value)
 
-    def steps(self, parts: Sequence[Interval]) -> list[tuple[float, float | None]]:
-        """Return the points of a line that is constant in each interval."""
-        return list(chain.from_iterable(((p.start, self.recent(p)), (p.stop, self.recent(p))) for p in parts))
+    def so_far(self, points: Sequence[Point]) -> list[tuple[float, float | None]]:
+        """Return the line through the points."""
+        return [(point.seen, self.value(point)) for point in points]
+
+    def recent(self, points: Sequence[Point]) -> list[tuple[float, float | None]]:
+        """Return a line that is constant from each point to the next, with the value of the examples between them."""
+        return [(end.seen, self.value(difference(*pair))) for pair in pairwise(points) for end in pair]
 
 
 CURVES = (
@@ -40,7 +42,6 @@ CURVES = (
         "Mistake rate",
         "Share of examples predicted wrongly, each predicted before the model learned from it.",
         lambda point: point.mistakes / point.seen,
-        lambda interval: interval.mistakes,
         percent,
         short_percent,
     ),
@@ -48,7 +49,6 @@ CURVES = (
         "Updates",
         "Share of examples that changed the model.",
         lambda point: point.updates / point.seen,
-        lambda interval: interval.updates,
         percent,
         short_percent,
     ),
@@ -56,18 +56,10 @@ CURVES = (
         "Log-loss",
         "Mean of -log(probability of the true label), before learning.",
         lambda point: point.log_loss,
-        lambda interval: interval.log_loss,
         four_decimals,
         four_digits,
     ),
-    Curve(
-        "Speed",
-        "Examples per second: reading, predicting and learning.",
-        mean_speed,
-        lambda interval: interval.speed,
-        abbreviated,
-        abbreviated,
-    ),
+    Curve("Speed", "Examples per second: reading, predicting and learning.", mean_speed, abbreviated, abbreviated),
 )
 
 # Lines with more points are drawn without dots.
@@ -89,36 +81,35 @@ def joint_curve_panels(records: Sequence[Record], names: Sequence[str]) -> list[
 
 
 def _single(curve: Curve, points: Sequence[Point]) -> Markup | None:
-    parts = intervals(points)
-    values, recent = [curve.so_far(point) for point in points], [None, *map(curve.recent, parts)]
-    seen = [point.seen for point in points]
-    lines = [
-        Line(_RECENT, "c1 d0", curve.steps(parts), curve.format(recent[-1])),
-        Line(_SO_FAR, "c0 d0", [*zip(seen, values, strict=True)], curve.format(values[-1]), len(points) <= _MAX_DOTS),
-    ]
-    lines = [line for line in lines if line.points]  # a single point has no interval before it
+    so_far, recent = curve.so_far(points), curve.recent(points)
+    # The ends of the intervals; the first point has no interval before it.
+    before = [None, *(value for _, value in recent[1::2])]
     rows = [
-        (count(point.seen), curve.format(value), curve.format(since))
-        for point, value, since in zip(points, values, recent, strict=True)
+        (count(seen), curve.format(value), curve.format(since))
+        for (seen, value), since in zip(so_far, before, strict=True)
     ]
+    examples, end, recent_end = rows[-1]
+    lines = [Line(_SO_FAR, "c0 d0", so_far, end, len(points) <= _MAX_DOTS)]
+    if recent:
+        lines.insert(0, Line(_RECENT, "c1 d0", recent, recent_end))
     tips = [
-        Tooltip(point.seen, [f"{seen} examples", f"{value} {_SO_FAR}", *([f"{since} {_RECENT}"] if since else [])])
+        (point.seen, [f"{seen} examples", f"{value} {_SO_FAR}", *([f"{since} {_RECENT}"] if since else [])])
         for point, (seen, value, since) in zip(points, rows, strict=True)
     ]
-    description = f"After {rows[-1][0]} examples {rows[-1][1]}."
-    plot = line_plot(f"{curve.title} by examples", description, lines, tips, curve.tick)
+    plot = line_plot(f"{curve.title} by examples", f"After {examples} examples {end}.", lines, tips, curve.tick)
     if plot is None:
         return None
-    return panel(curve.title, curve.text, legend(reversed(lines)), plot, numbers(("examples", _SO_FAR, _RECENT), rows))
+    names = legend((line.name, line.style) for line in reversed(lines))
+    return panel(curve.title, curve.text, names, plot, numbers(("examples", _SO_FAR, _RECENT), rows))
 
 
 def _joint(curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str]) -> list[Markup]:
     lines, recent = [], []
     for number, (points, name) in enumerate(zip(runs, names, strict=True)):
-        values = [(point.seen, curve.so_far(point)) for point in points]
-        if any(value is not None for _, value in values):
-            lines.append(Line(name, line_class(number), values, dots=len(points) <= _MAX_DOTS))
-            recent.append(Line(name, line_class(number), curve.steps(intervals(points))))
+        so_far = curve.so_far(points)
+        if any(value is not None for _, value in so_far):
+            lines.append(Line(name, line_class(number), so_far, dots=len(points) <= _MAX_DOTS))
+            recent.append(Line(name, line_class(number), curve.recent(points)))
     panels = [_joint_panel(curve, curve.title, lines)]
     if curve is CURVES[0]:
         panels.append(_joint_panel(curve, f"{curve.title} {_RECENT}", recent))
@@ -128,4 +119,4 @@ def _joint(curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str]) 
 def _joint_panel(curve: Curve, title: str, lines: Sequence[Line]) -> Markup | None:
     ends = "; ".join(f"{line.name}: {curve.format(line.points[-1][1])}" for line in lines if line.points)
     plot = line_plot(f"{title} of {len(lines)} runs", f"At the end {ends}.", lines, (), curve.tick)
-    return panel(title, curve.text, legend(lines), plot) if plot else None
+    return panel(title, curve.text, legend((line.name, line.style) for line in lines), plot) if plot else None

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from scwlearn.display.formatting import abbreviated, count, percent, plural, short_percent, text_width
-from scwlearn.display.markup import Markup, coordinate, element, join
-from scwlearn.display.panels import legend, numbers, panel
-from scwlearn.display.svg import Axis, Line, drawable, label, linear_axis, svg, tooltip, x_grid, y_grid
+from scwlearn.display.markup import Markup, coordinate, element, join, legend, numbers, panel
+from scwlearn.display.svg import Axis, label, linear_axis, svg, tooltip, x_grid, y_grid
 from scwlearn.report.key_figures import calibration_error
 from scwlearn.runs.record import Bin
 
@@ -50,7 +49,7 @@ def joint_reliability_panel(runs: Sequence[Run]) -> Markup | None:
     errors = "; ".join(f"{name}: ECE {percent(calibration_error(bins) or 0.0)}" for name, _, bins in shown)
     title = f"Reliability of the probabilities of {len(shown)} runs"
     plot = svg(_WIDTH, _DIAGRAM_BOTTOM + 46, title, errors, *content, class_="reliability")
-    return panel("Reliability", _TEXT, legend(Line(name, style, ()) for name, style, _ in shown), plot)
+    return panel("Reliability", _TEXT, legend((name, style) for name, style, _ in shown), plot)
 
 
 def _valid(bins: Sequence[Bin]) -> list[Bin]:
@@ -109,9 +108,11 @@ def _confidence_interval(part: Bin) -> tuple[float, float]:
 def _bars(bins: Sequence[Bin], x: Axis) -> Markup:
     """Draw the number of predictions in each bin."""
     most = max(b.count for b in bins)
-    width = min(26.0, *_gaps([x(b.probability) for b in bins]))
+    ordered = sorted(bins, key=lambda part: part.probability)
+    gaps = [x(other.probability) - x(one.probability) for one, other in pairwise(ordered)]
+    width = min([26.0, *(max(4.0, 0.8 * gap) for gap in gaps)])
     bars, free = [], 0.0
-    for b in sorted(bins, key=lambda part: part.probability):
+    for b in ordered:
         centre, height = x(b.probability), max(1.0, (_BARS_BOTTOM - _BARS_TOP) * b.count / most)
         box = {"x": centre - width / 2, "y": _BARS_BOTTOM - height, "width": width, "height": height}
         bars.append(element("rect", tooltip(plural(b.count, "prediction")), **box, class_="bar"))
@@ -122,8 +123,3 @@ def _bars(bins: Sequence[Bin], x: Axis) -> Markup:
             free = centre + half
     title = label("count", _LEFT - 7, (_BARS_TOP + _BARS_BOTTOM) / 2, class_="small", anchor="end")
     return join(title, *bars)
-
-
-def _gaps(places: Sequence[float]) -> list[float]:
-    ordered = sorted(drawable(places))
-    return [max(4.0, 0.8 * (other - one)) for one, other in pairwise(ordered)] or [26.0]

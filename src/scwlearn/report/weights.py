@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from scwlearn.display.formatting import count, four_digits, shorten, text_width
-from scwlearn.display.markup import Markup, coordinate, element, visible
-from scwlearn.display.panels import numbers, panel
+from scwlearn.display.markup import Markup, coordinate, element, numbers, panel, visible
 from scwlearn.display.svg import Axis, drawable, label, linear_axis, svg, tooltip, x_grid
 from scwlearn.runs.record import TopWeight
 
@@ -14,10 +13,9 @@ from scwlearn.runs.record import TopWeight
 _MAX_CLASSES, _MAX_WEIGHTS = 30, 30
 #: The plots of further classes open on a click.
 _CLASSES_IN_SIGHT = 6
-#: The plot of a single class has larger text, because it is enlarged on a narrow screen.
-_FONT_SIZE, _SINGLE_FONT_SIZE, _ROW_HEIGHT, _TOP = 11.5, 13.0, 19.0, 6.0
-#: Width of the plot of a single class, and of one among several.
-_SINGLE_WIDTH, _WIDTH = 480.0, 370.0
+#: Width and font size of the plot of a single class, which is enlarged on a narrow screen, and of one among several.
+_SINGLE, _SMALL = (480.0, 13.0), (370.0, 11.5)
+_HEAD, _TOP, _ROW_HEIGHT = 22.0, 6.0, 19.0
 
 
 def weights_panel(tops: Mapping[str, Sequence[TopWeight]]) -> Markup | None:
@@ -26,41 +24,29 @@ def weights_panel(tops: Mapping[str, Sequence[TopWeight]]) -> Markup | None:
     drawn = {name: top for name, top in list(drawn.items())[:_MAX_CLASSES] if top}
     if not drawn:
         return None
-    single = len(drawn) == 1
-    span = _span(weight for top in drawn.values() for weight in top)
-    plots = [_plot(name, top, span, _SINGLE_WIDTH if single else _WIDTH) for name, top in drawn.items()]
-    rows = [
-        (
-            visible(name),
-            visible(w.name),
-            four_digits(w.weight),
-            "" if w.deviation is None else four_digits(w.deviation),
-        )
-        for name, top in tops.items()
-        if name in drawn
-        for w in top[:_MAX_WEIGHTS]
-    ]
-    details = numbers(("class", "feature", "weight", "standard deviation"), rows, text_columns=range(2))
-    return panel("Largest weights", _text(tops, drawn), *_arranged(plots), details, wide=not single)
-
-
-def _text(tops: Mapping[str, Sequence[TopWeight]], drawn: Mapping[str, Sequence[TopWeight]]) -> str:
-    known = any(_deviation(weight) is not None for top in drawn.values() for weight in top)
+    every = [(w.weight, _deviation(w)) for top in drawn.values() for w in top]
+    low = min(0.0, *(weight - 2 * (deviation or 0.0) for weight, deviation in every))
+    high = max(0.0, *(weight + 2 * (deviation or 0.0) for weight, deviation in every))
     text = "Features in favour of a class are to the right of 0, features against it to the left. "
+    known = any(deviation is not None for _, deviation in every)
     text += "Bars: ±2 standard deviations." if known else "This algorithm has no standard deviations."
     if len(drawn) < len(tops):
         text += f" {count(len(drawn))} of {count(len(tops))} classes are shown."
-    return text
-
-
-def _arranged(plots: Sequence[Markup]) -> list[Markup]:
-    if len(plots) == 1:
-        return [*plots]
-    shown = [element("div", *plots[:_CLASSES_IN_SIGHT], class_="multiples")]
-    if rest := plots[_CLASSES_IN_SIGHT:]:
-        more = element("summary", f"{len(rest)} more classes")
-        shown.append(element("details", more, element("div", *rest, class_="multiples"), class_="more"))
-    return shown
+    single = len(drawn) == 1
+    plots = [_plot(name, top, (low, high), single) for name, top in drawn.items()]
+    if not single:
+        shown, rest = plots[:_CLASSES_IN_SIGHT], plots[_CLASSES_IN_SIGHT:]
+        plots = [element("div", *shown, class_="multiples")]
+        if rest:
+            more = element("summary", f"{len(rest)} more classes")
+            plots.append(element("details", more, element("div", *rest, class_="multiples"), class_="more"))
+    rows = [
+        (visible(name), visible(w.name), four_digits(w.weight), "" if w.deviation is None else four_digits(w.deviation))
+        for name in drawn
+        for w in tops[name][:_MAX_WEIGHTS]
+    ]
+    details = numbers(("class", "feature", "weight", "standard deviation"), rows, text_columns=range(2))
+    return panel("Largest weights", text, *plots, details, wide=not single)
 
 
 def _deviation(weight: TopWeight) -> float | None:
@@ -69,31 +55,21 @@ def _deviation(weight: TopWeight) -> float | None:
     return known[0] if known and known[0] >= 0 else None
 
 
-def _span(weights: Iterable[TopWeight]) -> tuple[float, float]:
-    ends = [0.0]
-    for weight in weights:
-        reach = 2 * (_deviation(weight) or 0.0)
-        ends += [weight.weight - reach, weight.weight + reach]
-    return min(ends), max(ends)
-
-
-def _plot(name: str, top: Sequence[TopWeight], span: tuple[float, float], width: float) -> Markup:
-    single = width == _SINGLE_WIDTH
-    font_size = _SINGLE_FONT_SIZE if single else _FONT_SIZE
+def _plot(name: str, top: Sequence[TopWeight], span: tuple[float, float], single: bool) -> Markup:
+    width, font_size = _SINGLE if single else _SMALL
     features = [shorten(visible(weight.name), 0.36 * width / font_size) for weight in top]
     left = 14 + font_size * max(map(text_width, features))
-    head = 22.0
-    bottom = head + _TOP + _ROW_HEIGHT * len(top)
+    bottom = _HEAD + _TOP + _ROW_HEIGHT * len(top)
     x = linear_axis(*span, left + 6, width - 20, tight=True)
     rows = (
-        _row(weight, feature, head + _TOP + _ROW_HEIGHT * (number + 0.5), x)
+        _row(weight, feature, _HEAD + _TOP + _ROW_HEIGHT * (number + 0.5), x)
         for number, (weight, feature) in enumerate(zip(top, features, strict=True))
     )
-    zero = element("path", d=f"M{coordinate(x(0.0))} {coordinate(head)}V{coordinate(bottom)}", class_="zero")
+    zero = element("path", d=f"M{coordinate(x(0.0))} {coordinate(_HEAD)}V{coordinate(bottom)}", class_="zero")
     title = f"Largest weights of class {shorten(visible(name), 40)}"
     description = ", ".join(f"{f} {four_digits(weight.weight)}" for f, weight in zip(features, top, strict=True))
     above = label(shorten(visible(name), (width - 20) / 14), 0.0, 8.0, class_="class")
-    frame = (above, x_grid(x, head, bottom, four_digits), zero)
+    frame = (above, x_grid(x, _HEAD, bottom, four_digits), zero)
     kind = "weights alone" if single else "weights"
     return svg(width, bottom + 28, title, description, *frame, *rows, class_=kind)
 

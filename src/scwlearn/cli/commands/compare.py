@@ -76,7 +76,7 @@ def command(**given: Any) -> None:
     else:
         click.echo("\n".join([*_table(found), "", _note(found), f"best: {best}"]))
     if given["plot"] is not None:
-        from scwlearn.report.comparison_picture import draw_comparison
+        from scwlearn.report.pictures import draw_comparison
 
         names = ", ".join(Path(name).name for name in data.names)
         draw_comparison(found, f"{names}, {plural(len(examples), 'example')}", given["plot"])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from scwlearn.datasets import DataSet, NamedSet
-    from scwlearn.display.tables import Table
+    from scwlearn.display.document import Table
     from scwlearn.experiments.study import Blocks
 
 # Data sets that need no files.
@@ -127,7 +127,8 @@ def command(
         except KeyboardInterrupt:
             terminal.note(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")
             raise
-    page = write_report(Reproduction(sets, rules, blocks, study, remarks), directory, terminal.note)
+    terminal.note("drawing and writing the report")
+    page = write_report(Reproduction(sets, rules, blocks, study, remarks), directory)
     _print_tables(page, blocks)
 
 
@@ -235,8 +236,8 @@ def _user_set(path: Path, taken: Container[str], max_features: int | None) -> Da
 def _print_tables(page: Path, blocks: Blocks) -> None:
     from rich.console import Console
 
-    from scwlearn.experiments.agreement import agreement_table, comparisons
-    from scwlearn.experiments.table3 import results_table
+    from scwlearn.experiments.paper import agreement_table, comparisons
+    from scwlearn.experiments.tables import results_table
 
     out = Console(width=None if sys.stdout.isatty() else _UNLIMITED, markup=False, highlight=False, emoji=False)
     for block in blocks:

@@ -122,7 +122,7 @@ def command(**given: Any) -> None:
         trained_model(run, data, given).write(given["model"])
         note(f"model: {given['model']}")
     if given["plot"] is not None:
-        from scwlearn.report.grid_picture import draw_grid
+        from scwlearn.report.pictures import draw_grid
 
         draw_grid(results, metric, given["plot"])
         note(f"plot: {given['plot']}")

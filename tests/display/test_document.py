@@ -2,7 +2,7 @@
 
 import pytest
 
-from scwlearn.display.tables import Table
+from scwlearn.display.document import Table
 
 TABLE = Table(
     "Some <numbers>",

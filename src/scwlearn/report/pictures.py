@@ -1,11 +1,10 @@
-"""The picture of a grid: a heat map for each algorithm with two parameters, curves for the others."""
+"""Pictures of comparisons and grids, as SVG or PNG files."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,31 +13,73 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from scwlearn.display.formatting import number_text
+from scwlearn.display.formatting import number_text, parameter_text
 from scwlearn.display.pictures import picture_style, write_picture
-from scwlearn.display.theme import algorithm_style
+from scwlearn.display.theme import FAINT, SOFT, algorithm_style
 from scwlearn.rules import Parameter
+from scwlearn.runs.compare import Standing
 from scwlearn.runs.tune import CellResult, best_first, grid_axes
 
 Group = Sequence[CellResult]
 
+# In inches: the height of an algorithm in a comparison, and the size of a panel of a grid.
+_ROW_HEIGHT, _PANEL_WIDTH, _PANEL_HEIGHT = 0.34, 6.2, 4.6
 # The frame of the best cell, visible on the darkest and the lightest colour.
 _FRAME = "#e0002a"
 _COLOUR_MAP = "YlGnBu_r"
-_PANEL_WIDTH, _PANEL_HEIGHT = 6.2, 4.6
 _MAX_TICKS = 12
 # Contributions of red, green and blue to lightness.
 _LIGHTNESS = (0.3, 0.59, 0.11)
 
 
+def draw_comparison(found: Sequence[Standing], title: str, path: Path) -> None:
+    """Draw the algorithms from the best down: a dot for each order, and the mean ± standard deviation."""
+    orders = len(found[0].runs.final_errors)
+    with picture_style():
+        figure = Figure(figsize=(8.6, 1.5 + _ROW_HEIGHT * len(found)), layout="constrained")
+        axes = figure.subplots()
+        axes.axvline(100 * found[0].runs.mean_error, color=FAINT, linewidth=1.0, zorder=1)
+        names = []
+        for place, each in enumerate(found):
+            rule, parameters = each.runs.rule, parameter_text(each.runs.parameters, ", ")
+            names.append(f"{rule.title} ({parameters})" if parameters else rule.title)
+            style, errors = algorithm_style(rule), 100 * each.runs.final_errors
+            # Side by side, so that equal errors remain visible.
+            y = place + np.linspace(-0.16, 0.16, orders) if orders > 1 else np.array([place])
+            axes.plot(errors, y, linestyle="none", marker="o", markersize=3.2, color=style.colour, alpha=0.35)
+            mean, std = 100 * each.runs.mean_error, 100 * each.std
+            axes.plot([mean - std, mean + std], [place, place], color=style.colour, linewidth=2.0, zorder=3)
+            axes.plot([mean], [place], linestyle="none", **style.point(8))
+        axes.set_yticks(range(len(found)), names)
+        for label, each in zip(axes.get_yticklabels(), found, strict=True):
+            label.set_fontweight("bold" if each.as_good_as_best else "normal")
+        axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+        axes.grid(axis="x")
+        axes.set_xlabel("progressive error")
+        axes.set_title(title, loc="left", fontweight="bold")
+        note = "One order of the data."
+        if orders > 1:
+            note = (
+                f"{orders} orders, mean ± standard deviation. Bold: the best, and all that a paired t-test at 95 % "
+                "cannot distinguish from it."
+            )
+        figure.supxlabel(note, color=SOFT, fontsize=8, x=0.01, ha="left")
+        write_picture(figure, path)
+
+
 def draw_grid(results: Group, metric: str, path: Path) -> None:
-    """Draw the grids of all algorithms, except those in which more than two parameters vary."""
+    """Draw a heat map for each algorithm in which two parameters vary, and curves for those with fewer."""
     by_rule: dict[str, list[CellResult]] = {}
     for result in results:
         by_rule.setdefault(result.rule.name, []).append(result)
     maps = [group for group in by_rule.values() if len(grid_axes(group)) == 2]
-    curves = _curve_panels([group for group in by_rule.values() if len(grid_axes(group)) < 2])
-    count = len(maps) + len(curves)
+    curves = [group for group in by_rule.values() if len(grid_axes(group)) < 2]
+    # Bounded parameters get a panel of their own.
+    bounded = [group for group in curves if not _is_unbounded([group])]
+    joint = [groups for groups in ([group for group in curves if group not in bounded], bounded) if groups]
+    count = len(maps) + len(joint)
     if not count:
         raise ValueError("a picture shows at most two parameters of an algorithm, but more vary here")
     columns = min(2, count)
@@ -48,7 +89,7 @@ def draw_grid(results: Group, metric: str, path: Path) -> None:
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, group in zip(panels, maps, strict=False):
             _draw_map(axes, group, metric)
-        for axes, groups in zip(panels[len(maps) :], curves, strict=False):
+        for axes, groups in zip(panels[len(maps) :], joint, strict=False):
             _draw_curves(axes, groups, metric)
         for axes in panels[count:]:
             axes.set_axis_off()
@@ -59,16 +100,12 @@ def draw_grid(results: Group, metric: str, path: Path) -> None:
         write_picture(figure, path)
 
 
-def _curve_panels(groups: Sequence[Group]) -> list[list[Group]]:
-    """Split algorithms with one parameter or none: bounded parameters get separate panels."""
-    bounded = [group for group in groups if any(not math.isinf(p.high) for p in _varying(group))]
-    others = [group for group in groups if group not in bounded]
-    return [panel for panel in (others, bounded) if panel]
+def _varying(groups: Sequence[Group]) -> list[Parameter]:
+    return [p for group in groups for p in group[0].rule.parameters if p.name in grid_axes(group)]
 
 
-def _varying(group: Group) -> list[Parameter]:
-    names = grid_axes(group)
-    return [p for p in group[0].rule.parameters if p.name in names]
+def _is_unbounded(groups: Sequence[Group]) -> bool:
+    return all(math.isinf(p.high) for p in _varying(groups))
 
 
 def _draw_map(axes: Axes, group: Group, metric: str) -> None:
@@ -86,8 +123,8 @@ def _draw_map(axes: Axes, group: Group, metric: str) -> None:
     best = best_first(group, metric)[0].parameters
     corner = (columns.index(best[across]) - 0.5, rows.index(best[down]) - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=_FRAME, linewidth=2.5))
-    axes.set_xticks(range(len(columns)), [number_text(value) for value in columns])
-    axes.set_yticks(range(len(rows)), [number_text(value) for value in rows])
+    axes.set_xticks(range(len(columns)), [*map(number_text, columns)])
+    axes.set_yticks(range(len(rows)), [*map(number_text, rows)])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(across)
@@ -100,7 +137,7 @@ def _draw_curves(axes: Axes, groups: Sequence[Group], metric: str) -> None:
     values: set[float] = set()
     for group in groups:
         rule = group[0].rule
-        line: dict[str, Any] = algorithm_style(rule).line()
+        line = algorithm_style(rule).line()
         if varying := grid_axes(group):
             ((name, xs),) = varying.items()
             ys = {each.parameters[name]: each.value(metric) for each in group}
@@ -108,16 +145,15 @@ def _draw_curves(axes: Axes, groups: Sequence[Group], metric: str) -> None:
             values |= {*xs}
         else:  # nothing to tune
             axes.axhline(group[0].value(metric), label=rule.title, **line | {"marker": ""})
-    parameters = [p for group in groups for p in _varying(group)]
-    if values and all(math.isinf(p.high) for p in parameters):
+    if values and _is_unbounded(groups):
         axes.set_xscale("log", base=2)
     if len(values) <= _MAX_TICKS:
-        axes.set_xticks(sorted(values), [number_text(tick) for tick in sorted(values)])
+        axes.set_xticks(sorted(values), [*map(number_text, sorted(values))])
         axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{100 * value:g} %" if metric == "error" else f"{value:g}")
     )
-    axes.set_xlabel(", ".join(sorted({p.name for p in parameters})))
+    axes.set_xlabel(", ".join(sorted({p.name for p in _varying(groups)})))
     axes.grid()
     axes.set_title(f"progressive {metric} (lower is better)", loc="left")
     if len(groups) > 1:

@@ -266,7 +266,6 @@ class KernelLearner(BaseLearner):
 
     def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         assert isinstance(batch.rows, Rows)
-        self._check_rows(batch.rows)
         if batch.all_skipped:
             return Counts()
         before, threads = self.counts, allowed_threads()

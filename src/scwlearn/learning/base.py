@@ -148,6 +148,7 @@ class BaseLearner(ABC):
 
     def learn_batch(self, batch: LabeledBatch) -> Recorded:
         """Learn from a batch with class numbers as labels; return scores and variances before learning."""
+        self._check_rows(batch.rows)
         batch = replace(batch, labels=self.labels(batch.labels))
         classes = self._classes_after(batch)
         record = self._axis.record(batch.rounds, classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
@@ -192,15 +192,12 @@ class Learner(OneAtATime):
             return self._shallow_copy()
 
     @contextmanager
-    def _rows_to_learn(self, x: Rows | NamedRows) -> Iterator[Rows]:
-        """Yield rows in the columns of the model.
+    def _in_columns(self, x: NamedRows) -> Iterator[Rows]:
+        """Yield named rows in the columns of the model.
 
         New names are known once these rows have been learned from. A name that is zero in every row stays unknown, as
         it does in dicts.
         """
-        if not isinstance(x, NamedRows):
-            yield self._rows(x)
-            return
         if self.config.max_features is not None and self.config.overflow == "drop":
             raise ValueError("overflow='drop' needs dicts; use learn_many")
         self._check_kind(named=True)
@@ -254,45 +251,40 @@ class Learner(OneAtATime):
         parts = map_blocks(rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept)))
         return self._axis.squeeze(np.concatenate([np.empty((0, model.classes)), *parts]))
 
-    @contextmanager
-    def _scaled(self, batch: LabeledBatch, rows: Rows, *, grows: bool) -> Iterator[tuple[LabeledBatch, Rows]]:
-        """Yield the batch and its rows as the model sees them; restore the scale if they cannot be learned from.
-
-        `grows` says whether the model needs more memory for the batch.
-        """
-        scale = self.running_scale
-        if scale is None:
-            yield batch, rows
-            return
-        rows.check()
-        # A compiled rule cannot fail on a few rows that are checked, once the model has its memory: no copy is worth
-        # its time for them.
-        started = self.model is not None and not grows
-        safe = self.config.compiled and started and 8 * rows.stored < rows.width
-        before = scale if safe else scale.copy()
-        scaled = scale.learn(rows, order=batch.places)
-        try:
-            yield batch.sorted(), scaled
-        except BaseException:
-            scale.restore(before)
-            raise
-
     def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         if batch.all_skipped:
             return Counts()
         before = self.counts
-        grows = classes > self._known_classes()
-        with self._rows_to_learn(batch.rows) as placed, self._scaled(batch, placed, grows=grows) as (ordered, rows):
-            if self.config.compiled is None:
-                # A user's function is never called twice for a row.
-                rows.check()
+        if isinstance(batch.rows, Rows):
+            self._learn_scaled(batch, batch.rows, classes, record)
+        else:
+            with self._in_columns(batch.rows) as rows:
+                self._learn_scaled(batch, rows, classes, record)
+        return self.counts - before
+
+    def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
+        """Learn from the rows as the model sees them; restore the scale if they cannot be learned from."""
+        scale = self.running_scale
+        if scale is None:
             try:
-                self._learn_rows(ordered, rows, classes, record)
+                self._learn_rows(batch, rows, classes, record)
             except UnsortedError:
                 # Sort the features of each row and start again.
                 rows.check()
-                self._learn_rows(ordered, rows, classes, record)
-        return self.counts - before
+                self._learn_rows(batch, rows, classes, record)
+            return
+        rows.check()
+        # A compiled rule cannot fail on a few rows that are checked, once the model has its memory: no copy is worth
+        # its time for them.
+        has_memory = self.model is not None and classes <= self._known_classes()
+        safe = self.config.compiled and has_memory and 8 * rows.stored < rows.width
+        before = scale if safe else scale.copy()
+        scaled = scale.learn(rows, order=batch.places)
+        try:
+            self._learn_rows(batch.sorted(), scaled, classes, record)
+        except BaseException:
+            scale.restore(before)
+            raise
 
     def _learn_rows(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Learn block by block; after an error the model and the counts are as they were."""
@@ -303,21 +295,23 @@ class Learner(OneAtATime):
         work = form.work(size, stored, lanes, classes, model.joint)
         block_rows = max(1, int(WORK_OF_A_BLOCK / work))
         at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
-        if at_once > 1:
-            # Blocks must be full, and are large enough that checking them separately is free.
-            rows.check()
         # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to
         # would cost more than the work.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
         safe = safe and len(rows) * work < 8 * model.memory.size
+        if safe or at_once > 1 or self.config.compiled is None:
+            # Rows that are learned together must be in full blocks, which are large enough that checking them first is
+            # free. A user's function is never called twice for a row.
+            rows.check()
         if safe:
             # One call of the loop, before or after which Ctrl-C comes.
-            rows.check()
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
         scratch = np.empty(form.scratch(size, lanes, at_once))
-        with nullcontext() if safe else _all_or_nothing(model if model is self.model else None, tally):
+        before = None if safe or model is not self.model else model.copy()
+        counts = None if safe else tally.copy()
+        try:
             for block in rows.blocks(block_rows, batch.places):
                 chosen = batch.chosen(block)
                 weights = None if batch.weights is None else batch.weights[chosen]
@@ -325,6 +319,12 @@ class Learner(OneAtATime):
                     rule, native, block, batch.labels[chosen], weights, self.config, scratch, record, **limits
                 )
             self.model, self._tally = model, tally
+        except BaseException:
+            if before is not None:
+                model.restore(before)
+            if counts is not None:
+                np.copyto(tally, counts)
+            raise
 
     def _first_model(self, rows: Rows, classes: int) -> Gaussian:
         model = self._prior(rows.width, classes)
@@ -373,19 +373,6 @@ _ARGUMENTS = (
 )
 Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
 Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
-
-
-@contextmanager
-def _all_or_nothing(gaussian: Gaussian | None, tally: NDArray[np.int64]) -> Iterator[None]:
-    """Restore the model, if one is given, and the counts when anything is raised (an error, Ctrl-C)."""
-    kept, counts = gaussian and gaussian.copy(), tally.copy()
-    try:
-        yield
-    except BaseException:
-        if gaussian and kept:
-            gaussian.restore(kept)
-        np.copyto(tally, counts)
-        raise
 
 
 def _signs(vocabulary: Vocabulary, names: list[Any]) -> list[float] | None:

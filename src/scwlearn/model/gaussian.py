@@ -203,7 +203,7 @@ class Gaussian:
         return self._of_classes(self.covariance.of_rows(x, self.memory, self.initial_variance))
 
     def _with(self, memory: Array) -> Gaussian:
-        return replace(self, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy(), self.known.copy())
 
     def _of_classes(self, columns: Array) -> Array:
         """Scale something proportional to Sigma, one column per lane or one for all, and keep the known classes."""

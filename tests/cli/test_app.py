@@ -13,7 +13,7 @@ import pytest
 
 from scwlearn import cli
 from scwlearn.cli import app
-from scwlearn.cli.app import CommandError, run
+from scwlearn.cli.app import run
 from use_examples import libsvm_model
 
 LARGE = {"numpy", "scipy", "sklearn", "matplotlib", "pandas"}
@@ -121,7 +121,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
     ("error", "message"),
     [
         (ValueError("bad rows"), "scwlearn: error: bad rows\n"),
-        (CommandError("not so"), "scwlearn: error: not so\n"),
+        (click.ClickException("not so"), "scwlearn: error: not so\n"),
         (FileNotFoundError(errno.ENOENT, "No such file", "a.txt"), "scwlearn: error: a.txt: No such file\n"),
         (OSError("no connection"), "scwlearn: error: no connection\n"),
         (MemoryError(), "scwlearn: error: not enough memory\n"),

@@ -18,10 +18,6 @@ from scwlearn.cli.messages import error_message
 PACKAGES = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
 
 
-class CommandError(click.ClickException):
-    """An error that is not a bug: shown as one message, with exit code 1."""
-
-
 @cache
 def commands() -> dict[str, str]:
     """Return the one-line help of each command, read from the first line of its file, without importing it."""
@@ -105,7 +101,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     A bug shows its traceback.
     """
-    _reopen_closed_streams()
+    # The parent process may have closed standard streams.
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # Print a replacement rather than fail where the terminal lacks a character.
@@ -124,13 +123,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
         return _fail(f"error: {error_message(error)}", getattr(error, "exit_code", 1))
     return code if isinstance(code, int) else 0
-
-
-def _reopen_closed_streams() -> None:
-    """Replace standard streams that the parent process has closed."""
-    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _discard_output() -> None:

@@ -54,7 +54,7 @@ class Silent:
         self._now += amount
 
     def done_before(self, amount: float) -> None:
-        """Count work of an earlier run, which says nothing about the speed."""
+        """Count work of an earlier run, which says nothing about the speed; the next advance shows it."""
         self._before += amount
 
     def note(self, text: str) -> None:
@@ -72,22 +72,14 @@ class Lines(Silent):
     def advance(self, amount: float, note: str = "") -> None:
         """Print a line if one is due."""
         super().advance(amount)
-        quarters = self._quarters_done()
+        quarters = min(3, int(4 * self.share))
         if quarters > self._quarters or self.elapsed - self._last >= PERIOD:
             self._last, self._quarters = self.elapsed, quarters
             self.note(f"{self._what}: {self}{note and f' ({note})'}")
 
-    def done_before(self, amount: float) -> None:
-        """Count the amount; the next line shows it."""
-        super().done_before(amount)
-        self._quarters = self._quarters_done()
-
     def note(self, text: str) -> None:
         """Print a line and flush it."""
         print(text, file=sys.stderr, flush=True)
-
-    def _quarters_done(self) -> int:
-        return min(3, int(4 * self.share))
 
 
 class Bar(Silent):
@@ -103,11 +95,6 @@ class Bar(Silent):
         super().advance(amount)
         description = f"{self._what}: {note}" if note else self._what
         self._display.update(self._task, completed=self.share, description=description)
-
-    def done_before(self, amount: float) -> None:
-        """Move the bar without counting the amount as speed."""
-        super().done_before(amount)
-        self._display.update(self._task, completed=self.share)
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""

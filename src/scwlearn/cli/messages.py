@@ -28,7 +28,7 @@ def option_name(argument: str) -> str | None:
     ctx = click.get_current_context(silent=True)
     if ctx is not None:
         found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
-        if found is None or (SCHEMA_FIXED in ctx.meta and not _is_given(ctx, found)):
+        if found is None or (SCHEMA_FIXED in ctx.meta and not is_given(found)):
             return None
     return option if value in ("", "True") else f"{option} {value}"
 
@@ -43,29 +43,24 @@ def _setting_option(name: str, value: str) -> tuple[str, str] | None:
     return None
 
 
-def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
-    return ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
+def is_given(param: click.Parameter | str) -> bool:
+    """Return whether the user has typed an option of the current command."""
+    name = param if isinstance(param, str) else param.name or ""
+    return click.get_current_context().get_parameter_source(name) == ParameterSource.COMMANDLINE
 
 
 def error_message(error: BaseException) -> str:
     """Return the message of an error, in the terms of the command line."""
     if isinstance(error, click.ClickException):
-        return _click_message(error)
+        message = error.format_message().removesuffix(".")
+        if message[:1].isupper() and message[1:2].islower():
+            # Messages of Click open with a capital; ours do not.
+            message = message[0].lower() + message[1:]
+        usage = isinstance(error, click.UsageError) and error.ctx
+        return f"{message}\nRun '{usage.command_path} --help' for usage." if usage else message
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror
         return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
     if isinstance(error, MemoryError):
         return f"not enough memory {error}".rstrip()
-    if hasattr(error, "render"):
-        return str(error.render(option_name))
-    return str(error)
-
-
-def _click_message(error: click.ClickException) -> str:
-    message = error.format_message().removesuffix(".")
-    if message[:1].isupper() and message[1:2].islower():
-        # Messages of Click open with a capital; ours do not.
-        message = message[0].lower() + message[1:]
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        message += f"\nRun '{error.ctx.command_path} --help' for usage."
-    return message
+    return str(error.render(option_name) if hasattr(error, "render") else error)

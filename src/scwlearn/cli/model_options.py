@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from scwlearn.cli.messages import option_name
-from scwlearn.cli.options import Params, SectionCommand, SectionOption, is_given, option, section, usage_error, words
+from scwlearn.cli.messages import is_given, option_name
+from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, section, usage_error, words
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
@@ -113,19 +114,20 @@ def setting_option(setting: Setting, text: str = "") -> SectionOption:
     elif setting.type is None:
         more = {"metavar": "balanced|A=2,B=1"}
     else:
-        more = {"type": setting.type, "metavar": "N" if setting.type is int else None, "callback": _check(setting)}
+        more = {
+            "type": setting.type,
+            "metavar": "N" if setting.type is int else None,
+            "callback": partial(_check, setting),
+        }
         own_text += "" if default is None else f"  [default: {default:g}]"
     return option(f"--{flag}", name, help=text or own_text, **more)
 
 
-def _check(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def check(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        try:
-            return None if value is None else setting.check(value)
-        except ValueError:
-            raise click.UsageError(f"{param.opts[0]} must be {setting.allowed}, got {value!r}", ctx) from None
-
-    return check
+def _check(setting: Setting, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    try:
+        return None if value is None else setting.check(value)
+    except ValueError:
+        raise click.UsageError(f"{param.opts[0]} must be {setting.allowed}, got {value!r}", ctx) from None
 
 
 _SETTINGS = settings_for(Face.COMMAND)
@@ -159,7 +161,7 @@ def given_model_options() -> list[str]:
     """Return the model options that the user has typed."""
     names = {setting.name_in(Face.COMMAND) for setting in _SETTINGS}
     params = click.get_current_context().command.params
-    return [max(param.opts, key=len) for param in params if param.name in names and is_given(str(param.name))]
+    return [max(param.opts, key=len) for param in params if param.name in names and is_given(param)]
 
 
 def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,7 +212,7 @@ def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> st
     for name, value in parameters.items():
         parts += [f"--{name}", number_text(value)]
     for param in ctx.command.params:
-        if isinstance(param, click.Option) and param.name in passed_on and is_given(str(param.name)):
+        if isinstance(param, click.Option) and param.name in passed_on and is_given(param):
             parts.append(max(param.opts, key=len))
             parts += [] if param.is_flag else [str(ctx.params[param.name])]
     return shlex.join([*parts, *more])

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from scwlearn.cli.app import CommandError
 from scwlearn.cli.messages import error_message
 from scwlearn.data.formats import format_names
 
@@ -40,7 +38,7 @@ class SectionCommand(click.Command):
         try:
             return super().invoke(ctx)
         except ValueError as error:
-            raise CommandError(error_message(error)) from error
+            raise click.ClickException(error_message(error)) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all options by section."""
@@ -90,11 +88,6 @@ def usage_error(option: str | None = None) -> Iterator[None]:
         raise (click.BadParameter(message, param_hint=option) if option else click.UsageError(message)) from None
 
 
-def is_given(name: str) -> bool:
-    """Return whether the user has typed an option of the current command."""
-    return click.get_current_context().get_parameter_source(name) == ParameterSource.COMMANDLINE
-
-
 def words(text: str | None) -> list[str]:
     """Split text at commas, without empty parts."""
     return [word for word in (text or "").split(",") if word]
@@ -140,45 +133,43 @@ data_options += section(
 
 
 class OutputFile(click.Path):
-    """Path of a file to write, in a directory that exists and may be written to; with `or_stdout` also -."""
+    """Path of a file to write, in a directory that exists and may be written to.
 
-    def __init__(self, *, or_stdout: bool = False) -> None:
+    With `or_stdout` it may be -; a `picture` has the suffix .svg or .png.
+    """
+
+    def __init__(self, *, or_stdout: bool = False, picture: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=False)
-        self._or_stdout = or_stdout
+        self._or_stdout, self._picture = or_stdout, picture
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail if no file can be written there."""
         path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
+        if self._picture and path.suffix.lower() not in (".svg", ".png"):
+            self.fail(f"expected a file name ending in .svg or .png, got {str(path)!r}", param, ctx)
+        if self._picture and find_spec("matplotlib") is None:
+            raise click.ClickException('--plot needs Matplotlib: pip install "scwlearn[paper]"')
         if str(path) == STDIO:
             if self._or_stdout:
                 return path
             self.fail(f"cannot write this file to standard output; use .{os.sep}- for a file named -", param, ctx)
         # Writing through a symbolic link replaces its target.
         directory = os.path.dirname(os.path.realpath(path))
+        problem = ""
         if not os.path.isdir(directory):
-            raise CommandError(f"cannot write {path}: no directory {directory}")
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise CommandError(f"cannot write {path}: no permission to write to {directory}")
-        if not self._or_stdout and path.exists() and not path.is_file():
-            raise CommandError(f"cannot write {path}: not a regular file")
+            problem = f"no directory {directory}"
+        elif not os.access(directory, os.W_OK | os.X_OK):
+            problem = f"no permission to write to {directory}"
+        elif not self._or_stdout and path.exists() and not path.is_file():
+            problem = "not a regular file"
+        if problem:
+            raise click.ClickException(f"cannot write {path}: {problem}")
         return path
-
-
-class PlotFile(OutputFile):
-    """Path of a picture to write, with the suffix .svg or .png."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or fail if the suffix is wrong or Matplotlib is missing."""
-        if Path(value).suffix.lower() not in (".svg", ".png"):
-            self.fail(f"expected a file name ending in .svg or .png, got {str(value)!r}", param, ctx)
-        if find_spec("matplotlib") is None:
-            raise CommandError('--plot needs Matplotlib: pip install "scwlearn[paper]"')
-        return super().convert(value, param, ctx)
 
 
 def plot_option(text: str) -> SectionOption:
     """Declare the option --plot."""
-    return option("--plot", type=PlotFile(), metavar="FILE.svg|png", help=text)
+    return option("--plot", type=OutputFile(picture=True), metavar="FILE.svg|png", help=text)
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:

@@ -54,6 +54,8 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
 
     Raises ValueError if there are no examples, their labels are of another type, or all have weight 0.
     """
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
+
     known = classes = model.classifier.classes
     results = []
     for examples in batches:
@@ -81,30 +83,23 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
             "as wrong, and are left out of log-loss, Brier score, ECE and AUC"
         )
     known_weights = None if used is None else used[is_known]
+    weighted: dict[str, Any] = {"sample_weight": used}
+    options = weighted | {"zero_division": 0.0}
     with warnings.catch_warnings():
         # Of scikit-learn, about classes without examples, and data of a single class.
         warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true|A single label was found")
         return Evaluation(
             examples=len(truth),
-            **_label_metrics(truth, predicted, used, two_classes=len(known) == 2),
+            accuracy=float(accuracy_score(truth, predicted, **weighted)),
+            balanced_accuracy=float(balanced_accuracy_score(truth, predicted, **weighted)),
+            f1_macro=float(f1_score(truth, predicted, average="macro", **options)),
+            f1=float(f1_score(truth == 1, predicted == 1, **options)) if len(known) == 2 else None,
             **_probability_metrics(probabilities[is_known], truth[is_known], known_weights, notes),
             classes=[classes.values[i] for i in order],
             confusion=_confusion(truth, predicted, used, len(classes), len(known)),
             weighted=used is not None,
             notes=notes,
         )
-
-
-def _label_metrics(truth: Ranks, predicted: Ranks, weights: Array | None, *, two_classes: bool) -> dict[str, Any]:
-    from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
-
-    options: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
-    return {
-        "accuracy": float(accuracy_score(truth, predicted, sample_weight=weights)),
-        "balanced_accuracy": float(balanced_accuracy_score(truth, predicted, sample_weight=weights)),
-        "f1_macro": float(f1_score(truth, predicted, average="macro", **options)),
-        "f1": float(f1_score(truth == 1, predicted == 1, **options)) if two_classes else None,
-    }
 
 
 def _probability_metrics(

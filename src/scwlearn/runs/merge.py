@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from scwlearn.data.formats import get_format
@@ -42,22 +41,22 @@ def merge_files(
 
 
 def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema | None:
-    """Return the schema of all models; None if one has none. Named features may come from any format."""
-    schemas = [saved_schema(one) for one in saved]
-    first = schemas[0]
-    if first is None or None in schemas:
-        return None
-    for path, schema in zip(paths, schemas, strict=True):
-        assert schema is not None
-        if _comparable(schema) != _comparable(first):
-            difference = _difference(first, schema)
+    """Return the schema of all models; None if one has none."""
+    first: Schema | None = None
+    for path, schema in zip(paths, map(saved_schema, saved), strict=True):
+        if schema is None:
+            return None
+        first = first or schema
+        if difference := _difference(first, schema):
             raise ValueError(f"{paths[0]} and {path} read their data in different ways: {difference}")
     return first
 
 
 def _difference(one: Schema, other: Schema) -> str:
-    if _is_numbered(one) != _is_numbered(other):
-        return " and ".join("numbered features" if _is_numbered(s) else "named features" for s in (one, other))
+    """Return what differs; named features may come from any format and any columns."""
+    kinds = ["numbered features" if get_format(s.format).numbered else "named features" for s in (one, other)]
+    if kinds[0] != kinds[1]:
+        return " and ".join(kinds)
     parts = []
     for name in ("label", "weight", "ignore", "zero_based"):
         values = [getattr(schema, name) for schema in (one, other)]
@@ -65,11 +64,3 @@ def _difference(one: Schema, other: Schema) -> str:
             shown = [", ".join(v) if isinstance(v, tuple) else str(v) for v in values]
             parts.append(f"{name} {shown[0] or 'none'} and {shown[1] or 'none'}")
     return "; ".join(parts)
-
-
-def _comparable(schema: Schema) -> Schema:
-    return schema if _is_numbered(schema) else replace(schema, format="named", columns={})
-
-
-def _is_numbered(schema: Schema) -> bool:
-    return get_format(schema.format).numbered

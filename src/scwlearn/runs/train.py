@@ -56,25 +56,26 @@ class TrainingRun:
     clock: Callable[[], float] = time.perf_counter
     points: list[Point] = field(default_factory=list, init=False)
     held_out: list[Batch] = field(default_factory=list, init=False)
+    #: Whether there was an example to learn from.
+    has_begun: bool = field(default=False, init=False)
+    #: Once the run has begun.
     metrics: ProgressiveMetrics = field(init=False)
-    _validation: ProgressiveValidation | None = field(default=None, init=False)
     _read: int = field(default=0, init=False)
     _started: float = field(default=0.0, init=False)
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether there was an example to learn from."""
-        return self._validation is not None
+    def __post_init__(self) -> None:
+        saves = () if self.save_every is None else count(self.save_every, self.save_every)
+        self._validation = ProgressiveValidation(merge(curve_steps(), saves), self.before)
 
     @property
     def counts(self) -> Counts:
         """What happened since the run began."""
-        return Counts() if self._validation is None else self._validation.counts
+        return self._validation.counts
 
     @property
     def log_loss(self) -> float | None:
         """Log-loss so far; None without probabilities."""
-        return None if self._validation is None else self.metrics.log_loss
+        return self.metrics.log_loss if self.has_begun else None
 
     @property
     def classifier(self) -> Classifier:
@@ -95,9 +96,8 @@ class TrainingRun:
     def learn(self, examples: Batch) -> None:
         """Learn from a batch; after an error, everything up to the last checkpoint is kept."""
         labels = training_labels(examples)
-        if self._validation is None:
+        if not self.has_begun:
             self._begin(labels)
-        assert self._validation is not None
         check_label_type(labels, self.classifier.classes, examples)
         if self.classifier.config.max_features is not None:
             examples = numbers_as_names(examples)
@@ -111,10 +111,9 @@ class TrainingRun:
 
     def finish(self) -> None:
         """Add the last point of the learning curve."""
-        if self._validation is None:
-            return
-        self.points = [point for point in self.points if point.seen < self.counts.seen]
-        self.points.append(self._with_nonzero(self._point()))
+        if self.has_begun:
+            self.points = [point for point in self.points if point.seen < self.counts.seen]
+            self.points.append(self._with_nonzero(self._point()))
 
     def holdout_metrics(self) -> dict[str, float] | None:
         """Return count, error and, if asked for, log-loss of the held-out examples; None without any."""
@@ -175,11 +174,8 @@ class TrainingRun:
     def _begin(self, labels: NDArray[Any]) -> None:
         if isinstance(self.model, ModelConfig):
             self.model = self.model.for_labels(labels).classifier()
-        classifier = self.model
-        self.metrics = ProgressiveMetrics(classifier, probabilities=self.probabilities)
-        saves = () if self.save_every is None else count(self.save_every, self.save_every)
-        self._validation = ProgressiveValidation(merge(curve_steps(), saves), self.before)
-        self._started = self.clock()
+        self.metrics = ProgressiveMetrics(self.model, probabilities=self.probabilities)
+        self._started, self.has_begun = self.clock(), True
 
     def _learn(self, part: Batch, labels: NDArray[Any]) -> Counts:
         classifier = self.classifier

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal
+from scwlearn.cli.messages import is_given
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
     algorithm_options,
@@ -32,7 +33,6 @@ from scwlearn.cli.options import (
     OutputFile,
     data_options,
     invocation,
-    is_given,
     option,
     output_options,
     section,

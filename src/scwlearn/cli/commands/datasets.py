@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.app import CommandError
 from scwlearn.cli.console import Terminal, columns
 from scwlearn.cli.options import STDIO, OutputFile, usage_error
 from scwlearn.data.formats import format_names
@@ -35,12 +35,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [name for name in (*(named.name for named in all_sets()), *groups) if name.startswith(incomplete)]
 
 
-def _names_argument(*, required: bool = True) -> Callable[[Any], Any]:
-    metavar = "NAME..." if required else "[NAME]..."
-    return click.argument("names", nargs=-1, required=required, metavar=metavar, shell_complete=_complete)
-
-
-_name_argument = click.argument("name", shell_complete=_complete)
+_name = click.argument("name", shell_complete=_complete)
+_names = partial(click.argument, "names", nargs=-1, shell_complete=_complete)
 _data_dir = _directory_option("--data-dir", "Directory of the files. Default: SCWLEARN_DATA, or the user's cache.")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 
@@ -81,7 +77,7 @@ def list_command(directory: Path | None) -> None:
 
 
 @command.command("fetch")
-@_names_argument()
+@_names(required=True, metavar="NAME...")
 @_directory_option("--cache", "Directory to write the files to. Default: as --data-dir.")
 @_quiet
 def fetch_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
@@ -105,11 +101,11 @@ def fetch_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -
             else:
                 report.note(f"{named.name}: {f'in {cache}' if named.files else 'needs no files'}")
         if failures:
-            raise CommandError("\n".join(failures))
+            raise click.ClickException("\n".join(failures))
 
 
 @command.command("verify")
-@_names_argument(required=False)
+@_names(metavar="[NAME]...")
 @_data_dir
 @_quiet
 def verify_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
@@ -134,11 +130,13 @@ def verify_command(names: tuple[str, ...], directory: Path | None, quiet: bool) 
     if not files:
         click.echo(f"No files to check in {where}.")
     if bad:
-        raise CommandError(f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch replaces them")
+        raise click.ClickException(
+            f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch replaces them"
+        )
 
 
 @command.command("show")
-@_name_argument
+@_name
 @_data_dir
 def show_command(name: str, directory: Path | None) -> None:
     """Show everything that is declared about a data set."""
@@ -174,7 +172,7 @@ def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
 
 
 @command.command("export")
-@_name_argument
+@_name
 @click.argument("file", type=OutputFile(or_stdout=True))
 @_data_dir
 @click.option(

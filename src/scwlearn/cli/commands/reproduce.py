@@ -11,23 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.app import CommandError
-from scwlearn.cli.console import Terminal
+from scwlearn.cli.console import Terminal, columns
 from scwlearn.cli.options import Params, SectionCommand, choice_option, count_option, option, usage_error, words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from scwlearn.datasets import DataSet, NamedSet
-    from scwlearn.display.document import Table
     from scwlearn.experiments.study import Blocks
 
 # Data sets that need no files.
 _GENERATED = ["synthetic", "synthetic-noise", "embedded"]
 _QUICK: dict[str, Any] = {"permutations": 3, "values": 3, "rows": 10_000}
-# Wide enough that no table is truncated in a file; a table takes only the width that it needs.
-_UNLIMITED = 1000
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, given: str | None) -> list[str] | None:
@@ -87,34 +81,24 @@ _params: Params = [
 
 
 @click.command(cls=SectionCommand, params=_params)
-def command(
-    data_dir: Path | None,
-    datasets: list[str] | None,
-    algorithms: list[str] | None,
-    own: tuple[Path, ...],
-    permutations: int | None,
-    quick: bool,
-    workers: int | None,
-    directory: Path,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Reproduce the paper's tables and figures, on its data sets or on others.
 
     After Ctrl-C or a crash, the same command resumes.
     """
     if importlib.util.find_spec("matplotlib") is None:
-        raise CommandError('the figures need Matplotlib: pip install "scwlearn[paper]"')
+        raise click.ClickException('the figures need Matplotlib: pip install "scwlearn[paper]"')
     from scwlearn.experiments.reproduction import Reproduction, write_report
     from scwlearn.experiments.study import StudySettings, run_data_set, study_cost
     from scwlearn.runs.results import Results
 
-    terminal = Terminal(quiet=quiet)
-    rules = _chosen_rules(algorithms, [rule for path in own for rule in _rules_in(path)])
-    settings |= _QUICK if quick else {}
-    settings |= {} if permutations is None else {"permutations": permutations}
+    terminal, directory = Terminal(quiet=given["quiet"]), given["directory"]
+    rules = _chosen_rules(given["algorithms"], [rule for path in given["own"] for rule in _rules_in(path)])
+    settings = {name: given[name] for name in ("seed", "tuning", "covariance")} | (_QUICK if given["quick"] else {})
+    if given["permutations"] is not None:
+        settings["permutations"] = given["permutations"]
     study = StudySettings(**settings)
-    sets, remarks = _load(datasets, data_dir, study.max_features, terminal.note)
+    sets, remarks = _load(given["datasets"], given["data_dir"], study.max_features, terminal.note)
     for remark in remarks:
         terminal.note(remark)
     directory.mkdir(parents=True, exist_ok=True)
@@ -123,7 +107,8 @@ def command(
         before = len(results)
         try:
             with terminal.progress(cost, "reproduce") as report:
-                blocks = [run_data_set(data, rules, study, results, workers=workers, report=report) for data in sets]
+                how: dict[str, Any] = {"workers": given["workers"], "report": report}
+                blocks = [run_data_set(data, rules, study, results, **how) for data in sets]
         except KeyboardInterrupt:
             terminal.note(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")
             raise
@@ -137,16 +122,16 @@ def _rules_in(path: Path) -> list[Rule]:
     name = path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise CommandError(f"{path} is not a Python file: its name must end in .py")
+        raise click.ClickException(f"{path} is not a Python file: its name must end in .py")
     if name in sys.modules:
-        raise CommandError(f"{path}: a module {name} exists already; rename the file")
+        raise click.ClickException(f"{path}: a module {name} exists already; rename the file")
     before = {rule.name for rule in all_rules()}
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except ValueError as error:
-        raise CommandError(f"{path}: {error}") from error
+        raise click.ClickException(f"{path}: {error}") from error
     return [rule for rule in all_rules() if rule.name not in before]
 
 
@@ -182,7 +167,7 @@ def _load(
         chosen = select_sets([name for name in names if name not in paths])
     missing = [named for named in chosen if not is_present(named, directory)]
     if requested := [named for named in missing if named.name in names]:
-        raise CommandError(_how_to_get(requested, directory))
+        raise click.ClickException(_how_to_get(requested, directory))
     if missing:
         remarks.append(_how_to_get(missing, directory))
     loaded = []
@@ -194,9 +179,9 @@ def _load(
             loaded.append(load_set(named, directory))
     sets = {data.name: data for data in [*loaded, *own]}
     if len(sets) < len(loaded) + len(own):
-        raise CommandError("two files have the same name; rename one of them")
+        raise click.ClickException("two files have the same name; rename one of them")
     if not sets:
-        raise CommandError(" ".join(["no data set to run on.", *remarks]))
+        raise click.ClickException(" ".join(["no data set to run on.", *remarks]))
     return list(sets.values()), remarks
 
 
@@ -221,45 +206,28 @@ def _user_set(path: Path, taken: Container[str], max_features: int | None) -> Da
     rows, labels = load_libsvm(path)
     values = np.unique(labels)
     if len(values) != 2:
-        raise CommandError(f"{path} has {len(values)} distinct labels; this comparison needs two")
+        raise click.ClickException(f"{path} has {len(values)} distinct labels; this comparison needs two")
     if max_features is not None and rows.shape[1] > max_features:
-        raise CommandError(
+        raise click.ClickException(
             f"{path} has {rows.shape[1]} features, too many for a full covariance; use --covariance diagonal"
         )
     # The name is used in the file names of figures.
     name = re.sub(r"[^A-Za-z0-9._-]", "_", path.stem)
     if name in taken:
-        raise CommandError(f"{path}: {name} is the name of a built-in data set; rename the file")
+        raise click.ClickException(f"{path}: {name} is the name of a built-in data set; rename the file")
     return DataSet(name, name, rows, np.where(labels == values[1], 1, -1).astype(np.int8))
 
 
 def _print_tables(page: Path, blocks: Blocks) -> None:
-    from rich.console import Console
-
     from scwlearn.experiments.paper import agreement_table, comparisons
     from scwlearn.experiments.tables import results_table
 
-    out = Console(width=None if sys.stdout.isatty() else _UNLIMITED, markup=False, highlight=False, emoji=False)
-    for block in blocks:
-        out.print(_grid(results_table(block)))
+    tables = [results_table(block) for block in blocks]
     if comparisons(blocks):
-        out.print(_grid(agreement_table(blocks)))
+        tables.append(agreement_table(blocks))
+    for table in tables:
+        # Bold numbers are starred.
+        rows = [[re.sub(r"^\*\*(.*)\*\*$", r"* \1", cell) for cell in row] for row in table.rows]
+        numbers = {place for place, title in enumerate(table.columns) if not table.is_text(title)}
+        click.echo("\n".join([table.title, *columns([table.columns, *rows], right=numbers), ""]))
     click.echo(f"The report, with figures: {page.resolve()}")
-
-
-def _grid(table: Table) -> Grid:
-    """Return a table for the terminal; bold numbers are starred, for terminals without bold."""
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(title=table.title, title_justify="left")
-    for column in table.columns:
-        grid.add_column(column, justify="left" if table.is_text(column) else "right", overflow="fold")
-    for row in table.rows:
-        cells = []
-        for column, text in zip(table.columns, row, strict=True):
-            plain = text.removeprefix("**").removesuffix("**")
-            star = "" if plain == text or table.is_text(column) else "* "
-            cells.append(Text(star + plain, style="" if plain == text else "bold"))
-        grid.add_row(*cells)
-    return grid

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal, print_json
-from scwlearn.cli.messages import SORTED_LABELS
+from scwlearn.cli.messages import SORTED_LABELS, is_given
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
     algorithm_options,
@@ -30,7 +30,6 @@ from scwlearn.cli.options import (
     check_outputs,
     count_option,
     data_options,
-    is_given,
     option,
     output_options,
     section,
@@ -56,9 +55,9 @@ class _Fraction(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or fail."""
         number = super().convert(value, param, ctx)
-        return (
-            number if number >= 0 else self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
-        )
+        if number != number:
+            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 #: Options for the order of examples.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -104,8 +104,8 @@ class LearnerConfig:
         # A Python function is not kept: it may refer to the learner.
         return self.compiled or native_rule(self.rule, self.parameters)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.rule, self.parameters, self.settings, self.face)
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def native(self) -> dict[str, Any]:

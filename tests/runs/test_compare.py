@@ -47,20 +47,18 @@ def test_checkpoints_count_as_a_learner_does_up_to_there():
     assert sorted(outcome.seconds) == list(outcome.seconds)
 
 
-def test_jobs_run_side_by_side_and_return_further_jobs():
+def test_jobs_run_side_by_side_in_the_sequence_of_their_orders():
     barrier = Barrier(2, timeout=30)
-    results = {}
+    results, started = {}, []
 
     def run(each, stop):
-        if each.order < 3:
-            barrier.wait()
+        started.append(each.order)
+        barrier.wait()
         return Outcome((1,), (each.order,), (0,), (0.0,))
 
-    def finished(each, known):
-        return [job(3)] if each.order == 2 else []
-
-    run_jobs([job(1), job(2)], run, results, finished, workers=2)
-    assert {each.order: outcome.mistakes for each, outcome in results.items()} == {1: (1,), 2: (2,), 3: (3,)}
+    run_jobs([job(3), job(1), job(4), job(2)], run, results, lambda each, known: None, workers=2)
+    assert {each.order: outcome.mistakes for each, outcome in results.items()} == {n: (n,) for n in (1, 2, 3, 4)}
+    assert {*started[:2]} == {1, 2}
 
 
 def test_known_results_are_not_run_again():
@@ -72,7 +70,6 @@ def test_known_results_are_not_run_again():
 
     def finished(each, known):
         seen.append(known)
-        return []
 
     run_jobs([job(1)], run, results, finished, workers=1)
     assert seen == [True]
@@ -90,7 +87,7 @@ def test_an_error_stops_running_jobs_and_keeps_finished_ones():
         return Outcome((1,), (0,), (0,), (0.0,))
 
     with pytest.raises(RuntimeError, match="no more"):
-        run_jobs([job(1), job(2)], run, results, lambda each, known: [], workers=2)
+        run_jobs([job(1), job(2)], run, results, lambda each, known: None, workers=2)
     assert [each.order for each in results] == [2]
 
 

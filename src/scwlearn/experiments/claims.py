@@ -46,8 +46,17 @@ def verdicts(blocks: Blocks) -> list[Verdict]:
     """Test the claims that our results allow to test: the paper's data sets and algorithms, several permutations."""
     sets = [_papers_algorithms(block) for block in blocks]
     groups = (_group_wins(sets, claim, belongs) for claim, belongs in _GROUPS.items())
-    others = (claim(sets) for claim in (_cw_on_synthetic, _cw_on_real, _arow, _arow_cost, _scw))
-    return [verdict for verdict in (*groups, *others) if verdict is not None]
+    cw = [runs for runs in sets if "cw" in runs and _first_order(runs)]
+    arow = [runs for runs in sets if {"arow", "cw"} <= set(runs)]
+    scw = [runs for runs in sets if _SCW & set(runs) and set(_scw_rivals(runs)) - _SCW]
+    others: tuple[tuple[Callable[[list[ByName]], Verdict], list[ByName]], ...] = (
+        (_cw_on_synthetic, [runs for runs in cw if runs["cw"].name == "synthetic"]),
+        (_cw_on_real, [*filter(_is_real, cw)]),
+        (_arow, [*filter(_is_real, arow)]),
+        (_arow_cost, arow),
+        (_scw, scw),
+    )
+    return [*filter(None, groups), *(claim(found) for claim, found in others if found)]
 
 
 def claims_table(blocks: Blocks) -> Table:
@@ -86,25 +95,19 @@ def _group_wins(sets: list[ByName], claim: str, belongs: Callable[[DataSetRuns],
     return Verdict(claim, numbers, wins > USUALLY * len(pairs))
 
 
-def _cw_on_synthetic(sets: list[ByName]) -> Verdict | None:
-    runs = next((runs for runs in _with(sets, "cw") if runs["cw"].name == "synthetic" and _first_order(runs)), None)
-    if runs is None:
-        return None
-    rivals = _first_order(runs)
-    wins = sum(_wins(runs["cw"], rival) for rival in rivals)
+def _cw_on_synthetic(found: list[ByName]) -> Verdict:
+    cw, rivals = found[0]["cw"], _first_order(found[0])
+    wins = sum(_wins(cw, rival) for rival in rivals)
     best = min(rivals, key=lambda run: run.mean_error)
     numbers = (
-        f"{runs['cw'].mean_error:.3f}, the best of them ({best.rule.title}) {best.mean_error:.3f}; CW wins against "
+        f"{cw.mean_error:.3f}, the best of them ({best.rule.title}) {best.mean_error:.3f}; CW wins against "
         f"{wins} of {len(rivals)}"
     )
     claim = "CW significantly outperforms the first-order algorithms on the synthetic data without noise,"
     return Verdict(claim, numbers, wins == len(rivals))
 
 
-def _cw_on_real(sets: list[ByName]) -> Verdict | None:
-    found = [runs for runs in _with(_real(sets), "cw") if _first_order(runs)]
-    if not found:
-        return None
+def _cw_on_real(found: list[ByName]) -> Verdict:
     lost = [runs for runs in found if not all(_wins(runs["cw"], rival) for rival in _first_order(runs))]
     rates = [(runs["cw"], _lowest_error(_first_order(runs))) for runs in lost]
     listed = "; ".join(f"{cw.title}: {cw.mean_error:.3f}, the best of them {other:.3f}" for cw, other in rates)
@@ -112,10 +115,7 @@ def _cw_on_real(sets: list[ByName]) -> Verdict | None:
     return Verdict("but not on some real-world data.", numbers, bool(lost))
 
 
-def _arow(sets: list[ByName]) -> Verdict | None:
-    found = _with(_real(sets), "arow", "cw")
-    if not found:
-        return None
+def _arow(found: list[ByName]) -> Verdict:
     wins = [runs["cw"] for runs in found if _wins(runs["arow"], runs["cw"])]
     losses = ", ".join(runs["cw"].title for runs in found if _wins(runs["cw"], runs["arow"])) or "none"
     numbers = f"wins on {len(wins)} of {len(found)} data sets, loses on: {losses}"
@@ -124,10 +124,7 @@ def _arow(sets: list[ByName]) -> Verdict | None:
     return Verdict(claim, numbers, len(wins) > USUALLY * len(found) and not on_mnist)
 
 
-def _arow_cost(sets: list[ByName]) -> Verdict | None:
-    found = _with(sets, "arow", "cw")
-    if not found:
-        return None
+def _arow_cost(found: list[ByName]) -> Verdict:
     updates = [runs["arow"].final_updates.mean() / runs["cw"].final_updates.mean() for runs in found]
     times = [runs["arow"].median_seconds / runs["cw"].median_seconds for runs in found]
     numbers = (
@@ -139,16 +136,12 @@ def _arow_cost(sets: list[ByName]) -> Verdict | None:
     return Verdict(claim, numbers, usually and bool(np.median(updates) > CONSIDERABLY))
 
 
-def _scw(sets: list[ByName]) -> Verdict | None:
-    # The paper's table has margin-based second-order algorithms; others update less because they learn less.
-    rivals = [{n: r for n, r in runs.items() if r.rule.order == 2 and r.rule.large_margin} for runs in sets]
-    pairs = [(runs, own) for runs, own in zip(sets, rivals, strict=True) if _SCW & set(runs) and set(own) - _SCW]
-    if not pairs:
-        return None
+def _scw(found: list[ByName]) -> Verdict:
+    rivals = [*map(_scw_rivals, found)]
     close = {
-        "accuracy": [_scw_is_close(runs, lambda run: run.final_errors) for runs, _ in pairs],
-        "updates": [_scw_is_close(own, lambda run: run.final_updates) for _, own in pairs],
-        "time": [_scw_is_close(own, lambda run: np.array([run.median_seconds])) for _, own in pairs],
+        "accuracy": [_scw_is_close(runs, lambda run: run.final_errors) for runs in found],
+        "updates": [_scw_is_close(runs, lambda run: run.final_updates) for runs in rivals],
+        "time": [_scw_is_close(runs, lambda run: np.array([run.median_seconds])) for runs in rivals],
     }
     numbers = "one of them is the best, or within 5 % of it, on " + ", ".join(
         f"{sum(marks)} of {len(marks)} data sets in {what}" for what, marks in close.items()
@@ -160,6 +153,11 @@ def _scw(sets: list[ByName]) -> Verdict | None:
     return Verdict(claim, numbers, all(sum(marks) > USUALLY * len(marks) for marks in close.values()))
 
 
+def _scw_rivals(runs: ByName) -> ByName:
+    # The paper's table has margin-based second-order algorithms; others update less because they learn less.
+    return {name: run for name, run in runs.items() if run.rule.order == 2 and run.rule.large_margin}
+
+
 def _scw_is_close(runs: ByName, measure: Callable[[DataSetRuns], NDArray[np.float64]]) -> bool:
     values = {name: measure(run) for name, run in runs.items()}
     limit = min(float(v.mean()) for v in values.values()) * (1 + CLOSE)
@@ -167,12 +165,8 @@ def _scw_is_close(runs: ByName, measure: Callable[[DataSetRuns], NDArray[np.floa
     return any(tied[name] or float(values[name].mean()) <= limit for name in _SCW & set(values))
 
 
-def _with(sets: list[ByName], *names: str) -> list[ByName]:
-    return [runs for runs in sets if {*names} <= set(runs)]
-
-
-def _real(sets: list[ByName]) -> list[ByName]:
-    return [runs for runs in sets if runs and not next(iter(runs.values())).name.startswith("synthetic")]
+def _is_real(runs: ByName) -> bool:
+    return not runs["cw"].name.startswith("synthetic")
 
 
 def _first_order(runs: ByName) -> Sequence[DataSetRuns]:

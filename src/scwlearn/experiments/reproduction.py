@@ -9,7 +9,7 @@ from pathlib import Path
 from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn.datasets import DataSet
-from scwlearn.display.document import Section, report_html, report_markdown
+from scwlearn.display.document import Section, Table, report_html, report_markdown
 from scwlearn.experiments import theorem1
 from scwlearn.experiments.claims import claims_table
 from scwlearn.experiments.comparison import rank_diagram, tradeoff_picture
@@ -19,6 +19,11 @@ from scwlearn.experiments.study import Blocks, StudySettings, mean_errors
 from scwlearn.experiments.table1 import measure_properties, measurement_table, property_table
 from scwlearn.experiments.tables import all_results, all_times, data_set_table, defaults_table, results_table
 from scwlearn.rules import Rule
+
+_CURVES = (
+    "Mean over the permutations with a band of one standard deviation; for time, the median with the 16th to 84th "
+    "percentiles. Each algorithm has the same colour, dash and marker in all pictures."
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Reproduction:
 
 def write_report(study: Reproduction, output: Path) -> Path:
     """Write tables, figures and the report to a directory; return the path of the HTML page."""
-    figures = output / "figures"
+    blocks, figures = study.blocks, output / "figures"
     properties, data_sets = measure_properties(study.rules), data_set_table(study.sets)
     sections = [
         Section(
@@ -45,21 +50,20 @@ def write_report(study: Reproduction, output: Path) -> Path:
             (property_table(properties), measurement_table(properties)),
         ),
         Section("Table 2: data sets", tables=(data_sets,)),
-        Section(
-            "Table 3: mistakes, updates, time", _protocol(study.settings), [results_table(b) for b in study.blocks]
-        ),
-        *_paper_section(study.blocks),
-        _figure1_section(study.blocks, figures),
-        *_comparison_section(study, figures),
-        Section("Default parameters", tables=(defaults_table(study.blocks),)),
-        *_theorem1_section(study),
+        Section("Table 3: mistakes, updates, time", _protocol(study.settings), [results_table(b) for b in blocks]),
+        Section("Comparison with the paper", tables=_paper_tables(blocks)),
+        Section("Figure 1: online curves", (_CURVES,), pictures=_curves(blocks, figures)),
+        Section("Comparison of the algorithms", pictures=_comparisons(study, figures)),
+        Section("Default parameters", tables=(defaults_table(blocks),)),
+        Section("Theorem 1", theorem1.EXPLANATION, _theorem1_tables(study)),
     ]
+    sections = [section for section in sections if section.tables or section.pictures]
     title = "Exact soft confidence-weighted learning: the evaluation"
     introduction = [f"Made with scwlearn {__version__}.", *study.remarks]
     for name, text in (
         ("table2.csv", data_sets.to_csv()),
-        ("table3.csv", all_results(study.blocks).to_csv()),
-        ("times.csv", all_times(study.blocks).to_csv()),
+        ("table3.csv", all_results(blocks).to_csv()),
+        ("times.csv", all_times(blocks).to_csv()),
         ("report.md", report_markdown(title, introduction, sections, output)),
         ("report.html", report_html(title, introduction, sections)),
     ):
@@ -88,14 +92,14 @@ def _protocol(settings: StudySettings) -> list[str]:
     return text
 
 
-def _paper_section(blocks: Blocks) -> list[Section]:
+def _paper_tables(blocks: Blocks) -> list[Table]:
     if not comparisons(blocks):
         return []
     tables = (agreement_table(blocks), differences_table(blocks), claims_table(blocks))
-    return [Section("Comparison with the paper", tables=[table for table in tables if table.rows])]
+    return [table for table in tables if table.rows]
 
 
-def _figure1_section(blocks: Blocks, figures: Path) -> Section:
+def _curves(blocks: Blocks, figures: Path) -> list[tuple[Path, str]]:
     pictures = []
     if len(blocks) > 1:
         caption = "Mistake rate against the number of examples, all data sets"
@@ -103,34 +107,25 @@ def _figure1_section(blocks: Blocks, figures: Path) -> Section:
     for block in blocks:
         caption = f"{block[0].title}: mistake rate, updates and time against the number of examples"
         pictures.append((figure1(block, figures / f"figure1-{block[0].name}"), caption))
-    text = (
-        "Mean over the permutations with a band of one standard deviation; for time, the median with the 16th to 84th "
-        "percentiles. Each algorithm has the same colour, dash and marker in all pictures."
-    )
-    return Section("Figure 1: online curves", (text,), pictures=pictures)
+    return pictures
 
 
-def _comparison_section(study: Reproduction, figures: Path) -> list[Section]:
+def _comparisons(study: Reproduction, figures: Path) -> list[tuple[Path, str]]:
     """Compare the algorithms over all data sets, without variants of published code."""
     blocks = [[run for run in block if not run.rule.variant_of] for block in study.blocks]
     if len(blocks) < 2 or len(blocks[0]) < 3:
         return []
     rules = [run.rule for run in blocks[0]]
     title = f"Mistake rates, {study.settings.covariance} covariance"
-    pictures = (
-        (
-            rank_diagram(rules, mean_errors(blocks), figures / "ranks", title),
-            "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish",
-        ),
-        (
-            tradeoff_picture(blocks, figures / "tradeoff"),
-            "Mistakes, updates and time relative to the lowest on each data set, geometric means",
-        ),
-    )
-    return [Section("Comparison of the algorithms", pictures=pictures)]
+    ranks = rank_diagram(rules, mean_errors(blocks), figures / "ranks", title)
+    costs = tradeoff_picture(blocks, figures / "tradeoff")
+    return [
+        (ranks, "Mean ranks; a bar joins algorithms that Nemenyi's test at 95 % does not distinguish"),
+        (costs, "Mistakes, updates and time relative to the lowest on each data set, geometric means"),
+    ]
 
 
-def _theorem1_section(study: Reproduction) -> list[Section]:
+def _theorem1_tables(study: Reproduction) -> list[Table]:
     max_rows = theorem1.MAX_ROWS if study.settings.rows is None else study.settings.rows // 10
     rows = [
         theorem1.theorem1(data, C=C, eta=run.parameters["eta"], seed=study.settings.seed, max_rows=max_rows)
@@ -139,6 +134,4 @@ def _theorem1_section(study: Reproduction) -> list[Section]:
         if run.rule.name == "scw1" and run.covariance == "full"
         for C in (run.parameters["C"], theorem1.UNLIMITED_C)
     ]
-    if not rows:
-        return []
-    return [Section("Theorem 1", theorem1.EXPLANATION, theorem1.theorem1_tables(rows))]
+    return theorem1.theorem1_tables(rows) if rows else []

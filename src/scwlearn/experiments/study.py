@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
@@ -134,16 +134,32 @@ def run_data_set(
         except ValueError as error:
             raise ValueError(f"{job.rule} on {data.name}: {error}") from error
 
-    def finished(job: Job, known: bool) -> Iterable[Job]:
+    def finished(job: Job, known: bool) -> None:
         plan = plans[job.rule]
         if known:
             report.done_before(plan.cost)
         else:
             report.advance(plan.cost, f"{data.title}: {plan.rule.title}")
-        return plan.jobs_after(job, results)
 
     run_jobs((job for plan in plans.values() for job in plan.tuning_jobs), run, results, finished, workers=workers)
-    return [plan.runs(results) for plan in plans.values()]
+    cells = {name: plan.cells(results) for name, plan in plans.items()}
+    jobs = {name: plan.final_jobs(cells[name]) for name, plan in plans.items()}
+    run_jobs((job for each in jobs.values() for job in each), run, results, finished, workers=workers)
+    filled = np.diff(data.x.indptr) > 0 if sparse.issparse(data.x) else data.x.any(axis=1)
+    return [
+        DataSetRuns.from_outcomes(
+            plan.rule,
+            dict(jobs[name][0].parameters),
+            [results[job] for job in jobs[name]],
+            title=data.title,
+            name=data.name,
+            covariance=settings.covariance_of(plan.rule),
+            cells=tuple(cells[name]),
+            empty_rows=int(np.count_nonzero(~filled)),
+            keeps_order=not data.shuffle,
+        )
+        for name, plan in plans.items()
+    ]
 
 
 def study_cost(data: DataSet, rules: Sequence[Rule], settings: StudySettings) -> float:
@@ -155,7 +171,7 @@ class _Plan:
     """The jobs of an algorithm on a data set: its grid on the tuning permutation, then the best cell on the others."""
 
     def __init__(self, data: DataSet, rule: Rule, settings: StudySettings, checksum: str) -> None:
-        self.data, self.rule = data, rule
+        self.rule = rule
         rows = len(data.y)
         self._job = Job(
             data=data.name,
@@ -174,7 +190,6 @@ class _Plan:
             for cell in settings.cells(rule)
         ]
         self.tuning_jobs = [job for _, jobs in self._grid for job in jobs]
-        self._missing = {*self.tuning_jobs}
         # A data set that keeps its order gives the same run each time.
         self._orders = range(1, (settings.permutations if data.shuffle else 1) + 1)
         width: int = data.x.shape[1]
@@ -184,32 +199,8 @@ class _Plan:
         self.cost = _JOB_COST + self._job.rows * (_ROW_COST + _MULTIPLICATION_COST * work)
         self.total_cost = self.cost * (len(self.tuning_jobs) + len(self._orders))
 
-    def jobs_after(self, job: Job, results: MutableMapping[Job, Outcome]) -> list[Job]:
-        """Return the runs with the best parameters once the last tuning job is done."""
-        if job not in self._missing:
-            return []
-        self._missing.remove(job)
-        return [] if self._missing else self._final_jobs(self._cells(results))
-
-    def runs(self, results: MutableMapping[Job, Outcome]) -> DataSetRuns:
-        """Collect the results."""
-        cells = self._cells(results)
-        jobs = self._final_jobs(cells)
-        x = self.data.x
-        filled = np.diff(x.indptr) > 0 if sparse.issparse(x) else x.any(axis=1)
-        return DataSetRuns.from_outcomes(
-            self.rule,
-            dict(jobs[0].parameters),
-            [results[job] for job in jobs],
-            title=self.data.title,
-            name=self.data.name,
-            covariance=self._job.covariance,
-            cells=tuple(cells),
-            empty_rows=int(np.count_nonzero(~filled)),
-            keeps_order=not self.data.shuffle,
-        )
-
-    def _cells(self, results: MutableMapping[Job, Outcome]) -> list[CellResult]:
+    def cells(self, results: Mapping[Job, Outcome]) -> list[CellResult]:
+        """Return the grid with its results."""
         found = []
         for cell, jobs in self._grid:
             seen, mistakes, updates = (
@@ -219,7 +210,8 @@ class _Plan:
             found.append(CellResult(cell, Counts(seen, mistakes, round(updates / max(1, len(jobs) - 1)))))
         return found
 
-    def _final_jobs(self, cells: Sequence[CellResult]) -> list[Job]:
+    def final_jobs(self, cells: Sequence[CellResult]) -> list[Job]:
+        """Return the runs with the best parameters."""
         best = min(cells, key=lambda cell: cell.error)
         parameters = tuple(best.parameters.items())
         return [replace(self._job, parameters=parameters, order=n, checkpoints=CHECKPOINTS) for n in self._orders]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
-from itertools import count as count_up
 from itertools import pairwise
 from threading import Event, Lock
 from typing import Any, Self
@@ -215,44 +213,35 @@ def run_jobs(
     jobs: Iterable[Job],
     run: Callable[[Job, Event], Outcome],
     results: MutableMapping[Job, Outcome],
-    finished: Callable[[Job, bool], Iterable[Job]],
+    finished: Callable[[Job, bool], object],
     *,
     workers: int | None = None,
 ) -> None:
     """Run the jobs that have no result yet, in threads, and add their outcomes to the results.
 
-    `finished(job, known)` is called after each job, where `known` tells that its result was there before; it returns
-    further jobs. After Ctrl-C or an error, the jobs under way stop soon, and the outcomes so far are in the results.
+    `finished(job, known)` is called after each job, where `known` tells that its result was there before. After Ctrl-C
+    or an error, the jobs under way stop soon, and the outcomes so far are in the results.
     """
-    workers = workers or allowed_threads()
-    waiting: list[tuple[int, int, Job]] = []
-    running: dict[Future[Outcome], Job] = {}
-    stop, added = Event(), count_up()
-
-    def add(more: Iterable[Job]) -> None:
-        # By order, so that jobs under way at the same time share it.
-        for job in more:
-            heappush(waiting, (job.order, next(added), job))
-
-    add(jobs)
+    missing, stop = [], Event()
+    # By order, so that jobs under way at the same time share it.
+    for job in sorted(jobs, key=lambda job: job.order):
+        if job in results:
+            finished(job, True)
+        else:
+            missing.append(job)
     # One thread for each job: no locks, and its time is that of one core.
-    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(workers or allowed_threads()) as pool:
+        running = {pool.submit(run, job, stop): job for job in missing}
         try:
-            while waiting or running:
-                while waiting and len(running) < 2 * workers:
-                    job = heappop(waiting)[-1]
-                    if job in results:
-                        add(finished(job, True))
-                    else:
-                        running[pool.submit(run, job, stop)] = job
-                for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
-                    job = running.pop(future)
-                    results[job] = future.result()
-                    add(finished(job, False))
+            for future in as_completed([*running]):
+                job = running.pop(future)
+                results[job] = future.result()
+                finished(job, False)
         except BaseException:
             stop.set()
-            for future, job in running.items():
-                if not future.cancel() and future.exception() is None:
+            waiting = {future: job for future, job in running.items() if not future.cancel()}
+            for future, job in waiting.items():
+                if future.exception() is None:
                     results[job] = future.result()
             raise
 
@@ -324,9 +313,8 @@ class Comparison:
         def run(job: Job, stop: Event) -> Outcome:
             return self._trials.run(self._configs[job.rule].rule, job, stop)
 
-        def finished(job: Job, known: bool) -> tuple[Job, ...]:
+        def finished(job: Job, known: bool) -> None:
             report.advance(1.0, self._configs[job.rule].rule.title)
-            return ()
 
         run_jobs((job for each in jobs.values() for job in each), run, results, finished)
         return [

@@ -11,9 +11,9 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["scwlearn.data"]):
-    from scwlearn.data.formats import csv, tsv  # noqa: F401  (instrumented before they are used)
     from scwlearn.data.options import ReaderOptions
     from scwlearn.data.reading import read_batches
+    from scwlearn.data.tables import delimited  # noqa: F401  (instrumented before it is used)
 
 # Declared for headers that contain these names.
 KINDS = {"a": "numeric", "b": "categorical", "about": "text"}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import place_rows
-from scwlearn.data.rows import Rows
+from scwlearn.data.rows import Rows, same_type
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class NamedRows:
     Examples
     --------
     >>> from scwlearn.data.batch import NamedRows
-    >>> from scwlearn.data.rows import Rows
+    >>> from scwlearn.data.rows import Rows, same_type
     >>> [*NamedRows(Rows([[1.0, 0.0], [0.5, 2.0]]), ["free", "offer"]).dicts()]
     [{'free': 1.0}, {'free': 0.5, 'offer': 2.0}]
     """
@@ -64,6 +64,17 @@ class NamedRows:
         order = np.lexsort((indices, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
         rows = Rows.from_csr(values[order], indices[order].astype(np.int32), offsets, len(numbers))
         return NamedRows(rows, [*numbers])
+
+    @staticmethod
+    def summed(
+        rows: NDArray[np.int64], numbers: NDArray[np.int64], values: NDArray[np.float64], names: list[str], count: int
+    ) -> NamedRows:
+        """Return `count` rows from the row, name number and value of each feature; equal features are added."""
+        width = max(1, len(names))
+        cells, cell_of = np.unique(rows * width + numbers, return_inverse=True)
+        sums = np.bincount(cell_of, weights=values, minlength=len(cells)).astype(np.float64)
+        offsets = np.append(0, np.cumsum(np.bincount(cells // width, minlength=count)))
+        return NamedRows(Rows.from_csr(sums, *same_type((cells % width).astype(np.int32), offsets), len(names)), names)
 
     def dicts(self) -> Iterator[dict[Any, float]]:
         """Yield each row as a dict, without zeros."""
@@ -134,7 +145,7 @@ class Batch:
     --------
     >>> import numpy as np
     >>> from scwlearn.data.batch import Batch
-    >>> from scwlearn.data.rows import Rows
+    >>> from scwlearn.data.rows import Rows, same_type
     >>> batch = Batch(Rows([[1.0], [2.0], [3.0]]), np.array(["a", "b", "a"]), None, np.arange(1, 4), "memory")
     >>> batch.take(np.array([2, 0])).labels.tolist(), len(batch.slice(1, 3))
     (['a', 'a'], 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -84,6 +86,44 @@ class TableWriter(Writer):
     @abstractmethod
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write the cells of a batch: numbers, strings, lists of strings, and None if missing."""
+
+
+class DelimitedWriter(TableWriter):
+    """Writer of CSV or TSV; missing values and zeros are empty cells."""
+
+    def __init__(self, delimiter: str, file: BinaryIO, options: WriterOptions) -> None:
+        super().__init__(file, options)
+        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+
+    def start(self, batch: Batch, names: list[str]) -> None:
+        """Write the header."""
+        self._csv.writerow(names)
+
+    def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
+        """Write records."""
+        self._csv.writerows(zip(*(self._texts(name, column, batch) for name, column in table.items()), strict=True))
+
+    def finish(self) -> None:
+        """Detach from the file, which stays open."""
+        self._text.detach()
+
+    def _texts(self, name: str, column: list[Any], batch: Batch) -> list[str | None]:
+        kind = self.columns.get(name, "numeric")
+        if kind == "numeric":
+            return [*map(value_text, column)]
+        if kind == "text":
+            texts = [None if words is None else " ".join(words) for words in column]
+            allowed = "words must be letters, digits and _, in lower case"
+        else:
+            texts, allowed = column, "a string must not be empty or contain NUL"
+        for row, (value, text) in enumerate(zip(column, texts, strict=True)):
+            if text is None:
+                continue
+            if not text or "\0" in text or (kind == "text" and split_words(text) != value):
+                problem = f"in the column {name!r}, {allowed}; jsonl, parquet and arrow allow any string"
+                raise error_at(batch, row, problem, repr(value))
+        return texts
 
 
 class Cells(NamedTuple):
@@ -173,12 +213,6 @@ def _fill(column: list[Any], row: int, value: float, origin: _Origin, kinds: Map
         if value < 0 or not value.is_integer():
             raise error_at(batch, row, f"the text column {name!r} counts words", f"{string!r} with value {value}")
         column[row] = (column[row] or []) + [string] * int(value)
-
-
-def joined_words(words: list[str]) -> str | None:
-    """Return a text that is split into exactly these words; None if there is none."""
-    text = " ".join(words)
-    return text if split_words(text) == words else None
 
 
 def label_values(batch: Batch) -> list[Any]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from scwlearn.data.tables.delimited import delimited_format
+from functools import partial
 
-FORMAT = delimited_format(
-    ",",
+from scwlearn.data.formats import Format
+from scwlearn.data.tables import table_class
+from scwlearn.data.writer import DelimitedWriter
+
+FORMAT = Format(
     suffixes=(".csv",),
+    reader=table_class("delimited", "DelimitedReader", b","),
+    writer=partial(DelimitedWriter, ","),
     confidence=lambda line: 20 if line.count(b",") > line.count(b"\t") else 0,
     sign="a comma",
+    fixed_columns=True,
 )

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from scwlearn._util.checks import check_choice
-from scwlearn.data.batch import Batch
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.reader import Parsed, Reader, check_roles, default_label
 from scwlearn.data.schema import ALLOWED_NUMBER, COLUMN_KINDS, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema, split_words
-from scwlearn.data.tables.columns import summed
-from scwlearn.data.tables.table import check_roles, default_label
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, named_cells, table_of
 
@@ -132,7 +130,7 @@ class _Reader(Reader):
         labelled = np.array([label is not None for label in labels], dtype=bool)
         has_labels = self.schema.label is not None
         return Batch(
-            summed(rows, *arrays, [*names], len(counts)),
+            NamedRows.summed(rows, *arrays, [*names], len(counts)),
             _label_array(labels, self._label_kind or "numeric") if has_labels else None,
             None if self.schema.weight is None else np.array(weights),
             np.array(lines, dtype=np.int64),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from scwlearn.data.tables.delimited import delimited_format
+from functools import partial
 
-FORMAT = delimited_format(
-    "\t",
+from scwlearn.data.formats import Format
+from scwlearn.data.tables import table_class
+from scwlearn.data.writer import DelimitedWriter
+
+FORMAT = Format(
     suffixes=(".tsv", ".tab"),
+    reader=table_class("delimited", "DelimitedReader", b"\t"),
+    writer=partial(DelimitedWriter, "\t"),
     confidence=lambda line: 20 if line.count(b"\t") >= max(1, line.count(b",")) else 0,
     sign="a tab",
+    fixed_columns=True,
 )

@@ -1,1 +1,27 @@
-"""Machinery shared by formats whose examples are records with named values: tables and JSON lines."""
+"""Tables, which Arrow reads. The modules of this package import pyarrow, so they are imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from scwlearn.data.io.errors import DataError
+
+
+def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
+    """Return a function that imports a class of this package and calls it, first with the given arguments."""
+
+    def create(*more: Any) -> Any:
+        try:
+            import_module("pyarrow")
+        except ImportError:
+            hint = 'pip install "scwlearn[cli]"'
+            raise DataError("CSV, TSV, Parquet and Arrow data need pyarrow", hint=hint) from None
+        # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
+        with suppress(ImportError):
+            import_module("pandas")
+        return getattr(import_module(f"{__name__}.{module}"), name)(*arguments, *more)
+
+    return create

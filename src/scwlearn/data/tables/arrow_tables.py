@@ -1,27 +1,31 @@
-"""Tables in files that Arrow reads and writes: Parquet, Arrow files (Feather) and streams."""
+"""Tables in Parquet files, Arrow files (Feather) and Arrow streams."""
 
 from __future__ import annotations
 
+import shutil
 from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import ipc, parquet
 
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.reader import Parsed
-from scwlearn.data.tables.columns import require_arrow
 from scwlearn.data.tables.table import TableReader
 from scwlearn.data.writer import TableWriter, error_at
 
 # A stream that cannot be rewound is copied to memory up to this size, else to disk.
 _MAX_IN_MEMORY = 64 * 2**20
 _READ = 2**20
+_ARROW_FILE = b"ARROW1"
 
 
-class ArrowReader(TableReader):
+class _RecordBatchReader(TableReader):
     """Reader of record batches."""
 
     unit = "record"
@@ -45,21 +49,43 @@ class ArrowReader(TableReader):
         columns = {name: chunk.column(name) for name in chunk.schema.names}
         return self.parsed(columns, np.arange(1, chunk.num_rows + 1), chunk.num_rows, [])
 
-    def seekable(self, opened: ExitStack) -> BoundedReads:
+    def seekable(self, opened: ExitStack) -> _BoundedReads:
         """Return the stream, or a copy of it that can seek; Parquet and Arrow files list their contents at the end."""
         if self.stream.seekable():
-            return BoundedReads(self.stream)
-        # Detecting a format imports this module, and these would double the time that takes.
-        import shutil
-        from tempfile import SpooledTemporaryFile
-
+            return _BoundedReads(self.stream)
         copy = opened.enter_context(SpooledTemporaryFile(_MAX_IN_MEMORY))  # noqa: SIM115
         shutil.copyfileobj(self.stream, copy, _READ)
         copy.seek(0)
-        return BoundedReads(copy)
+        return _BoundedReads(copy)
 
 
-class BoundedReads:
+class ParquetReader(_RecordBatchReader):
+    """Reader of Parquet files."""
+
+    def record_batches(self, opened: ExitStack) -> Iterable[Any]:
+        """Open the file."""
+        file = parquet.ParquetFile(self.seekable(opened), pre_buffer=False)
+        self.set_names(file.schema_arrow.names)
+        batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=self.wanted(), use_threads=False)
+        return batches
+
+
+class ArrowReader(_RecordBatchReader):
+    """Reader of Arrow files and streams."""
+
+    def record_batches(self, opened: ExitStack) -> Iterable[Any]:
+        """Open the file or stream."""
+        if self.stream.peek(lambda head: len(head) >= len(_ARROW_FILE)).startswith(_ARROW_FILE):
+            reader = ipc.open_file(self.seekable(opened))
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        else:
+            reader = batches = ipc.open_stream(_BoundedReads(self.stream))
+        self.set_names(reader.schema.names)
+        wanted = self.wanted()
+        return (batch.select(wanted) for batch in batches)
+
+
+class _BoundedReads:
     """File whose reads allocate no more memory than there is to read, even if a corrupt file makes Arrow ask for it."""
 
     closed = False
@@ -87,8 +113,6 @@ class BoundedReads:
 @contextmanager
 def _data_errors(format: str) -> Iterator[None]:
     """Turn Arrow's errors into DataErrors."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, MemoryError, OSError, UnicodeDecodeError) as error:
@@ -99,17 +123,12 @@ def _data_errors(format: str) -> Iterator[None]:
 
 
 class ArrowWriter(TableWriter):
-    """Writer of numbers, strings and lists of strings; missing values and zeros are null."""
+    """Writer of Arrow files: numbers, strings and lists of strings; missing values and zeros are null."""
 
-    @abstractmethod
-    def new_writer(self, file: Any, schema: Any) -> Any:
-        """Return Arrow's writer to an open file."""
+    new_writer: Any = staticmethod(ipc.new_file)
 
     def start(self, batch: Batch, names: list[str]) -> None:
         """Write the schema."""
-        require_arrow()
-        import pyarrow as pa
-
         kinds = {"numeric": pa.float64(), "categorical": pa.string(), "text": pa.list_(pa.string())}
         types = {name: kinds[self.columns.get(name, "numeric")] for name in names}
         if batch.labels is not None:
@@ -120,8 +139,6 @@ class ArrowWriter(TableWriter):
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write a record batch."""
-        import pyarrow as pa
-
         try:
             arrays = [pa.array(column, type=self._schema.field(name).type) for name, column in table.items()]
         except pa.ArrowException as error:
@@ -133,3 +150,9 @@ class ArrowWriter(TableWriter):
     def finish(self) -> None:
         """Write the footer."""
         self._writer.close()
+
+
+class ParquetWriter(ArrowWriter):
+    """Writer of Parquet files."""
+
+    new_writer = parquet.ParquetWriter

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.types as types
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE
@@ -25,17 +27,6 @@ _LIKE_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}
 _FIRST_INEXACT = 2.0**53
 
 
-def require_arrow() -> None:
-    """Raise a DataError if pyarrow is not installed."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise DataError("CSV, TSV, Parquet and Arrow data need pyarrow", hint='pip install "scwlearn[cli]"') from None
-    # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
-    with suppress(ImportError):
-        import_module("pandas")
-
-
 class Features(NamedTuple):
     """Features of one column, row by row."""
 
@@ -48,38 +39,8 @@ class Features(NamedTuple):
     values: NDArray[np.float64]
 
 
-class BadCells(NamedTuple):
-    """Cells of a column that cannot be used, and why."""
-
-    name: str
-    column: Any
-    mask: NDArray[np.bool_]
-    problem: str
-    hint: str | None = None
-
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """Rows of the cells."""
-        return np.flatnonzero(self.mask)
-
-    def error(self, row: int, **place: Any) -> DataError:
-        """Return the error of a row."""
-        found = shown(self.column[row].as_py())
-        return DataError(self.problem, found=found, column=self.name, hint=self.hint, **place)
-
-
-class Numbers(NamedTuple):
-    """Cells as numbers; 0 for missing ones."""
-
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    bad: NDArray[np.bool_]
-
-
 def kind_of_type(given: Any) -> str | None:
     """Return the kind of columns of an Arrow type; "string" if the cells decide, None if it cannot be used."""
-    import pyarrow.types as types
-
     if types.is_dictionary(given):
         kind = kind_of_type(given.value_type)
         return "categorical" if kind == "string" else kind
@@ -95,8 +56,6 @@ def kind_of_type(given: Any) -> str | None:
 
 
 def _is_text(given: Any) -> bool:
-    import pyarrow.types as types
-
     return bool(types.is_string(given) or types.is_large_string(given) or types.is_string_view(given))
 
 
@@ -107,8 +66,6 @@ def kind_of_cells(column: Any, *, numbers: bool) -> str:
     is an error when they are read. Text if the cells have at least three words on average and more than half of
     them are different. Else categorical.
     """
-    import pyarrow.compute as compute
-
     if numbers and _are_numbers(column):
         return "numeric"
     cells = column.drop_null()
@@ -117,22 +74,19 @@ def kind_of_cells(column: Any, *, numbers: bool) -> str:
 
 
 def _are_numbers(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
-    _, missing, bad = as_numbers(column)
+    _, missing, bad = _as_numbers(column)
     if not bad.any():
         return True
     odd = compute.match_substring_regex(column.filter(pa.array(bad)), pattern=_LIKE_A_NUMBER, ignore_case=True)
     return bool(compute.all(odd).as_py()) and not (bad | missing).all()
 
 
-def as_numbers(column: Any) -> Numbers:
-    """Return the numbers in a column of numbers, bools or strings, which may have white space around them."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
+def _as_numbers(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the cells of a column as numbers, 0 if missing; which are missing; and which are not valid numbers.
 
-    if pa.types.is_dictionary(column.type):
+    The cells are numbers, bools, or strings, which may have white space around them.
+    """
+    if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     bad = np.zeros(len(column), dtype=bool)
     if _is_text(column.type):
@@ -144,12 +98,12 @@ def as_numbers(column: Any) -> Numbers:
             bad = ~_array(compute.match_substring_regex(column, pattern=_NUMBER).fill_null(True))
             plain = compute.utf8_ltrim(compute.if_else(bad, None, column), characters="+")
             numbers = compute.cast(plain, pa.float64())
-    elif pa.types.is_boolean(column.type):
+    elif types.is_boolean(column.type):
         numbers = compute.cast(compute.cast(column, pa.uint8()), pa.float64())
     else:
         numbers = compute.cast(column, pa.float64(), safe=False)
     values = _array(numbers.fill_null(0.0) if numbers.null_count else numbers)
-    return Numbers(values, _missing(column), bad | ~(np.abs(values) <= LARGEST_VALUE))
+    return values, _missing(column), bad | ~(np.abs(values) <= LARGEST_VALUE)
 
 
 def _array(column: Any) -> NDArray[Any]:
@@ -161,48 +115,80 @@ def _missing(column: Any) -> NDArray[np.bool_]:
     return _array(column.is_null()) if column.null_count else np.zeros(len(column), dtype=bool)
 
 
-def read_features(name: str, column: Any, kind: str, bad: list[BadCells]) -> Features | None:
-    """Return the features of a column, or None if it has none; append bad cells to `bad`."""
-    if kind == "text":
-        return _text_features(name, column)
-    if kind == "categorical":
-        codes, strings = _encoded(column)
-        there = codes >= 0
-        codes = codes if there.all() else codes[there]
-        return Features([f"{name}={s}" for s in strings], there, codes, np.ones(len(codes))) if len(codes) else None
-    values, _, wrong = as_numbers(column)
-    if wrong.any():
-        hint = "use {categorical} for a column of strings"
-        bad.append(BadCells(name, column, wrong, f"a cell of a numeric column must be empty or {ALLOWED_NUMBER}", hint))
-        return None
-    there = values != 0
-    values = values if there.all() else values[there]
-    return Features([name], there, np.zeros(len(values), dtype=np.int32), values) if len(values) else None
+@dataclass(frozen=True)
+class Column:
+    """A column of some records, and the errors by row, to which those of its own bad cells are added."""
 
+    name: str
+    cells: Any
+    errors: dict[int, DataError]
 
-def _text_features(name: str, column: Any) -> Features | None:
-    import pyarrow as pa
+    def reject(self, rows: NDArray[np.bool_], problem: str, hint: str | None = None) -> None:
+        """Add the errors of some rows; a row keeps its first error."""
+        for row in np.flatnonzero(rows).tolist():
+            if row not in self.errors:
+                found = shown(self.cells[row].as_py())
+                self.errors[row] = DataError(problem, found=found, column=self.name, hint=hint)
 
-    bags: list[Any]
-    if _is_text(column.type):
-        bags = [split_words(text) if text is not None else () for text in column.to_pylist()]
-    else:
-        bags = [[word for word in bag if word is not None] if bag is not None else () for bag in column.to_pylist()]
-    codes, words = _encoded(pa.array(chain.from_iterable(bags), type=pa.string()))
-    if not words:
-        return None
-    rows = np.repeat(np.arange(len(bags)), [*map(len, bags)])
-    cells, counts = np.unique(rows * len(words) + codes, return_counts=True)
-    in_row = np.bincount(cells // len(words), minlength=len(bags))
-    names = [f"{name}={word}" for word in words]
-    return Features(names, in_row, (cells % len(words)).astype(np.int32), counts.astype(np.float64))
+    def features(self, kind: str) -> Features | None:
+        """Return the features, or None if there are none."""
+        name = self.name
+        if kind == "text":
+            return self._words()
+        if kind == "categorical":
+            codes, strings = _encoded(self.cells)
+            there = codes >= 0
+            codes = codes if there.all() else codes[there]
+            return Features([f"{name}={s}" for s in strings], there, codes, np.ones(len(codes))) if len(codes) else None
+        values, _, wrong = _as_numbers(self.cells)
+        if wrong.any():
+            problem = f"a cell of a numeric column must be empty or {ALLOWED_NUMBER}"
+            self.reject(wrong, problem, "use {categorical} for a column of strings")
+            return None
+        there = values != 0
+        values = values if there.all() else values[there]
+        return Features([name], there, np.zeros(len(values), dtype=np.int32), values) if len(values) else None
+
+    def _words(self) -> Features | None:
+        """Return the number of times that each word occurs."""
+        bags: list[Any]
+        if _is_text(self.cells.type):
+            bags = [split_words(text or "") for text in self.cells.to_pylist()]
+        else:
+            bags = [[word for word in bag or () if word is not None] for bag in self.cells.to_pylist()]
+        codes, words = _encoded(pa.array(chain.from_iterable(bags), type=pa.string()))
+        if not words:
+            return None
+        rows = np.repeat(np.arange(len(bags)), [*map(len, bags)])
+        cells, counts = np.unique(rows * len(words) + codes, return_counts=True)
+        in_row = np.bincount(cells // len(words), minlength=len(bags))
+        names = [f"{self.name}={word}" for word in words]
+        return Features(names, in_row, (cells % len(words)).astype(np.int32), counts.astype(np.float64))
+
+    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the labels, numbers, bools or strings, and which are missing."""
+        if kind == "categorical":
+            codes, values = _encoded(self.cells)
+            texts = [str(value) for value in values]
+            long = [code for code, text in enumerate(texts) if len(text) > MAX_LABEL_LENGTH]
+            self.reject(np.isin(codes, long), f"a label must have at most {MAX_LABEL_LENGTH} characters")
+            return np.array([*(text[:MAX_LABEL_LENGTH] for text in texts), ""])[codes], codes < 0
+        if types.is_boolean(self.cells.type):
+            return _array(self.cells.fill_null(False)).astype(bool), _missing(self.cells)
+        numbers, missing, wrong = _as_numbers(self.cells)
+        self.reject(wrong, f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}")
+        return _as_integers(self.cells, numbers), missing
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the weights."""
+        values, missing, wrong = _as_numbers(self.cells)
+        self.reject(wrong | missing | ~is_weight(values), f"a weight must be {ALLOWED_WEIGHT}")
+        return values
 
 
 def _encoded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
     """Return the number of each cell's value, -1 if missing, and the values by first appearance."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
+    if types.is_dictionary(column.type):
         # Its dictionary may list values that do not occur.
         column = column.cast(column.type.value_type)
     encoded = column.dictionary_encode()
@@ -211,31 +197,8 @@ def _encoded(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
     return codes.astype(np.int32, copy=False), encoded.dictionary.to_pylist()
 
 
-def read_labels(name: str, column: Any, kind: str, bad: list[BadCells]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the labels in a column, numbers, bools or strings, and which are missing."""
-    import pyarrow as pa
-
-    if kind == "categorical":
-        codes, values = _encoded(column)
-        texts = [str(value) for value in values]
-        long = [code for code, text in enumerate(texts) if len(text) > MAX_LABEL_LENGTH]
-        if long:
-            limit = f"a label must have at most {MAX_LABEL_LENGTH} characters"
-            bad.append(BadCells(name, column, np.isin(codes, long), limit))
-        return np.array([*(text[:MAX_LABEL_LENGTH] for text in texts), ""])[codes], codes < 0
-    if pa.types.is_boolean(column.type):
-        return _array(column.fill_null(False)).astype(bool), _missing(column)
-    numbers, missing, wrong = as_numbers(column)
-    if wrong.any():
-        bad.append(BadCells(name, column, wrong, f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}"))
-    return _as_integers(column, numbers), missing
-
-
 def _as_integers(column: Any, values: NDArray[np.float64]) -> NDArray[Any]:
     """Return integers as int64, including those that floats cannot represent."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
     if len(values) and not (values == np.floor(values)).all():
         return values
     if not len(values) or np.abs(values).max() < _FIRST_INEXACT:
@@ -244,15 +207,6 @@ def _as_integers(column: Any, values: NDArray[np.float64]) -> NDArray[Any]:
         return _array(compute.cast(column, pa.int64()).fill_null(0))
     except pa.ArrowInvalid:
         return values
-
-
-def read_weights(name: str, column: Any, bad: list[BadCells]) -> NDArray[np.float64]:
-    """Return the weights in a column."""
-    values, missing, wrong = as_numbers(column)
-    wrong = wrong | missing | ~is_weight(values)
-    if wrong.any():
-        bad.append(BadCells(name, column, wrong, f"a weight must be {ALLOWED_WEIGHT}"))
-    return values
 
 
 def joined(columns: Sequence[Features], count: int) -> NamedRows:
@@ -275,7 +229,7 @@ def joined(columns: Sequence[Features], count: int) -> NamedRows:
     if len(unique) < len(names):
         # "a=b" may be a numeric column, and also the string "b" in the column "a".
         united = np.array([unique[name] for name in names], dtype=np.int64)[numbers]
-        return summed(np.repeat(np.arange(count), np.diff(offsets)), united, values, [*unique], count)
+        return NamedRows.summed(np.repeat(np.arange(count), np.diff(offsets)), united, values, [*unique], count)
     return NamedRows(Rows.from_csr(values, *same_type(numbers, offsets), len(names)), names)
 
 
@@ -285,14 +239,3 @@ def _places(column: Features, free: NDArray[np.int64]) -> NDArray[np.int64]:
     counts = column.counts.astype(np.int64)
     before = np.cumsum(counts) - counts
     return np.asarray(np.repeat(free - before, counts) + np.arange(len(column.values)))
-
-
-def summed(
-    rows: NDArray[np.int64], numbers: NDArray[np.int64], values: NDArray[np.float64], names: list[str], count: int
-) -> NamedRows:
-    """Return `count` named rows from the row, name number and value of each feature; equal features are added."""
-    width = max(1, len(names))
-    cells, cell_of = np.unique(rows * width + numbers, return_inverse=True)
-    sums = np.bincount(cell_of, weights=values, minlength=len(cells)).astype(np.float64)
-    offsets = np.append(0, np.cumsum(np.bincount(cells // width, minlength=count)))
-    return NamedRows(Rows.from_csr(sums, *same_type((cells % width).astype(np.int32), offsets), len(names)), names)

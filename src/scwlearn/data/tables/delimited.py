@@ -5,33 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import re
-from functools import partial
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
 
-from scwlearn.data.batch import Batch
-from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed
 from scwlearn.data.schema import Schema
 from scwlearn.data.tables.table import TableReader
-from scwlearn.data.writer import TableWriter, WriterOptions, error_at, joined_words, value_text
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
-def delimited_format(delimiter: str, **fields: Any) -> Format:
-    """Return a format of delimited text."""
-    reader, writer = partial(_Reader, delimiter.encode()), partial(_Writer, delimiter)
-    return Format(reader=reader, writer=writer, fixed_columns=True, **fields)
-
-
-class _Reader(TableReader):
+class DelimitedReader(TableReader):
     """Reader of delimited text with a header. Empty cells are missing values, and blank lines are ignored."""
 
     untyped = True
@@ -104,9 +96,6 @@ class _Reader(TableReader):
 
     def _cells(self, text: bytes) -> tuple[dict[str, Any], list[tuple[int, int]]]:
         """Return the wanted columns, and the number (from 1) and length of records of the wrong length."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         wanted = self.wanted()
         ragged: list[tuple[int, int]] = []
 
@@ -137,8 +126,6 @@ class _Reader(TableReader):
         self, columns: dict[str, Any], lines: NDArray[np.int64], errors: list[DataError]
     ) -> tuple[dict[str, Any], NDArray[np.int64]]:
         """Return the cells decoded from bytes, without the records that are not valid text."""
-        import pyarrow as pa
-
         bad: dict[int, DataError] = {}
         decoded: dict[str, list[str | None]] = {}
         for name, column in columns.items():
@@ -164,42 +151,6 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-class _Writer(TableWriter):
-    """Writer of delimited text; missing values and zeros are empty cells."""
-
-    def __init__(self, delimiter: str, file: BinaryIO, options: WriterOptions) -> None:
-        super().__init__(file, options)
-        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-
-    def start(self, batch: Batch, names: list[str]) -> None:
-        """Write the header."""
-        self._csv.writerow(names)
-
-    def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
-        """Write records."""
-        self._csv.writerows(zip(*(self._texts(name, column, batch) for name, column in table.items()), strict=True))
-
-    def finish(self) -> None:
-        """Detach from the file, which stays open."""
-        self._text.detach()
-
-    def _texts(self, name: str, column: list[Any], batch: Batch) -> list[str | None]:
-        kind = self.columns.get(name, "numeric")
-        if kind == "numeric":
-            return [*map(value_text, column)]
-        if kind == "categorical":
-            texts, allowed = column, "a string must not be empty or contain NUL"
-        else:
-            texts = [None if words is None else joined_words(words) for words in column]
-            allowed = "words must be letters, digits and _, in lower case"
-        for row, (value, text) in enumerate(zip(column, texts, strict=True)):
-            if value is not None and (not text or "\0" in text):
-                problem = f"in the column {name!r}, {allowed}; jsonl, parquet and arrow allow any string"
-                raise error_at(batch, row, problem, repr(value))
-        return texts
 
 
 # Quoted cells. A quote opens a cell only at its start, as in all CSV readers; a quote inside a quoted cell is doubled.

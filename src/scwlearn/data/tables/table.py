@@ -13,23 +13,9 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.reader import Parsed, Reader, check_roles, default_label, listed
 from scwlearn.data.schema import COLUMN_KINDS, MAX_PREFIX_LENGTH, Schema
-from scwlearn.data.tables.columns import (
-    BadCells,
-    joined,
-    kind_of_cells,
-    kind_of_type,
-    read_features,
-    read_labels,
-    read_weights,
-    require_arrow,
-)
-
-#: Names of the label column that need not be declared.
-LABEL_NAMES = ("label", "target", "class", "y")
-# How many column names a message lists.
-_LISTED = 20
+from scwlearn.data.tables.columns import Column, joined, kind_of_cells, kind_of_type
 
 #: Arrow arrays of the columns that are read, by name.
 Columns = dict[str, Any]
@@ -44,7 +30,6 @@ class TableReader(Reader):
     unit = "line"
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
-        require_arrow()
         super().__init__(stream, schema, options)
         self.is_resolved = False
         #: Names of all columns of the table.
@@ -72,17 +57,14 @@ class TableReader(Reader):
         if not self.is_resolved:
             self.schema = self._resolve(columns)
             self.is_resolved = True
-        bad: list[BadCells] = []
+        bad: dict[int, DataError] = {}
         batch = self._batch(columns, places, bad)
-        first: dict[int, DataError] = {}
-        for cells in bad:
-            for row in cells.rows.tolist():
-                if row not in first:
-                    first[row] = cells.error(row, line=int(places[row]), unit=self.unit)
-        if first:
-            keep = np.delete(np.arange(len(places)), [*first])
-            batch = self._batch({name: column.take(keep) for name, column in columns.items()}, places[keep], bad)
-        return Parsed([batch], lines, sorted([*errors, *first.values()], key=lambda error: error.line))
+        if bad:
+            for row, error in bad.items():
+                error.line, error.unit = int(places[row]), self.unit
+            keep = np.delete(np.arange(len(places)), [*bad])
+            batch = self._batch({name: column.take(keep) for name, column in columns.items()}, places[keep], {})
+        return Parsed([batch], lines, sorted([*errors, *bad.values()], key=lambda error: error.line))
 
     def _resolve(self, columns: Columns) -> Schema:
         """Return the schema with the label and the kind of each column, given the first records."""
@@ -105,7 +87,7 @@ class TableReader(Reader):
         check_roles(given)
         unknown = [name for name in given.ignore if name not in self.names]
         if unknown:
-            raise DataError(f"no column {unknown[0]!r} to ignore; the columns are {_listed(self.names)}")
+            raise DataError(f"no column {unknown[0]!r} to ignore; the columns are {listed(self.names)}")
         kinds = {
             name: given.columns.get(name) or self._kind(name, columns[name])
             for name in self.names
@@ -118,27 +100,22 @@ class TableReader(Reader):
             kinds[label] = "categorical"
         return kinds
 
-    def _batch(self, columns: Columns, places: NDArray[np.int64], bad: list[BadCells]) -> Batch:
+    def _batch(self, columns: Columns, places: NDArray[np.int64], bad: dict[int, DataError]) -> Batch:
+        """Return the records as a batch; columns with bad cells are left out."""
         schema = self.schema
-        labels: NDArray[Any] | None = None
-        labelled: NDArray[np.bool_] | None = None
-        if schema.label is not None and schema.label in columns:
-            column = columns[schema.label]
-            labels, missing = read_labels(schema.label, column, schema.columns[schema.label], bad)
-            if missing.any():
-                labelled = ~missing
-                if not self.options.optional_labels:
-                    bad.append(BadCells(schema.label, column, missing, "a record needs a label"))
-        has_weights = schema.weight is not None and schema.weight in columns
-        weights = read_weights(str(schema.weight), columns[str(schema.weight)], bad) if has_weights else None
-        # Columns with bad cells are left out here; the batch is then made again without the bad rows.
-        features = [
-            found
-            for name, kind in schema.columns.items()
-            if name not in (schema.label, schema.weight)
-            and (found := read_features(name, columns[name], kind, bad)) is not None
-        ]
-        return Batch(joined(features, len(places)), labels, weights, places, self.stream.name, labelled)
+        found = {name: Column(name, cells, bad) for name, cells in columns.items()}
+        label = labels = labelled = weights = None
+        if schema.label in found:
+            label = found.pop(schema.label)
+            labels, missing = label.labels(schema.columns[label.name])
+            labelled = ~missing if missing.any() else None
+            if not self.options.optional_labels:
+                label.reject(missing, "a record needs a label")
+        if schema.weight in found:
+            weights = found.pop(schema.weight).weights()
+        features = [found[name].features(kind) for name, kind in schema.columns.items() if name in found]
+        x = joined([each for each in features if each is not None], len(places))
+        return Batch(x, labels, weights, places, self.stream.name, labelled)
 
     def _check_columns(self, columns: Columns, schema: Schema) -> None:
         """Raise a DataError if a column of the schema is missing, or has the wrong type."""
@@ -147,7 +124,7 @@ class TableReader(Reader):
         for name in dict.fromkeys([*schema.columns, *filter(None, (schema.label, schema.weight))]):
             if name not in names and name not in may_miss:
                 role = "label " if name == schema.label else "weight " if name == schema.weight else ""
-                raise DataError(f"no {role}column {name!r}; the columns are {_listed(self.names)}")
+                raise DataError(f"no {role}column {name!r}; the columns are {listed(self.names)}")
         for name, kind in schema.columns.items():
             if name in columns:
                 found = self._kind_of_type(name, columns[name].type)
@@ -172,29 +149,3 @@ class TableReader(Reader):
 def _is_complete(schema: Schema) -> bool:
     """Return whether the schema names all columns; then others are left out."""
     return schema.label is not None and schema.label in schema.columns
-
-
-def check_roles(schema: Schema) -> None:
-    """Raise a DataError if a column or key has two roles."""
-    if schema.label is not None and schema.label == schema.weight:
-        raise DataError(f"{schema.label!r} cannot be both the label and the weight")
-    for role, name in (("label", schema.label), ("weight", schema.weight)):
-        if name in schema.ignore:
-            raise DataError(f"{name!r} cannot be both the {role} and ignored")
-
-
-def default_label(names: list[str], options: ReaderOptions, what: str = "column") -> str | None:
-    """Return the column or key that is the label; None if labels are optional and there is none."""
-    found = [name for name in LABEL_NAMES if name in names]
-    if len(found) == 1:
-        return found[0]
-    if not found and options.optional_labels:
-        return None
-    usual = f"{', '.join(map(repr, LABEL_NAMES[:-1]))} or {LABEL_NAMES[-1]!r}"
-    why = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {usual}"
-    raise DataError(f"which {what} is the label? {why}; the {what}s are {_listed(names)}", hint="name it with {label}")
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + more

@@ -32,38 +32,25 @@ NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A data format.
+    """A data format."""
 
-    Parameters
-    ----------
-    suffixes : tuple of str
-        Suffixes of file names.
-    reader : callable
-        Returns the reader of an open stream.
-    writer : callable
-        Returns the writer to an open file.
-    magic : tuple of bytes
-        First bytes of a binary format.
-    confidence : callable
-        Returns how surely a line is of this text format; the highest value wins, and 0 means that it is not.
-    sign : str
-        What `confidence` looks for, for messages.
-    options : tuple of str
-        Fields of the schema that a user may set.
-    numbered : bool
-        Whether features have numbers, not names.
-    fixed_columns : bool
-        Whether a file has one set of columns, which must be known before it is written.
-    """
-
+    #: Suffixes of file names.
     suffixes: tuple[str, ...]
+    #: Returns the reader of an open stream.
     reader: Callable[[Stream, Schema, ReaderOptions], Reader]
+    #: Returns the writer to an open file.
     writer: Callable[[BinaryIO, WriterOptions], Writer]
+    #: First bytes of a binary format.
     magic: tuple[bytes, ...] = ()
+    #: Returns how surely a line is of this text format; the highest value wins, and 0 means that it is not.
     confidence: Callable[[bytes], int] = lambda line: 0
+    #: What `confidence` looks for, for messages.
     sign: str = ""
+    #: Fields of the schema that a user may set.
     options: tuple[str, ...] = ("label", "weight", "ignore", "columns")
+    #: Whether features have numbers, not names.
     numbered: bool = False
+    #: Whether a file has one set of columns, which must be known before it is written.
     fixed_columns: bool = False
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ _TOO_DEEP = "lists or objects are nested too deeply"
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)')
 _LARGEST_INT64 = 2**63 - 1
 
+#: Names and values of the features, the label and the weight of an object.
+_Example = tuple[list[tuple[str, float]], Any, float]
+T = TypeVar("T")
+R = TypeVar("R")
+
 
 class _Reader(Reader):
     """Reader of JSON lines. The first label decides the kind of all.
@@ -54,19 +59,12 @@ class _Reader(Reader):
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines; the keys of the first objects complete the schema."""
         lines = bytes(chunk).split(b"\n")
-        objects: dict[int, dict[str, Any]] = {}
+        texts = {line: text for line, text in enumerate(lines, 1) if text and not text.isspace()}
         errors: list[DataError] = []
-        for line, text in enumerate(lines, 1):
-            if not text or text.isspace():
-                continue
-            try:
-                objects[line] = self._object(text)
-            except DataError as error:
-                error.line = line
-                errors.append(error)
+        objects = _each(self._object, texts, errors)
         if objects and not self.is_resolved:
             self._resolve(objects.values())
-        batch = self._batch(objects, errors)
+        batch = self._batch(_each(self._example, objects, errors))
         return Parsed([batch], len(lines) - 1, sorted(errors, key=lambda error: error.line))
 
     def _object(self, line: bytes) -> dict[str, Any]:
@@ -103,42 +101,27 @@ class _Reader(Reader):
             self.schema = replace(self.schema, label=default_label([*keys], self.options, "key"))
         self.is_resolved = True
 
-    def _batch(self, objects: dict[int, dict[str, Any]], errors: list[DataError]) -> Batch:
-        """Return the batch of the objects that can be used; append the errors of others."""
+    def _batch(self, examples: dict[int, _Example]) -> Batch:
+        """Return the batch of examples, given by line."""
+        features = [features for features, _, _ in examples.values()]
+        labels = [label for _, label, _ in examples.values()]
         names: dict[str, int] = {}
-        numbers: list[int] = []
-        values: list[float] = []
-        counts: list[int] = []
-        labels: list[Any] = []
-        weights: list[float] = []
-        lines: list[int] = []
-        for line, each in objects.items():
-            try:
-                features, label, weight = self._example(each)
-            except DataError as error:
-                error.line = line
-                errors.append(error)
-                continue
-            numbers += [names.setdefault(name, len(names)) for name, _ in features]
-            values += [value for _, value in features]
-            counts.append(len(features))
-            labels.append(label)
-            weights.append(weight)
-            lines.append(line)
-        rows = np.repeat(np.arange(len(counts)), counts)
+        numbers = [names.setdefault(name, len(names)) for each in features for name, _ in each]
+        values = [value for each in features for _, value in each]
+        rows = np.repeat(np.arange(len(features)), np.array([*map(len, features)], dtype=np.int64))
         arrays = np.array(numbers, dtype=np.int64), np.array(values, dtype=np.float64)
         labelled = np.array([label is not None for label in labels], dtype=bool)
         has_labels = self.schema.label is not None
         return Batch(
-            NamedRows.summed(rows, *arrays, [*names], len(counts)),
+            NamedRows.summed(rows, *arrays, [*names], len(features)),
             _label_array(labels, self._label_kind or "numeric") if has_labels else None,
-            None if self.schema.weight is None else np.array(weights),
-            np.array(lines, dtype=np.int64),
+            None if self.schema.weight is None else np.array([weight for _, _, weight in examples.values()]),
+            np.array([*examples], dtype=np.int64),
             self.stream.name,
             labelled if has_labels and not labelled.all() else None,
         )
 
-    def _example(self, given: dict[str, Any]) -> tuple[list[tuple[str, float]], Any, float]:
+    def _example(self, given: dict[str, Any]) -> _Example:
         """Return the features, the label and the weight of an object."""
         schema = self.schema
         features: list[tuple[str, float]] = []
@@ -171,6 +154,18 @@ class _Reader(Reader):
             limit = f"a label must have at most {MAX_LABEL_LENGTH} characters"
             raise DataError(limit, found=shown(value), column=key)
         return str(value)
+
+
+def _each(function: Callable[[T], R], items: dict[int, T], errors: list[DataError]) -> dict[int, R]:
+    """Apply a function to the item of each line; leave out those that cannot be read, and append their errors."""
+    results = {}
+    for line, item in items.items():
+        try:
+            results[line] = function(item)
+        except DataError as error:
+            error.line = line
+            errors.append(error)
+    return results
 
 
 class _ConstantError(ValueError):

@@ -19,10 +19,11 @@ _MAGIC = {
     # A frame, or a skippable frame such as parallel compressors write first.
     "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
 }
-# Bytes read at a time. Most decoders bound their output; the `zstandard` package does not and can expand 4 bytes to
-# 128 KiB, so it gets little input: at most 32 MiB come out.
+# Bytes read at a time. Most decoders bound their output. Those that do not get little input: zlib expands it up to a
+# thousandfold, and zstandard can expand 4 bytes to 128 KiB, so at most 64 MiB come out.
 _READ = 2**17
-_READ_UNBOUNDED = 2**10
+_READ_GZIP = 2**16
+_READ_ZSTANDARD = 2**10
 # Largest window of xz and zstd. A decoder allocates it, and a header of a few bytes may ask for 4 GiB. `xz -9` needs
 # 64 MiB; `zstd --ultra -22` and `--long` need 128 MiB, which is also the most that `zstd -d` accepts by default.
 _MAX_WINDOW = 2**27
@@ -103,7 +104,7 @@ class Decompressed(io.RawIOBase):
 def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...], int]:
     """Return a factory of decoders with the interface of bz2's, the errors they raise, and their input size."""
     if kind == "gzip":
-        return _Gzip, (zlib.error,), _READ
+        return lambda: _Unbounded(zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)), (zlib.error,), _READ_GZIP
     # The others are imported when needed: most data is not compressed, and commands should start fast.
     if kind == "bzip2":
         bz2 = importlib.import_module("bz2")
@@ -125,40 +126,19 @@ def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Except
         raise DataError("zstd data needs the package zstandard", source=name, hint=hint) from None
     # One for all frames: creating one takes longer than decompressing a short frame.
     decompressor = package.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    return lambda: _Zstandard(decompressor.decompressobj()), (package.ZstdError,), _READ_UNBOUNDED
+    return lambda: _Unbounded(decompressor.decompressobj()), (package.ZstdError,), _READ_ZSTANDARD
 
 
-class _Gzip:
-    """Decoder of a gzip member with the interface of bz2's."""
+class _Unbounded:
+    """Decoder that cannot bound its output, with the interface of bz2's."""
 
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        return self._inflate.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inflate.unused_data
-
-    def decompress(self, data: bytes, most: int) -> bytes:
-        text = self._inflate.decompress(data or self._inflate.unconsumed_tail, most)
-        self.needs_input = len(text) < most and not self._inflate.unconsumed_tail
-        return text
-
-
-class _Zstandard:
-    """Decoder of a zstd frame by the package zstandard, with the interface of bz2's."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
         self._text = memoryview(b"")
 
     @property
     def eof(self) -> bool:
-        return bool(self._frame.eof) and not self._text
+        return bool(self._decoder.eof) and not self._text
 
     @property
     def needs_input(self) -> bool:
@@ -166,10 +146,10 @@ class _Zstandard:
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._frame.unused_data)
+        return bytes(self._decoder.unused_data)
 
     def decompress(self, data: bytes, most: int) -> memoryview:
         if data:
-            self._text = memoryview(self._frame.decompress(data))
+            self._text = memoryview(self._decoder.decompress(data))
         text, self._text = self._text[:most], self._text[most:]
         return text

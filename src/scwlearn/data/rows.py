@@ -116,8 +116,6 @@ class Rows:
         scipy_sparse = sys.modules.get("scipy.sparse")
         self._sparse: bool = scipy_sparse is not None and scipy_sparse.issparse(x)
         self._x: Any = _as_csr(x) if self._sparse else _as_dense(x)
-        self.count: int = self._x.shape[0]
-        self.width: int = self._x.shape[1]
         self._checked = False
         if check:
             self.check()
@@ -128,10 +126,7 @@ class Rows:
     ) -> Rows:
         """Return rows from float32 or float64 CSR arrays; `checked` if they are known to be valid and sorted."""
         rows = object.__new__(cls)
-        rows._sparse = True
-        rows._x = (CsrArrays if indices.dtype == offsets.dtype else CsrArrays.of)(values, indices, offsets, width)
-        rows.count, rows.width = len(offsets) - 1, width
-        rows._checked = checked
+        rows._x, rows._sparse, rows._checked = CsrArrays.of(values, indices, offsets, width), True, checked
         return rows
 
     @staticmethod
@@ -145,12 +140,17 @@ class Rows:
         return Rows.from_csr(values, *same_type(indices, offsets), max(part.width for part in arrays))
 
     def __len__(self) -> int:
-        return self.count
+        return int(self._x.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self._x.shape[1])
 
     @property
     def stored(self) -> int:
         """Number of stored values: all of a dense matrix, the explicit ones of a sparse matrix."""
-        return len(self._x.values) if self._sparse else self.count * self.width
+        return len(self._x.values) if self._sparse else len(self) * self.width
 
     def occurrences(self) -> NDArray[np.intp]:
         """Return the number of rows in which each feature occurs."""
@@ -161,7 +161,7 @@ class Rows:
 
     def variance(self) -> float:
         """Return the variance of all values, including zeros."""
-        x, count = self._x, self.count * self.width
+        x, count = self._x, len(self) * self.width
         if not self._sparse:
             return float(np.var(x, dtype=np.float64)) if count else 0.0
         values = x.values.astype(np.float64)
@@ -171,30 +171,32 @@ class Rows:
         """Raise a ValueError for the first invalid value or index; sort rows that are not sorted."""
         if self._checked:
             return
+        x = self._x
+        is_native = self._sparse or (x.dtype in _NATIVE_TYPES and x.flags.c_contiguous and x.flags.aligned)
         # Rows that have to be converted are converted in blocks that fit the cache.
-        blocks = self._blocks(self.count if self._in_place() else 8192 // max(1, self.width))
+        blocks = self._blocks(len(self) if is_native else 8192 // max(1, self.width))
         # Every block is scanned before SciPy sorts, because SciPy trusts the indices.
         are_sorted = [self._scan(block) for block in blocks]
         if not all(are_sorted):
             self._x = self._x.sorted()
-            for block in self._blocks(self.count):
+            for block in self._blocks(len(self)):
                 self._scan(block)
         self._checked = True
 
     def slice(self, start: int, stop: int) -> Rows:
         """Return consecutive rows."""
-        part = copy(self)
-        part._x = self._x[start:stop]
-        part.count = part._x.shape[0]
-        return part
+        return self._with(self._x[start:stop])
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Return rows by number, after checking all rows."""
         self.check()
-        taken = copy(self)
-        taken._x = self._x[rows]
-        taken.count = len(rows)
-        return taken
+        return self._with(self._x[rows])
+
+    def _with(self, x: Any) -> Rows:
+        """Return another matrix, which is as valid as this one."""
+        other = copy(self)
+        other._x = x
+        return other
 
     def dense(self) -> NDArray[np.float64]:
         """Return a dense matrix."""
@@ -208,7 +210,7 @@ class Rows:
             x = self._x[:]
             return np.require(x.values, np.float64), x.indices.astype(columns), x.offsets.astype(np.int32)
         rows, places = np.nonzero(self._x)
-        offsets = np.searchsorted(rows, np.arange(self.count + 1)).astype(np.int32)
+        offsets = np.searchsorted(rows, np.arange(len(self) + 1)).astype(np.int32)
         return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets
 
     def _csr(self) -> CsrArrays:
@@ -218,8 +220,8 @@ class Rows:
             csr: CsrArrays = self._x[:]
             return csr
         values = np.require(self._x, _native_type(self._x), ["C"]).ravel()
-        indices = np.tile(np.arange(self.width, dtype=np.int32), self.count)
-        return CsrArrays(values, indices, np.arange(self.count + 1) * self.width, self.width)
+        indices = np.tile(np.arange(self.width, dtype=np.int32), len(self))
+        return CsrArrays(values, indices, np.arange(len(self) + 1) * self.width, self.width)
 
     def narrowed(self, width: int) -> Rows:
         """Return the rows without the features from `width` on."""
@@ -235,10 +237,7 @@ class Rows:
 
     def widened(self, width: int) -> Rows:
         """Return sparse rows with more features, all of them zero."""
-        wider = copy(self)
-        wider._x = replace(self._x, width=width)
-        wider.width = width
-        return wider
+        return self._with(replace(self._x, width=width))
 
     def columns(self, numbers: NDArray[np.intp]) -> Any:
         """Return some columns as a NumPy or SciPy matrix."""
@@ -246,9 +245,7 @@ class Rows:
 
     def with_values(self, values: NDArray[Any]) -> Rows:
         """Return checked rows with other valid values in the same places."""
-        other = copy(self)
-        other._x = replace(self._x, values=values) if self._sparse else values.reshape(self._x.shape)
-        return other
+        return self._with(replace(self._x, values=values) if self._sparse else values.reshape(self._x.shape))
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
         """Yield blocks of at most `rows` rows, in the given order.
@@ -262,7 +259,7 @@ class Rows:
             yield from self._blocks(rows, order)
             return
         size = int(self._x.values.nbytes + self._x.indices.nbytes if self._sparse else self._x.nbytes)
-        in_cache = _CACHED_BYTES * max(1, self.count) // max(1, size)
+        in_cache = _CACHED_BYTES * max(1, len(self)) // max(1, size)
         for block in self._blocks(min(rows, in_cache)):
             if not self._scan(block):
                 raise UnsortedError("X has rows with unsorted or repeated indices; Rows.check sorts them")
@@ -270,7 +267,7 @@ class Rows:
         self._checked = True
 
     def _blocks(self, rows: int, order: NDArray[np.intp] | None = None) -> Iterator[Block]:
-        rows, count = max(1, rows), self.count if order is None else len(order)
+        rows, count = max(1, rows), len(self) if order is None else len(order)
         for start in range(0, count, rows):
             stop = min(start + rows, count)
             if not self._sparse:
@@ -290,10 +287,6 @@ class Rows:
         if problem:
             raise ValueError(self._describe(problem, block, row, place))
         return is_sorted
-
-    def _in_place(self) -> bool:
-        """Return whether the native loops can read the values without conversion."""
-        return self._sparse or (self._x.dtype in _NATIVE_TYPES and self._x.flags.c_contiguous and self._x.flags.aligned)
 
     def _describe(self, problem: str, block: Block, row: int, place: int) -> str:
         row_number = block.start + row

@@ -13,7 +13,6 @@ from scwlearn.runs.compare import Runs, Trials, row_order, run_jobs, standings
 from scwlearn.runs.results import Job, Outcome
 
 X, Y = make_synthetic(300, label_noise=0.1)
-AROW = find_rule("arow")
 
 
 def job(order=1, **changes):
@@ -21,8 +20,8 @@ def job(order=1, **changes):
 
 
 def trials(**settings):
-    def make(rule, parameters):
-        return Learner(rule, covariance="full", **parameters)
+    def make(each):
+        return Learner(each.rule, covariance=each.covariance, **dict(each.parameters))
 
     return Trials(DataSet("small", "small", X, Y).examples(), make, seed=0, **settings)
 
@@ -37,7 +36,7 @@ def test_runs_of_the_same_order_share_one_copy():
 
 
 def test_checkpoints_count_as_a_learner_does_up_to_there():
-    outcome = trials().run(AROW, job(checkpoints=3), Event())
+    outcome = trials().run(job(checkpoints=3), Event())
     learner, order = Learner("arow", covariance="full"), row_order(300, 0, 1)
     for number, stop in enumerate((100, 200, 300)):
         learner.learn(X[order[stop - 100 : stop]], Y[order[stop - 100 : stop]])

@@ -123,14 +123,15 @@ def run_data_set(
     checksum = data_checksum(data.x, data.y, shuffle=data.shuffle)
     plans = {rule.name: _Plan(data, rule, settings, checksum) for rule in rules}
 
-    def make_learner(rule: Rule, parameters: Mapping[str, Any]) -> Learner:
-        return Learner(rule, covariance=settings.covariance_of(rule), **parameters)
+    def make_learner(job: Job) -> Learner:
+        parameters: dict[str, Any] = dict(job.parameters)
+        return Learner(plans[job.rule].rule, covariance=job.covariance, **parameters)
 
     trials = Trials(data.examples(), make_learner, seed=settings.seed, shuffle=data.shuffle, rows=settings.rows)
 
     def run(job: Job, stop: Event) -> Outcome:
         try:
-            return trials.run(plans[job.rule].rule, job, stop)
+            return trials.run(job, stop)
         except ValueError as error:
             raise ValueError(f"{job.rule} on {data.name}: {error}") from error
 

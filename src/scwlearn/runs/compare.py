@@ -28,7 +28,6 @@ from scwlearn.runs.results import Job, Outcome
 from scwlearn.runs.tune import ModelBatch, best_first, grid_cells
 
 Array = NDArray[np.float64]
-MakeLearner = Callable[[Rule, Mapping[str, float]], Any]
 
 #: The order on which parameters are chosen; the orders that are reported count from 1.
 TUNING_ORDER = 0
@@ -147,7 +146,7 @@ class Trials:
     def __init__(
         self,
         examples: Batch,
-        make_learner: MakeLearner,
+        make_learner: Callable[[Job], Any],
         *,
         seed: int,
         shuffle: bool = True,
@@ -174,10 +173,10 @@ class Trials:
             self._latest = found
             return found
 
-    def run(self, rule: Rule, job: Job, stop: Event) -> Outcome:
+    def run(self, job: Job, stop: Event) -> Outcome:
         """Run a job in the calling thread; raise StoppedError soon after `stop` is set."""
         ordered = self.in_order(job.order, job.checkpoints)
-        learner = self._make_learner(rule, dict(job.parameters))
+        learner = self._make_learner(job)
         if job.fold:
             return _run_fold(learner, ordered, job.fold - 1)
         points, seconds, start = [], 0.0, 0
@@ -282,8 +281,8 @@ class Comparison:
         self._trials = Trials(examples, self._learner, seed=seed, rows_per_call=_ROWS_PER_CALL)
         self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
 
-    def _learner(self, rule: Rule, parameters: Mapping[str, float]) -> Any:
-        return replace(self._configs[rule.name], parameters=parameters).classifier()
+    def _learner(self, job: Job) -> Any:
+        return self._configs[job.rule].classifier()
 
     def tune(self, report: ProgressReporter) -> None:
         """Choose the parameters of each algorithm from the paper's grid, on a separate order.
@@ -310,13 +309,10 @@ class Comparison:
             for name, config in self._configs.items()
         }
 
-        def run(job: Job, stop: Event) -> Outcome:
-            return self._trials.run(self._configs[job.rule].rule, job, stop)
-
         def finished(job: Job, known: bool) -> None:
             report.advance(1.0, self._configs[job.rule].rule.title)
 
-        run_jobs((job for each in jobs.values() for job in each), run, results, finished)
+        run_jobs((job for each in jobs.values() for job in each), self._trials.run, results, finished)
         return [
             Runs.from_outcomes(config.rule, config.parameters, [results[job] for job in jobs[name]])
             for name, config in self._configs.items()

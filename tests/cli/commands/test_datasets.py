@@ -33,7 +33,7 @@ def test_the_list_shows_all_sets_without_truncation(tmp_path):
         assert named.licence in line
         assert ("missing" if named.files else "generated") in line
     assert "scwlearn datasets fetch splice svmguide3" in done.stdout
-    assert "by hand (see scwlearn datasets show NAME): mitface" in done.stdout
+    assert "To make mitface, news-pc-mac, news-electronics-med, news-guns-mideast by hand" in done.stdout
     assert "…" not in done.stdout
 
 

@@ -162,7 +162,7 @@ def test_without_data_it_runs_on_generated_sets_and_lists_the_missing_ones(tmp_p
 def test_a_requested_set_that_is_missing_is_an_error(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SCWLEARN_DATA", str(tmp_path))
     assert run(["reproduce", "--datasets", "w7a", "--output", str(tmp_path / "out")]) == 1
-    assert "w7a. Get them with `scwlearn datasets fetch w7a`" in capsys.readouterr().err
+    assert "w7a. Get the missing ones with `scwlearn datasets fetch w7a`" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

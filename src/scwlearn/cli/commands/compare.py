@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import print_json
+from scwlearn.cli.console import columns, print_json
 from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_config, model_options, train_command
 from scwlearn.cli.options import count_option, data_options, option, output_options, plot_option, section
 from scwlearn.display.formatting import parameter_text, plural
@@ -100,17 +100,19 @@ def _summary(each: Standing) -> dict[str, Any]:
 
 
 def _table(found: Sequence[Standing]) -> list[str]:
-    lines = [f"{'error':>9} {'± std':>8}{'rank':>7}{'p':>9}{'updates':>11}{'seconds':>10}  algorithm and parameters"]
+    table = [["  error", "± std", "rank", "p", "updates", "seconds", "algorithm and parameters"]]
     for each in found:
         runs = each.runs
-        p = "" if each.p is None else f"{each.p:.4f}" if each.p >= 0.0001 else "<0.0001"
-        std = f"{100 * each.std:.2f}" if len(runs.final_errors) > 1 else ""
-        mark = "*" if each.as_good_as_best else " "
-        lines.append(
-            f"{mark}{runs.mean_error:8.2%} {std:>8}{each.rank:7.1f}{p:>9}{runs.final_updates.mean():11.1f}"
-            f"{runs.median_seconds:10.4f}  {runs.rule.name} {parameter_text(runs.parameters)}".rstrip()
-        )
-    return lines
+        numbers = [
+            f"{'*' if each.as_good_as_best else ' '}{runs.mean_error:7.2%}",
+            f"{100 * each.std:.2f}" if len(runs.final_errors) > 1 else "",
+            f"{each.rank:.1f}",
+            "" if each.p is None else f"{each.p:.4f}" if each.p >= 0.0001 else "<0.0001",
+            f"{runs.final_updates.mean():.1f}",
+            f"{runs.median_seconds:.4f}",
+        ]
+        table.append([*numbers, f"{runs.rule.name} {parameter_text(runs.parameters)}"])
+    return columns(table, right=range(6))
 
 
 def _note(found: Sequence[Standing]) -> str:

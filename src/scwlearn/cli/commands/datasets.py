@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,16 +64,21 @@ def list_command(directory: Path | None) -> None:
         table.append((named.name, named.group, f"{named.rows} x {named.features}", state, named.licence))
         if state == "missing":
             missing.append(named)
-    lines = [*columns(table), "", f"Directory: {place}"]
-    available = [named.name for named in missing if all(file.sources for file in named.files)]
-    manual = [named.name for named in missing if named.name not in available]
+    click.echo("\n".join([*columns(table), "", f"Directory: {place}", *how_to_get(missing)]))
+
+
+def how_to_get(missing: Sequence[NamedSet]) -> list[str]:
+    """Explain how to get data sets whose files are missing."""
+    by_hand = [named.name for named in missing if any(file.by_hand for file in named.files)]
+    available = [named.name for named in missing if named.name not in by_hand]
+    text = []
     if available:
-        lines.append(f"To fetch the missing ones: scwlearn datasets fetch {' '.join(available)}")
-    if manual:
-        lines.append(f"To be made by hand (see scwlearn datasets show NAME): {' '.join(manual)}")
+        text.append(f"Get the missing ones with `scwlearn datasets fetch {' '.join(available)}`.")
+    if by_hand:
+        text.append(f"To make {', '.join(by_hand)} by hand, see `scwlearn datasets show NAME`.")
     if missing:
-        lines.append("If the files are elsewhere, use --data-dir DIRECTORY or set SCWLEARN_DATA.")
-    click.echo("\n".join(lines))
+        text.append("If the files are elsewhere, use --data-dir DIRECTORY or set SCWLEARN_DATA.")
+    return text
 
 
 @command.command("fetch")

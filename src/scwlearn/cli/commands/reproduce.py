@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scwlearn.cli.commands.datasets import how_to_get
 from scwlearn.cli.console import Terminal, columns
 from scwlearn.cli.options import Params, SectionCommand, choice_option, count_option, option, usage_error, words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
@@ -159,7 +160,7 @@ def _load(
         names = ["paper"]
         if not any(is_present(named, directory) for named in with_files):
             names = _GENERATED
-            remarks.append(_how_to_get(with_files, directory))
+            remarks.append(_remark(with_files, directory))
     known = {named.name for named in all_sets()}
     paths = [name for name in names if name not in known and Path(name).is_file()]
     own = [_user_set(Path(path), known, max_features) for path in paths]
@@ -167,9 +168,9 @@ def _load(
         chosen = select_sets([name for name in names if name not in paths])
     missing = [named for named in chosen if not is_present(named, directory)]
     if requested := [named for named in missing if named.name in names]:
-        raise click.ClickException(_how_to_get(requested, directory))
+        raise click.ClickException(_remark(requested, directory))
     if missing:
-        remarks.append(_how_to_get(missing, directory))
+        remarks.append(_remark(missing, directory))
     loaded = []
     for named in chosen:
         if max_features is not None and named.features > max_features:
@@ -185,15 +186,9 @@ def _load(
     return list(sets.values()), remarks
 
 
-def _how_to_get(missing: Sequence[NamedSet], directory: Path) -> str:
-    by_hand = [named.name for named in missing if any(file.by_hand for file in named.files)]
-    available = [named.name for named in missing if named.name not in by_hand]
-    text = f"not in {directory}: {', '.join(named.name for named in missing)}."
-    if available:
-        text += f" Get them with `scwlearn datasets fetch {' '.join(available)}`, or name their directory (--data-dir)."
-    for name in by_hand:
-        text += f" `scwlearn datasets show {name}` explains how to make it by hand."
-    return text
+def _remark(missing: Sequence[NamedSet], directory: Path) -> str:
+    names = ", ".join(named.name for named in missing)
+    return " ".join([f"not in {directory}: {names}.", *how_to_get(missing)])
 
 
 def _user_set(path: Path, taken: Container[str], max_features: int | None) -> DataSet:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.commands.train import shuffle_options, trained_model
-from scwlearn.cli.console import print_json
+from scwlearn.cli.console import columns, print_json
 from scwlearn.cli.messages import SORTED_LABELS
 from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_options, model_settings, train_command
 from scwlearn.cli.options import (
@@ -168,14 +168,13 @@ def _table(ranked: Sequence[CellResult], top: int) -> list[str]:
     for result in ranked:
         by_rule.setdefault(result.rule.name, result)
     shown = [*by_rule.values()] if len(by_rule) > 1 else ranked[:top]
-    with_loss = shown[0].log_loss is not None
-    head = f"{'error':>8}{'mistakes':>10}{'updates':>10}" + ("  log-loss" if with_loss else "")
-    lines = [f"{head}  algorithm and parameters"]
+    loss = [] if shown[0].log_loss is None else ["log-loss"]
+    table = [["error", "mistakes", "updates", *loss, "algorithm and parameters"]]
     for each in shown:
-        loss = f"{each.log_loss:10.4f}" if with_loss else ""
-        counts = f"{each.error:8.2%}{each.counts.mistakes:10}{each.counts.updates:10}"
-        lines.append(f"{counts}{loss}  {each.rule.name} {parameter_text(each.parameters)}".rstrip())
-    return lines
+        numbers = [f"{each.error:.2%}", str(each.counts.mistakes), str(each.counts.updates)]
+        numbers += [] if each.log_loss is None else [f"{each.log_loss:.4f}"]
+        table.append([*numbers, f"{each.rule.name} {parameter_text(each.parameters)}"])
+    return columns(table, right=range(len(table[0]) - 1))
 
 
 def heat_map(ranked: Sequence[CellResult], metric: str) -> list[str]:

@@ -161,10 +161,7 @@ class StreamClassifier:
             return None
         if snapshot.learner.model is None:
             return labels[len(labels) == 2]
-        score = snapshot.learner.score_one(x)
-        if snapshot.is_binary:
-            return labels[len(labels) == 2 and score >= 0]
-        return labels[score[: len(labels)].argmax()]
+        return labels[snapshot.predict_one(snapshot.learner.score_one(x))]
 
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
         """Predict the probability of each class, in the order of the labels; empty before any class is known.

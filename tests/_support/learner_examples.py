@@ -74,7 +74,7 @@ def everything(learner):
 def sigma(learner, number=0):
     """Return Sigma of a class as a matrix."""
     model = learner.model
-    return model.matrix(number) if model.covariance.name == "full" else np.diag(model.variances()[number])
+    return model.matrix(number) if model.covariance.correlated else np.diag(model.variances()[number])
 
 
 def assert_alike(one, other, features=slice(None)):
@@ -88,7 +88,7 @@ def assert_alike(one, other, features=slice(None)):
 
 def assert_same(one, other):
     """Assert that models are equal to the last bit, or up to rounding where blocks of rows are multiplied together."""
-    if one.model.covariance.name == "full":
+    if one.model.covariance.correlated:
         assert_alike(one, other)
     else:
         assert state(one) == state(other)

@@ -30,7 +30,7 @@ def shards(count, covariance, algorithm=None, x=X, y=Y, **settings):
 
 
 def sigma(gaussian):
-    return gaussian.matrix() if gaussian.covariance.name == "full" else np.diag(gaussian.variances()[0])
+    return gaussian.matrix() if gaussian.covariance.correlated else np.diag(gaussian.variances()[0])
 
 
 def assert_close(one, other, rtol=1e-11):

@@ -69,7 +69,7 @@ def as_labels(y: Any) -> NDArray[Any]:
 
 
 class Classes:
-    """Immutable numbering of the known labels from 0: declared ones in order, others by first appearance."""
+    """Immutable numbering of the known labels from 0: declared ones in sorted order, others by first appearance."""
 
     def __init__(self) -> None:
         #: The labels by number: as an array, as Python values, and as sorted Python values.

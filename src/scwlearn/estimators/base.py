@@ -141,7 +141,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         Returns
         -------
         array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
-            The scores. With two classes, a score of at least 0 predicts the second.
+            The scores, in the order of `classes_`; with two classes, that of the second.
         """
         check_is_fitted(self)
         return self._classifier.scores(self._rows(X, reset=False))
@@ -157,7 +157,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         Returns
         -------
         array of shape (n_samples,)
-            The labels. Ties go to the earliest class; with two classes, to the second.
+            The labels. Ties go to the class that came first, of two classes to the one that came second; `fit` takes
+            the classes in the order of `classes_`.
         """
         check_is_fitted(self)
         return self._classifier.predict(self._rows(X, reset=False))

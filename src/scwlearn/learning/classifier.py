@@ -247,7 +247,7 @@ class Classifier:
         return scores[0] if snapshot.is_binary else scores.T
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """Return the label of each row. Ties go to the earliest class; in the binary case, to the second."""
+        """Return the label of each row. Ties go to the class with the lowest number; in the binary case, to class 1."""
         snapshot = self.snapshot
         labels: NDArray[Any] = snapshot.classes.labels[snapshot.predict(snapshot.learner.scores(x))]
         return labels

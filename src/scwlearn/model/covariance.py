@@ -23,6 +23,9 @@ class Covariance(Protocol):
     for `lanes` classes: 1 for a binary model, otherwise a multiple of LANE_MULTIPLE, of which some may be unused and
     hold the prior. A shared Sigma is stored once. All variances are relative to the scale kept in the scalars of the
     model; `prior` is the initial variance.
+
+    The size and the lanes follow from the shape of the memory, and the shape from the size, the lanes and `shared`.
+    Features may be added, dropped and reordered at any time.
     """
 
     @property
@@ -47,7 +50,7 @@ class Covariance(Protocol):
         """Estimate the multiplications for a row with `stored` values and `classes` known classes, update included."""
 
     def block(self, size: int, stored: float, lanes: int, joint: bool) -> int:
-        """Return how many rows the native loop should process together."""
+        """Return how many rows the native loop should process together; 1 if it takes them one by one."""
 
     def uses_threads(self, size: int) -> bool:
         """Whether a model of this size is large enough for several threads."""
@@ -59,13 +62,13 @@ class Covariance(Protocol):
         """Allocate the memory of the prior: weights 0, variance `prior` in every direction."""
 
     def arrange(self, memory: Array, counts: NDArray[np.intp]) -> None:
-        """Order the memory of a prior for rows in which feature i occurs `counts[i]` times."""
+        """Lay out the memory of a prior for rows in which feature i occurs `counts[i]` times; may do nothing."""
 
     def means(self, memory: Array) -> Array:
         """Return a view of the weights, (lanes, size)."""
 
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
-        """Return memory with `count` more features at index `at`, independent, with one variance per lane."""
+        """Return memory with `count` more features at index `at`, uncorrelated, each lane with its variance."""
 
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
         """Return the memory of the model of `features` alone; lanes from `classes` on hold the prior."""
@@ -77,7 +80,7 @@ class Covariance(Protocol):
         """Return memory with `lanes` lanes; lane i moves to `places[i]`, the other lanes hold the prior."""
 
     def begin(self, memory: Array, lane: int, variance: float) -> None:
-        """Set the variances of an unused lane (Sigma may have grown since the prior)."""
+        """Set the variances of an unused lane, whose class becomes known; Sigma may have grown since the prior."""
 
     def row(self, memory: Array, lane: int) -> Array:
         """Return a copy of the memory of one class, as a model with one lane."""
@@ -86,7 +89,7 @@ class Covariance(Protocol):
         """Copy the memory of a model with one lane into a lane."""
 
     def diagonal_in_place(self, memory: Array) -> Array:
-        """Return a view of what is scaled with Sigma in a model with one lane: variances, or the D of U D U'."""
+        """Return a view of what grows with Sigma in a model with one lane: variances, D of U D U', or nothing."""
 
     def variances(self, memory: Array, prior: float) -> Array:
         """Return the diagonals of Sigma: (lanes, size), or (1, size) if shared."""

@@ -1,4 +1,4 @@
-"""The forms of Sigma by name. A new one is its file, its native loops and a line here."""
+"""The forms of Sigma by name. CONTRIBUTING says what a new one needs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]
 
-#: A predicted class is more probable than any other by at least this factor, so that rounding does not make it a tie.
+#: The predicted class gets at least this many times the probability of any other, so that rounding cannot make another
+#: class the most probable one.
 MARGIN = 1 + 1e-12
 JUST_OVER_HALF = 0.5 * MARGIN
 
@@ -31,10 +32,16 @@ class Snapshot(NamedTuple):
         return len(self.classes.values) <= 2
 
     def predict(self, scores: Array) -> NDArray[np.intp]:
-        """Return the class number of each example. Ties go to the earliest class; in the binary case, to the second."""
+        """Return the class number of each example. Ties go to the lowest number; in the binary case, to class 1."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), dtype=np.intp)
         return (scores >= 0).astype(np.intp) if self.is_binary else self._known(scores).argmax(axis=1)
+
+    def predict_one(self, score: Any) -> int:
+        """Return the class number of a single example, as `predict` does."""
+        if self.is_binary:
+            return int(len(self.classes.values) == 2 and score >= 0)
+        return int(score[: len(self.classes.values)].argmax())
 
     def probabilities(self, scores: Array, variances: Array, *, argmax_consistent: bool) -> Array:
         """Return the probability of each class, in the order of the labels.
@@ -89,7 +96,7 @@ class Snapshot(NamedTuple):
 
 
 def _with_most_probable(probabilities: Array, top: NDArray[np.intp]) -> Array:
-    """Raise the probability of the class at the top above all others."""
+    """Raise the probability of the class at the top above those that are no smaller."""
     largest = probabilities.max(axis=1, keepdims=True) * MARGIN
     not_alone = np.count_nonzero(probabilities >= np.take_along_axis(probabilities, top, axis=1), axis=1) > 1
     raised = probabilities[not_alone]

@@ -17,7 +17,8 @@ from scwlearn.rules import HOLD, Step, rule
 def perceptron(m: float, w: float) -> Step:
     """Add y x to the weights on a mistake.
 
-    A margin of exactly 0 counts as a mistake, as in the original, so the first example is learned whatever its label.
+    A margin of exactly 0 moves the weights, too, as in the original, so the first example is learned whatever its
+    label.
     """
     if m > 0:
         return HOLD

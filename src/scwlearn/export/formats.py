@@ -170,7 +170,7 @@ def _csv_lines(lines: Iterable[Iterable[Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "surrogatepass")
 
 
-def _decode_csv(content: bytes, *, named: bool | None = None, first: int = 1) -> Weights:
+def _decode_csv(content: bytes, *, named: bool | None, first: int) -> Weights:
     """Return weights from the output of `_encode_csv`.
 
     Features are numbered if all their names are integers, unless `named`. Labels are numbers if all of them can be.
@@ -183,33 +183,24 @@ def _decode_csv(content: bytes, *, named: bool | None = None, first: int = 1) ->
         cells = [(reader.line_num, cell) for cell in reader]
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"invalid CSV: {error}") from None
-    #: Weight and variance, NaN if unknown, by class and feature.
+    # Weight and variance, NaN if unknown, by class and feature; and the other label of a binary model.
     found: dict[str, dict[str, tuple[float, float]]] = {}
     against: str | None = None
     for line, cell in cells:
+        features, name, other = found.setdefault(cell["class"], {}), cell["feature"], cell.get(_AGAINST) or against
         try:
-            against = _add(found, cell, against)
+            weight = _number("weight", cell["weight"])
+            deviation = _number("deviation", cell["deviation"]) if cell.get("deviation") else math.nan
+            if deviation <= 0:
+                raise ValueError(f"deviation must be > 0, got {cell['deviation']!r}")
+            if name in features:
+                raise ValueError(f"duplicate feature {name!r} of class {cell['class']!r}")
+            if against not in (None, other):
+                raise ValueError(f"{_AGAINST} must be {against!r} as above, got {other!r}")
         except ValueError as error:
             raise ValueError(f"line {line}: {error}") from None
+        features[name], against = (weight, deviation * deviation), other
     return _weights(found, against, named=named, first=first)
-
-
-def _add(found: dict[str, dict[str, tuple[float, float]]], cell: dict[str, Any], against: str | None) -> str | None:
-    """Add one line, and return the other label of a binary model, if known."""
-    label, name, variance = cell["class"], cell["feature"], math.nan
-    weight = _number("weight", cell["weight"])
-    if cell.get("deviation"):
-        deviation = _number("deviation", cell["deviation"])
-        if not deviation > 0:
-            raise ValueError(f"deviation must be > 0, got {cell['deviation']!r}")
-        variance = deviation * deviation
-    features = found.setdefault(label, {})
-    if name in features:
-        raise ValueError(f"duplicate feature {name!r} of class {label!r}")
-    features[name] = (weight, variance)
-    if cell.get(_AGAINST) and against not in (None, cell[_AGAINST]):
-        raise ValueError(f"{_AGAINST} must be {against!r} as above, got {cell[_AGAINST]!r}")
-    return cell.get(_AGAINST) or against
 
 
 def _number(name: str, text: Any) -> float:

@@ -46,7 +46,7 @@ sanitize: $(VENV)/test.stamp
 	  -Ccmake.define.SCWLEARN_SANITIZE=ON -Cbuild-dir=build/sanitize -Cinstall.strip=false
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
-	  $(BIN)/python -m pytest -m native -n 0 -p no:cacheprovider
+	  $(BIN)/python -m pytest -m native -p no:cacheprovider
 
 # Fuzz the parsers of LIBSVM and VW text (needs clang), the CSV reader and the model loader: some hours.
 # Fewer inputs: make fuzz RUNS=10000. A single target: fuzz/run.

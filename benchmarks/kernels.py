@@ -152,7 +152,7 @@ def memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def stream() -> None:
+def stream(*, publish: bool) -> None:
     """Measure time and memory along a stream, with a budget and without."""
     x, y = checkerboard(STREAM, fields=2, extra=3)
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
@@ -181,12 +181,16 @@ def stream() -> None:
         panel.set(title=title, xlabel="examples seen", ylabel=unit, ylim=(0, None))
         panel.grid(alpha=0.3)
     panels[0].legend(frameon=False)
-    figure.savefig(PICTURE, dpi=100)
+    if publish:
+        figure.savefig(PICTURE, dpi=100)
 
 
 if __name__ == "__main__":
-    directory = argument_parser(__doc__, ["ijcnn1", "usps"]).parse_args().data_dir
-    stream()
+    parser = argument_parser(__doc__, ["ijcnn1", "usps"])
+    parser.add_argument("--publish", action="store_true", help="update the picture of docs/kernels.md")
+    asked = parser.parse_args()
+    directory = asked.data_dir
+    stream(publish=asked.publish)
     budgets(directory)
     digits(directory)
     several_classes(directory)

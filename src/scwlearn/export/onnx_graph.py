@@ -20,7 +20,7 @@ MAX_BYTES = 2**31 - 1
 
 
 def _operator(kind: str) -> Callable[[Node, Any], Node]:
-    """Return the method of an operator in Python that adds one to the graph."""
+    """Return the method of a Python operator that adds an ONNX operator to the graph."""
     return lambda node, other: node.graph.op(kind, node, other)
 
 

@@ -7,6 +7,7 @@ import io
 import lzma
 import socket
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from recording_reporter import RecordingReporter
 from scwlearn.data.formats.libsvm import load_libsvm
 from scwlearn.datasets import find_set
 from scwlearn.datasets.catalogue import DataFile, NamedSet
-from scwlearn.datasets.fetch import FetchError, _download_path, fetch
+from scwlearn.datasets.fetch import FetchError, download_path, fetch
 from scwlearn.datasets.load import content_sha256, file_state, read_labelled
-from scwlearn.datasets.sources import Source, digits_reader, libsvm_reader, table_reader
+from scwlearn.datasets.sources import Source, read_digits, read_libsvm_text, read_table
 
 # Long enough for several chunks; all lines differ, so that a misplaced piece is noticed.
 TEXT = b"".join(b"%d 1:%d 3:0.%d\n" % ((-1) ** i, i, i + 1) for i in range(20_000))
@@ -36,7 +37,7 @@ def files():
 
 def tiny(*urls, sha256=SHA256, read=None, limit=LIMIT, by_hand=""):
     """A set of one file, with sources of one address each."""
-    sources = tuple(Source((url,), read or libsvm_reader(), limit) for url in urls)
+    sources = tuple(Source((url,), read or read_libsvm_text, limit) for url in urls)
     return NamedSet(
         name="tiny",
         title="Tiny",
@@ -75,7 +76,7 @@ def fails(named, cache, match):
 def begun(url, cache, data):
     """Leave files as an earlier run would."""
     (cache / "tiny").mkdir()
-    _download_path(url, cache / "tiny").write_bytes(data)
+    download_path(url, cache / "tiny").write_bytes(data)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
@@ -238,12 +239,14 @@ def test_concurrent_fetches_do_not_interfere(files, tmp_path):
 def test_tables_are_read_with_label_column_header_and_decimals(files, tmp_path):
     files.content["table"] = b"a,b,up\n0.5,0.07385599999999999,1\n0,2e-3,0\n"
     sha256 = content_sha256(*load_libsvm(io.BytesIO(b"1 1:0.5 2:0.073856\n-1 2:0.002\n")))
-    read = table_reader(label_column=-1, header=True, decimals=6, label_scale=2, label_offset=-1)
+    read = partial(read_table, label_column=-1, header=True, decimals=6, label_scale=2, label_offset=-1)
     fetched(tiny(f"{files.address}/table", sha256=sha256, read=read), tmp_path)
     files.content["blanks"] = b"6.0000 -1.0000  0.6310\n-5.0000 0 1 \n"
     sha256 = content_sha256(*load_libsvm(io.BytesIO(b"6 1:-1 2:0.631\n-5 2:1\n")))
     fetched(
-        tiny(f"{files.address}/blanks", sha256=sha256, read=table_reader(label_column=0, delimiter="whitespace")),
+        tiny(
+            f"{files.address}/blanks", sha256=sha256, read=partial(read_table, label_column=0, delimiter="whitespace")
+        ),
         tmp_path,
     )
 
@@ -263,7 +266,7 @@ def test_images_of_two_digits_are_collected_from_all_files(files, tmp_path):
     checksums = [hashlib.sha256(data).hexdigest() for data in raw.values()]
     files.content.update({name: gzip.compress(data) for name, data in raw.items()})
     expected = content_sha256(images[[0, 2, 3, 5]].reshape(4, 4), np.array([1, -1, 1, -1]))
-    read = digits_reader(positive=1, negative=2, sha256=checksums)
+    read = partial(read_digits, positive=1, negative=2, sha256=checksums)
     source = Source(tuple(f"{files.address}/{name}" for name in raw), read, LIMIT)
     named = NamedSet(**{**vars(tiny()), "files": (DataFile("tiny/tiny.libsvm.xz", expected, (source,)),)})
     fetched(named, tmp_path)

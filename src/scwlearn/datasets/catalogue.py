@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -114,7 +114,7 @@ def _data_file(path: str, sha256: str, by_hand: str = "", sources: Iterable[dict
 
 
 def _source(urls: list[str], max_megabytes: int, reader: str = "libsvm", **options: Any) -> Source:
-    return Source(tuple(urls), READERS[reader](**options), max_megabytes * 2**20)
+    return Source(tuple(urls), partial(READERS[reader], **options), max_megabytes * 2**20)
 
 
 def _named_set(name: str, known: dict[str, DataFile], **entry: Any) -> NamedSet:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from contextlib import ExitStack
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -46,105 +45,95 @@ class _BrokenConnection(Exception):
 def fetch(named: NamedSet, cache: Path, report: ProgressReporter, *, timeout: float = TIMEOUT) -> list[Path]:
     """Fetch the files of a data set that are missing or different; return their paths. Each file counts as 1."""
     for file in named.files:
-        _fetch_file(named, file, cache, report, timeout)
+        _FileFetcher(named.name, file, cache, report, timeout).run()
     return [cache / file.path for file in named.files]
 
 
-def _fetch_file(named: NamedSet, file: DataFile, cache: Path, report: ProgressReporter, timeout: float) -> None:
-    path = cache / file.path
-    state = file_state(file, cache)
-    if state == "good":
-        report.done_before(1.0)
-        return
-    if not file.sources:
-        found = "has other content" if state == "different" else "is missing"
-        raise FetchError(
-            f"{named.name} cannot be fetched, and {path} {found}. Make it by hand, as LIBSVM text compressed with xz: "
-            f"{file.by_hand}"
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    progress = _FileProgress(report, named.name)
-    with _locked(cache, report):
-        # Another process may have fetched it in the meantime.
-        if file_state(file, cache) != "good":
-            _from_sources(named, file, path, progress, timeout)
-        progress.reach(1.0)
+class _FileFetcher:
+    """Fetcher of one file. Its progress goes from 0 to 1; a second attempt does not move it back."""
 
+    def __init__(self, name: str, file: DataFile, cache: Path, report: ProgressReporter, timeout: float) -> None:
+        self._name, self._file, self._cache, self._report, self._timeout = name, file, cache, report, timeout
+        self._path = cache / file.path
+        self._reached = 0.0
 
-def _from_sources(named: NamedSet, file: DataFile, path: Path, progress: _FileProgress, timeout: float) -> None:
-    """Write a file from the first source that has it."""
-    failures = []
-    for source in file.sources:
-        try:
-            found = _from_source(source, file, path.parent, progress, timeout)
-        except _DownloadError as error:
-            failures.append(str(error))
-        else:
-            write_labelled(path, *found)
-            for used in file.sources:
-                _remove_downloads(used, path.parent)
+    def run(self) -> None:
+        state = file_state(self._file, self._cache)
+        if state == "good":
+            self._report.done_before(1.0)
             return
-    raise FetchError(
-        "\n  ".join([f"{named.name}: {file.path} could not be fetched:", *failures])
-        + f"\nTry again later (what was received is kept), or put the file into a directory as {file.path} and name "
-        "the directory with --data-dir or SCWLEARN_DATA"
-    )
+        if not self._file.sources:
+            found = "has other content" if state == "different" else "is missing"
+            raise FetchError(
+                f"{self._name} cannot be fetched, and {self._path} {found}. Make it by hand, as LIBSVM text compressed "
+                f"with xz: {self._file.by_hand}"
+            )
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # One process at a time writes unfinished downloads.
+        with open(self._cache / ".lock", "wb") as lock:
+            if not lock_file(lock):
+                self._report.note(f"waiting for another process that fetches into {self._cache}")
+                lock_file(lock, wait=True)
+            # Another process may have fetched the file in the meantime.
+            if file_state(self._file, self._cache) != "good":
+                write_labelled(self._path, *self._from_sources())
+                for source in self._file.sources:
+                    self._remove_downloads(source)
+            self._reach(1.0, False)
 
+    def _from_sources(self) -> Labelled:
+        """Return the content of the file from the first source that has it."""
+        failures = []
+        for source in self._file.sources:
+            try:
+                return self._from_source(source)
+            except _DownloadError as error:
+                failures.append(str(error))
+        path = self._file.path
+        raise FetchError(
+            "\n  ".join([f"{self._name}: {path} could not be fetched:", *failures])
+            + f"\nTry again later (what was received is kept), or put the file into a directory as {path} and name the "
+            "directory with --data-dir or SCWLEARN_DATA"
+        )
 
-def _from_source(
-    source: Source, file: DataFile, folder: Path, progress: _FileProgress, timeout: float, *, retry: bool = True
-) -> Labelled:
-    """Download and convert the files of a source, and check the result."""
-    joined = False
-    for i, url in enumerate(source.urls):
-        target, report = _download_path(url, folder), partial(progress.downloaded, i, len(source.urls))
+    def _from_source(self, source: Source, *, retry: bool = True) -> Labelled:
+        """Download and convert the files of a source, and check the result."""
+        joined, count = False, len(source.urls)
+        for i, url in enumerate(source.urls):
+
+            def progress(share: float, before: bool, i: int = i) -> None:
+                self._reach(_DOWNLOAD_SHARE * (i + share) / count, before)
+
+            try:
+                joined |= _download(
+                    url, download_path(url, self._path.parent), source.max_bytes, progress, self._timeout
+                )
+            except _DownloadError as error:
+                raise _DownloadError(f"{url}: {error}") from None
         try:
-            joined |= _download(url, target, max_bytes=source.max_bytes, progress=report, timeout=timeout)
-        except _DownloadError as error:
-            raise _DownloadError(f"{url}: {error}") from None
-    try:
-        return _converted(source, file, folder)
-    except ValueError as error:
-        _remove_downloads(source, folder)
-        # A file put together from several responses may mix two versions; any other is simply wrong.
-        if joined and retry:
-            return _from_source(source, file, folder, progress, timeout, retry=False)
-        raise _DownloadError(f"{source.urls[0]}: {error}; nothing was kept") from None
+            return self._converted(source)
+        except ValueError as error:
+            self._remove_downloads(source)
+            # A file put together from several responses may mix two versions; any other is simply wrong.
+            if joined and retry:
+                return self._from_source(source, retry=False)
+            raise _DownloadError(f"{source.urls[0]}: {error}; nothing was kept") from None
 
+    def _converted(self, source: Source) -> Labelled:
+        with ExitStack() as stack:
+            streams = [stack.enter_context(open_source(download_path(url, self._path.parent))) for url in source.urls]
+            x, labels = source.read([io.BufferedReader(_Limited(each, source.max_bytes), 2**20) for each in streams])
+        found = content_sha256(x, labels)
+        if found != self._file.sha256:
+            raise ValueError(f"other content than expected (sha256 {found}, not {self._file.sha256})")
+        return x, labels
 
-def _converted(source: Source, file: DataFile, folder: Path) -> Labelled:
-    with ExitStack() as stack:
-        streams = [stack.enter_context(open_source(_download_path(url, folder))) for url in source.urls]
-        files = [io.BufferedReader(_Limited(stream, source.max_bytes), 2**20) for stream in streams]
-        x, labels = source.read(files)
-    found = content_sha256(x, labels)
-    if found != file.sha256:
-        raise ValueError(f"other content than expected (sha256 {found}, not {file.sha256})")
-    return x, labels
+    def _remove_downloads(self, source: Source) -> None:
+        for url in source.urls:
+            download_path(url, self._path.parent).unlink(missing_ok=True)
 
-
-def _download_path(url: str, folder: Path) -> Path:
-    """Return the path of an unfinished download; sources may have files of the same name."""
-    return folder / f"{url.rpartition('/')[2]}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part"
-
-
-def _remove_downloads(source: Source, folder: Path) -> None:
-    for url in source.urls:
-        _download_path(url, folder).unlink(missing_ok=True)
-
-
-class _FileProgress:
-    """The progress of one file from 0 to 1; a second attempt does not move it back."""
-
-    def __init__(self, report: ProgressReporter, note: str) -> None:
-        self._report, self._note, self._reached = report, note, 0.0
-
-    def downloaded(self, i: int, count: int, share: float, before: bool) -> None:
-        """Report the share of the i-th of `count` downloads."""
-        self.reach(_DOWNLOAD_SHARE * (i + share) / count, before)
-
-    def reach(self, share: float, before: bool = False) -> None:
-        """Report the share of the whole file."""
+    def _reach(self, share: float, before: bool) -> None:
+        """Report that a share of the file is done, in this run or before."""
         more = share - self._reached
         if more <= 0:
             return
@@ -152,20 +141,15 @@ class _FileProgress:
         if before:
             self._report.done_before(more)
         else:
-            self._report.advance(more, self._note)
+            self._report.advance(more, self._name)
 
 
-@contextmanager
-def _locked(cache: Path, report: ProgressReporter) -> Iterator[None]:
-    """Let one process at a time write unfinished downloads."""
-    with open(cache / ".lock", "wb") as file:
-        if not lock_file(file):
-            report.note(f"waiting for another process that fetches into {cache}")
-            lock_file(file, wait=True)
-        yield
+def download_path(url: str, folder: Path) -> Path:
+    """Return the path of an unfinished download; sources may have files of the same name."""
+    return folder / f"{url.rpartition('/')[2]}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part"
 
 
-def _download(url: str, file: Path, *, max_bytes: int, progress: _Progress, timeout: float = TIMEOUT) -> bool:
+def _download(url: str, file: Path, max_bytes: int, progress: _Progress, timeout: float) -> bool:
     """Download a file, resuming an incomplete one; return whether it was put together from several responses.
 
     Such a file has to be checked: the server's file may have changed in between.

@@ -15,7 +15,6 @@ from scwlearn.data.formats.libsvm import load_libsvm
 
 #: Rows as a csr_array, and the labels of a file.
 Labelled = tuple[Any, NDArray[np.float64]]
-Reader = Callable[[Sequence[BinaryIO]], Labelled]
 
 
 @dataclass(frozen=True)
@@ -24,22 +23,19 @@ class Source:
 
     urls: tuple[str, ...]
     #: Converts the decompressed files.
-    read: Reader
+    read: Callable[[Sequence[BinaryIO]], Labelled]
     #: Maximal size of each file in bytes, compressed and decompressed.
     max_bytes: int
 
 
-def libsvm_reader(*, first: int | None = None, label_offset: float = 0.0) -> Reader:
-    """Return a reader of LIBSVM text, or of its first rows; `label_offset` is added to the labels."""
-
-    def read(files: Sequence[BinaryIO]) -> Labelled:
-        x, labels = load_libsvm(files[0])
-        return x[:first], labels[:first] + label_offset
-
-    return read
+def read_libsvm_text(files: Sequence[BinaryIO], *, first: int | None = None, label_offset: float = 0.0) -> Labelled:
+    """Read LIBSVM text, or its first rows; `label_offset` is added to the labels."""
+    x, labels = load_libsvm(files[0])
+    return x[:first], labels[:first] + label_offset
 
 
-def table_reader(
+def read_table(
+    files: Sequence[BinaryIO],
     *,
     label_column: int,
     delimiter: str = ",",
@@ -47,41 +43,33 @@ def table_reader(
     decimals: int | None = None,
     label_scale: float = 1.0,
     label_offset: float = 0.0,
-) -> Reader:
-    """Return a reader of numbers in columns.
+) -> Labelled:
+    """Read numbers in columns.
 
     `decimals` rounds values written with rounding errors; labels are multiplied by `label_scale`, then `label_offset`
     is added.
     """
-
-    def read(files: Sequence[BinaryIO]) -> Labelled:
-        lines: Any = files[0]  # NumPy's type stubs do not accept lines of bytes
-        separator = None if delimiter == "whitespace" else delimiter
-        numbers = np.loadtxt(lines, delimiter=separator, skiprows=int(header), ndmin=2)
-        labels = label_scale * numbers[:, label_column] + label_offset
-        x = np.delete(numbers, label_column, axis=1)
-        return sparse.csr_array(x if decimals is None else np.round(x, decimals)), labels
-
-    return read
+    lines: Any = files[0]  # NumPy's type stubs do not accept lines of bytes
+    separator = None if delimiter == "whitespace" else delimiter
+    numbers = np.loadtxt(lines, delimiter=separator, skiprows=int(header), ndmin=2)
+    labels = label_scale * numbers[:, label_column] + label_offset
+    x = np.delete(numbers, label_column, axis=1)
+    return sparse.csr_array(x if decimals is None else np.round(x, decimals)), labels
 
 
-def digits_reader(*, positive: int, negative: int, sha256: Sequence[str]) -> Reader:
-    """Return a reader of two digits as +1 and -1, from pairs of IDX files of images and labels, as MNIST has them.
+def read_digits(files: Sequence[BinaryIO], *, positive: int, negative: int, sha256: Sequence[str]) -> Labelled:
+    """Read two digits as +1 and -1, from pairs of IDX files of images and labels, as MNIST has them.
 
     `sha256` are the checksums of the decompressed files.
     """
-
-    def read(files: Sequence[BinaryIO]) -> Labelled:
-        pairs = enumerate(zip(files, sha256, strict=True), 1)
-        arrays = [_idx_array(number, file, expected) for number, (file, expected) in pairs]
-        x, y = [], []
-        for images, digits in zip(arrays[::2], arrays[1::2], strict=True):
-            chosen = (digits == positive) | (digits == negative)
-            x.append(images[chosen].reshape(np.count_nonzero(chosen), -1))
-            y.append(np.where(digits[chosen] == positive, 1.0, -1.0))
-        return sparse.csr_array(np.vstack(x).astype(np.float64)), np.concatenate(y)
-
-    return read
+    pairs = enumerate(zip(files, sha256, strict=True), 1)
+    arrays = [_idx_array(number, file, expected) for number, (file, expected) in pairs]
+    x, y = [], []
+    for images, digits in zip(arrays[::2], arrays[1::2], strict=True):
+        chosen = (digits == positive) | (digits == negative)
+        x.append(images[chosen].reshape(np.count_nonzero(chosen), -1))
+        y.append(np.where(digits[chosen] == positive, 1.0, -1.0))
+    return sparse.csr_array(np.vstack(x).astype(np.float64)), np.concatenate(y)
 
 
 def _idx_array(number: int, file: BinaryIO, sha256: str) -> NDArray[np.uint8]:
@@ -95,11 +83,11 @@ def _idx_array(number: int, file: BinaryIO, sha256: str) -> NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8, offset=4 + 4 * dimensions).reshape(shape.tolist())
 
 
-#: Readers by their names in the catalogue.
-READERS: dict[str, Callable[..., Reader]] = {
-    "libsvm": libsvm_reader,
-    "table": table_reader,
-    "digits": digits_reader,
+#: Readers by their names in the catalogue, which also has their options.
+READERS: dict[str, Callable[..., Labelled]] = {
+    "libsvm": read_libsvm_text,
+    "table": read_table,
+    "digits": read_digits,
 }
 
 

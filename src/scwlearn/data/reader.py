@@ -24,11 +24,6 @@ from scwlearn.data.schema import Schema
 # How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
 _JOIN_TIMEOUT = 1.0
 
-# Names of the label column or key that need not be declared.
-_LABEL_NAMES = ("label", "target", "class", "y")
-# How many column names a message lists.
-_LISTED = 20
-
 #: Kind, line, column and excerpt of an error of a native parser.
 NativeError = tuple[str, int, int, bytes]
 T = TypeVar("T")
@@ -209,33 +204,6 @@ class LineReader(Reader):
             for kind, line, column, text in first
         ]
         return Parsed(batches, lines, errors, count - len(errors))
-
-
-def check_roles(schema: Schema) -> None:
-    """Raise a DataError if a column or key has two roles."""
-    if schema.label is not None and schema.label == schema.weight:
-        raise DataError(f"{schema.label!r} cannot be both the label and the weight")
-    for role, name in (("label", schema.label), ("weight", schema.weight)):
-        if name in schema.ignore:
-            raise DataError(f"{name!r} cannot be both the {role} and ignored")
-
-
-def default_label(names: list[str], options: ReaderOptions, what: str = "column") -> str | None:
-    """Return the column or key that is the label; None if labels are optional and there is none."""
-    found = [name for name in _LABEL_NAMES if name in names]
-    if len(found) == 1:
-        return found[0]
-    if not found and options.optional_labels:
-        return None
-    usual = f"{', '.join(map(repr, _LABEL_NAMES[:-1]))} or {_LABEL_NAMES[-1]!r}"
-    why = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {usual}"
-    raise DataError(f"which {what} is the label? {why}; the {what}s are {listed(names)}", hint="name it with {label}")
-
-
-def listed(names: list[str]) -> str:
-    """Return names of columns or keys for a message."""
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + more
 
 
 def read_ahead(

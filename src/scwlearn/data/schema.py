@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from scwlearn._native import LARGEST_VALUE
+from scwlearn.data.io.errors import DataError
 
 #: Kinds of table columns: numbers, categories, or text that is split into words.
 COLUMN_KINDS = ("numeric", "categorical", "text")
@@ -18,6 +19,10 @@ MAX_LABEL_LENGTH = 256
 #: A namespace, key or column is repeated in the name of each of its features. If it were longer, a small file could
 #: exhaust the memory.
 MAX_PREFIX_LENGTH = 256
+# Names of the label column or key that need not be declared.
+_LABEL_NAMES = ("label", "target", "class", "y")
+# How many column names a message lists.
+_LISTED = 20
 
 _find_words = re.compile(r"\w+").findall
 
@@ -79,3 +84,30 @@ def split_words(text: str) -> list[str]:
     ['don', 't', 'panic', 'it', 's', '42', 'o', 'clock']
     """
     return _find_words(text.lower())
+
+
+def check_roles(schema: Schema) -> None:
+    """Raise a DataError if a column or key has two roles."""
+    if schema.label is not None and schema.label == schema.weight:
+        raise DataError(f"{schema.label!r} cannot be both the label and the weight")
+    for role, name in (("label", schema.label), ("weight", schema.weight)):
+        if name in schema.ignore:
+            raise DataError(f"{name!r} cannot be both the {role} and ignored")
+
+
+def default_label(names: list[str], *, optional: bool, what: str = "column") -> str | None:
+    """Return the column or key that is the label; None if labels are optional and there is none."""
+    found = [name for name in _LABEL_NAMES if name in names]
+    if len(found) == 1:
+        return found[0]
+    if not found and optional:
+        return None
+    usual = f"{', '.join(map(repr, _LABEL_NAMES[:-1]))} or {_LABEL_NAMES[-1]!r}"
+    why = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {usual}"
+    raise DataError(f"which {what} is the label? {why}; the {what}s are {listed(names)}", hint="name it with {label}")
+
+
+def listed(names: list[str]) -> str:
+    """Return names of columns or keys for a message."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more

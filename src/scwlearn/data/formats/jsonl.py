@@ -20,8 +20,17 @@ from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader, check_roles, default_label
-from scwlearn.data.schema import ALLOWED_NUMBER, COLUMN_KINDS, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema, split_words
+from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.schema import (
+    ALLOWED_NUMBER,
+    COLUMN_KINDS,
+    MAX_LABEL_LENGTH,
+    MAX_PREFIX_LENGTH,
+    Schema,
+    check_roles,
+    default_label,
+    split_words,
+)
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, named_cells, table_of
 
@@ -98,7 +107,9 @@ class _Reader(Reader):
         check_roles(self.schema)
         if self.schema.label is None:
             keys = dict.fromkeys(key for each in objects for key in each if key not in self.schema.ignore)
-            self.schema = replace(self.schema, label=default_label([*keys], self.options, "key"))
+            self.schema = replace(
+                self.schema, label=default_label([*keys], optional=self.options.optional_labels, what="key")
+            )
         self.is_resolved = True
 
     def _batch(self, examples: dict[int, _Example]) -> Batch:

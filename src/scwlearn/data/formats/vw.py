@@ -108,21 +108,16 @@ def _heads(batch: Batch) -> list[str]:
     """Return what precedes the features of each line."""
     weights: list[Any] = [1.0] * len(batch) if batch.weights is None else batch.weights.tolist()
     tags = [""] * len(batch) if batch.tags is None else batch.tags
-    are_words = batch.labels is not None and batch.labels.dtype.kind == "U"
     heads = []
-    for row, (label, weight, tag) in enumerate(zip(map(value_text, label_values(batch)), weights, tags, strict=True)):
+    for row, (label, weight, tag) in enumerate(zip(label_values(batch), weights, tags, strict=True)):
         if label is None and weight != 1:
             raise error_at(batch, row, "in VW text only an example with a label can have a weight", weight)
-        if (
-            label is not None
-            and are_words
-            and (not label or _NOT_IN_NAMES.search(label) or _NOT_A_WORD.fullmatch(label))
-        ):
+        if isinstance(label, str) and (not label or _NOT_IN_NAMES.search(label) or _NOT_A_WORD.fullmatch(label)):
             allowed = "a label in VW text must be a number, or a word without space, colon, comma and bar"
             raise error_at(batch, row, allowed, repr(label))
         if _NOT_IN_NAMES.search(tag):
             raise error_at(batch, row, "a tag must not have a space, colon or bar", repr(tag))
-        before = ([] if label is None else [label]) + ([] if weight == 1 else [value_text(weight)])
+        before = ([] if label is None else [value_text(label)]) + ([] if weight == 1 else [value_text(weight)])
         heads.append(" ".join([*before, f"'{tag}" if tag else ""]) + "|")
     return heads
 

@@ -35,8 +35,13 @@ class DelimitedReader(TableReader):
         self.expected = "a table starts with a line that names its columns"
 
     def last_end(self, buffer: bytearray, used: int) -> int:
-        """Return the end of the last whole record."""
-        return _last_record_end(buffer, used, self._delimiter)
+        """Return the end of the last whole record in the first bytes of a buffer, or 0."""
+        if buffer.find(b'"', 0, used) < 0:
+            return super().last_end(buffer, used)
+        text = bytes(buffer[:used])
+        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE)
+        newlines = newlines[_quoted_cells(text, self._delimiter).are_outside(newlines)]
+        return int(newlines[-1]) + 1 if len(newlines) else 0
 
     def too_long(self, beginning: bytes) -> DataError:
         """Raise the error: nothing shows where the next record starts."""
@@ -168,7 +173,7 @@ class _QuotedCells(NamedTuple):
         return np.asarray(np.searchsorted(self.begins, places) == np.searchsorted(self.ends, places))
 
 
-def _quoted_cells(text: bytes | bytearray, delimiter: bytes) -> _QuotedCells:
+def _quoted_cells(text: bytes, delimiter: bytes) -> _QuotedCells:
     """Find the quoted cells of text that starts with a record."""
     letters = np.frombuffer(text, dtype=np.uint8)
     quotes = np.flatnonzero(letters == _QUOTE)
@@ -182,7 +187,7 @@ def _quoted_cells(text: bytes | bytearray, delimiter: bytes) -> _QuotedCells:
     return _QuotedCells(begins, ends, int(begins[-1]) if len(begins) > len(ends) else None)
 
 
-def _search_quoted_cells(text: bytes | bytearray, delimiter: bytes) -> _QuotedCells:
+def _search_quoted_cells(text: bytes, delimiter: bytes) -> _QuotedCells:
     cell = re.compile(rb'(?<![^\r\n%s])"(?:[^"]++|"")*+("?)' % re.escape(delimiter))
     found = [(match.start(), match.end() - 1, match[1]) for match in cell.finditer(text)]
     closed = [(begin, end) for begin, end, quote in found if quote]
@@ -197,16 +202,6 @@ def _open_quote(text: bytes, delimiter: bytes) -> int | None:
         return None
     # Pairs do not show where a cell with doubled quotes starts.
     return _search_quoted_cells(text, delimiter).open
-
-
-def _last_record_end(text: bytearray, end: int, delimiter: bytes) -> int:
-    """Return the offset after the last whole record before `end`; 0 if there is none."""
-    if text.find(b'"', 0, end) < 0:
-        return text.rfind(b"\n", 0, end) + 1
-    part = bytes(text[:end])
-    newlines = np.flatnonzero(np.frombuffer(part, dtype=np.uint8) == _NEWLINE)
-    newlines = newlines[_quoted_cells(part, delimiter).are_outside(newlines)]
-    return int(newlines[-1]) + 1 if len(newlines) else 0
 
 
 def _line_count(text: bytes) -> int:

@@ -13,8 +13,8 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader, check_roles, default_label, listed
-from scwlearn.data.schema import COLUMN_KINDS, MAX_PREFIX_LENGTH, Schema
+from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.schema import COLUMN_KINDS, MAX_PREFIX_LENGTH, Schema, check_roles, default_label, listed
 from scwlearn.data.tables.columns import Column, joined, kind_of_cells, kind_of_type
 
 #: Arrow arrays of the columns that are read, by name.
@@ -72,7 +72,7 @@ class TableReader(Reader):
         for name, kind in schema.columns.items():
             check_choice(f"the kind of column {name!r}", kind, COLUMN_KINDS)
         if schema.label is None:
-            schema = replace(schema, label=default_label(self.names, self.options))
+            schema = replace(schema, label=default_label(self.names, optional=self.options.optional_labels))
         self._check_columns(columns, schema)
         if not _is_complete(self.schema):
             schema = replace(schema, columns=self._kinds(columns, schema))

@@ -56,14 +56,14 @@ class Reader(ABC):
     chunk_bytes = 2**20
     #: More threads parse faster than one of them can read.
     max_threads = 8
+    #: Whether the schema is complete. Until then, chunks are parsed one after the other.
+    is_resolved = True
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         self.stream, self.schema, self.options = stream, schema, options
         self.threads = min(allowed_threads(), self.max_threads) if options.read_ahead else 0
         #: Longest record.
         self.max_bytes = options.max_line_bytes
-        #: Whether the schema is complete. Until then, chunks are parsed one after the other.
-        self.is_resolved = True
 
     @abstractmethod
     def parse(self, chunk: Any) -> Parsed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -95,7 +95,7 @@ def check_roles(schema: Schema) -> None:
             raise DataError(f"{name!r} cannot be both the {role} and ignored")
 
 
-def default_label(names: list[str], *, optional: bool, what: str = "column") -> str | None:
+def default_label(names: Sequence[str], *, optional: bool, what: str = "column") -> str | None:
     """Return the column or key that is the label; None if labels are optional and there is none."""
     found = [name for name in _LABEL_NAMES if name in names]
     if len(found) == 1:
@@ -107,7 +107,7 @@ def default_label(names: list[str], *, optional: bool, what: str = "column") -> 
     raise DataError(f"which {what} is the label? {why}; the {what}s are {listed(names)}", hint="name it with {label}")
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return names of columns or keys for a message."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(map(repr, names[:_LISTED])) + more

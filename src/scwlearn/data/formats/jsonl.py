@@ -55,13 +55,13 @@ class _Reader(Reader):
     """
 
     expected = 'a line must be an object, such as {"label": 1, "feature": 0.5}'
+    is_resolved = False
     max_threads = 1  # Python makes the objects, so more threads would wait for each other
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
         for key, kind in schema.columns.items():
             check_choice(f"the kind of key {key!r}", kind, COLUMN_KINDS)
-        self.is_resolved = False
         self._decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant).decode
         self._label_kind: str | None = None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +13,6 @@ from numpy.typing import NDArray
 from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, shown
-from scwlearn.data.io.streams import Stream
-from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.schema import COLUMN_KINDS, MAX_PREFIX_LENGTH, Schema, check_roles, default_label, listed
 from scwlearn.data.tables.columns import Column, joined, kind_of_cells, kind_of_type
@@ -28,27 +28,22 @@ class TableReader(Reader):
     untyped = False
     #: What the numbers of records count.
     unit = "line"
-
-    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
-        super().__init__(stream, schema, options)
-        self.is_resolved = False
-        #: Names of all columns of the table.
-        self.names: list[str] = []
+    #: Names of all columns of the table.
+    names: Sequence[str] = ()
+    is_resolved = False
 
     def set_names(self, names: list[str]) -> None:
         """Set the names of all columns, which must differ."""
-        seen: set[str] = set()
-        for name in names:
-            if name in seen:
-                raise DataError(f"two columns have the name {name!r}; names must be unique")
-            seen.add(name)
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise DataError(f"two columns have the name {repeated[0]!r}; names must be unique")
         self.names = names
 
     def wanted(self) -> list[str]:
         """Return the columns that must be read, at least one, so that rows can be counted."""
         schema = self.schema
         known = {*schema.columns, schema.label, schema.weight} if _is_complete(schema) else {*self.names}
-        return [name for name in self.names if name in known and name not in schema.ignore] or self.names[:1]
+        return [name for name in self.names if name in known and name not in schema.ignore] or [*self.names[:1]]
 
     def parsed(self, columns: Columns, places: NDArray[np.int64], lines: int, errors: list[DataError]) -> Parsed:
         """Convert records, given the line of each, the number of lines, and the errors of records left out."""
@@ -139,10 +134,8 @@ class TableReader(Reader):
     def _kind_of_type(self, name: str, given: Any) -> str:
         kind = kind_of_type(given)
         if kind is None:
-            problem = (
-                f"the column {name!r} has the type {given}; numbers, bools, strings and lists of strings can be used"
-            )
-            raise DataError(problem, hint="leave it out with {ignore}")
+            allowed = "numbers, bools, strings and lists of strings can be used"
+            raise DataError(f"the column {name!r} has the type {given}; {allowed}", hint="leave it out with {ignore}")
         return kind
 
 

@@ -278,11 +278,11 @@ class Comparison:
             examples = numbers_as_names(examples)
         labels = training_labels(examples)
         self._configs = {config.rule.name: config.for_labels(labels) for config in configs}
-        self._trials = Trials(examples, self._learner, seed=seed, rows_per_call=_ROWS_PER_CALL)
+        self._trials = Trials(
+            examples, lambda job: self._configs[job.rule].classifier(), seed=seed, rows_per_call=_ROWS_PER_CALL
+        )
+        # Only the algorithm and the order differ; its parameters are in the configuration.
         self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
-
-    def _learner(self, job: Job) -> Any:
-        return self._configs[job.rule].classifier()
 
     def tune(self, report: ProgressReporter) -> None:
         """Choose the parameters of each algorithm from the paper's grid, on a separate order.
@@ -301,13 +301,8 @@ class Comparison:
     def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
         """Run each algorithm once over each order; progress is reported in runs."""
         results: dict[Job, Outcome] = {}
-        jobs = {
-            name: [
-                replace(self._job, rule=name, parameters=tuple(config.parameters.items()), order=order)
-                for order in range(1, permutations + 1)
-            ]
-            for name, config in self._configs.items()
-        }
+        orders = range(1, permutations + 1)
+        jobs = {name: [replace(self._job, rule=name, order=order) for order in orders] for name in self._configs}
 
         def finished(job: Job, known: bool) -> None:
             report.advance(1.0, self._configs[job.rule].rule.title)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from scwlearn import __version__
@@ -26,23 +25,20 @@ _CURVES = (
 )
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """The results of a study."""
+def write_report(
+    output: Path,
+    sets: Sequence[DataSet],
+    rules: Sequence[Rule],
+    blocks: Blocks,
+    settings: StudySettings,
+    remarks: Sequence[str] = (),
+) -> Path:
+    """Write tables, figures and the report of a study to a directory; return the path of the HTML page.
 
-    sets: Sequence[DataSet]
-    rules: Sequence[Rule]
-    #: For each data set the runs of each rule.
-    blocks: Blocks
-    settings: StudySettings
-    #: Remarks for the reader, such as missing data sets.
-    remarks: Sequence[str] = ()
-
-
-def write_report(study: Reproduction, output: Path) -> Path:
-    """Write tables, figures and the report to a directory; return the path of the HTML page."""
-    blocks, figures = study.blocks, output / "figures"
-    properties, data_sets = measure_properties(study.rules), data_set_table(study.sets)
+    `blocks` has, for each data set, the runs of each rule; `remarks` are for the reader, such as missing data sets.
+    """
+    figures = output / "figures"
+    properties, data_sets = measure_properties(rules), data_set_table(sets)
     sections = [
         Section(
             "Table 1: properties",
@@ -50,16 +46,16 @@ def write_report(study: Reproduction, output: Path) -> Path:
             (property_table(properties), measurement_table(properties)),
         ),
         Section("Table 2: data sets", tables=(data_sets,)),
-        Section("Table 3: mistakes, updates, time", _protocol(study.settings), [results_table(b) for b in blocks]),
+        Section("Table 3: mistakes, updates, time", _protocol(settings), [results_table(b) for b in blocks]),
         Section("Comparison with the paper", tables=_paper_tables(blocks)),
         Section("Figure 1: online curves", (_CURVES,), pictures=_curves(blocks, figures)),
-        Section("Comparison of the algorithms", pictures=_comparisons(study, figures)),
+        Section("Comparison of the algorithms", pictures=_comparisons(blocks, settings.covariance, figures)),
         Section("Default parameters", tables=(defaults_table(blocks),)),
-        Section("Theorem 1", theorem1.EXPLANATION, _theorem1_tables(study)),
+        Section("Theorem 1", theorem1.EXPLANATION, _theorem1_tables(sets, blocks, settings)),
     ]
     sections = [section for section in sections if section.tables or section.pictures]
     title = "Exact soft confidence-weighted learning: the evaluation"
-    introduction = [f"Made with scwlearn {__version__}.", *study.remarks]
+    introduction = [f"Made with scwlearn {__version__}.", *remarks]
     for name, text in (
         ("table2.csv", data_sets.to_csv()),
         ("table3.csv", all_results(blocks).to_csv()),
@@ -110,13 +106,13 @@ def _curves(blocks: Blocks, figures: Path) -> list[tuple[Path, str]]:
     return pictures
 
 
-def _comparisons(study: Reproduction, figures: Path) -> list[tuple[Path, str]]:
+def _comparisons(blocks: Blocks, covariance: str, figures: Path) -> list[tuple[Path, str]]:
     """Compare the algorithms over all data sets, without variants of published code."""
-    blocks = [[run for run in block if not run.rule.variant_of] for block in study.blocks]
+    blocks = [[run for run in block if not run.rule.variant_of] for block in blocks]
     if len(blocks) < 2 or len(blocks[0]) < 3:
         return []
     rules = [run.rule for run in blocks[0]]
-    title = f"Mistake rates, {study.settings.covariance} covariance"
+    title = f"Mistake rates, {covariance} covariance"
     ranks = rank_diagram(rules, mean_errors(blocks), figures / "ranks", title)
     costs = tradeoff_picture(blocks, figures / "tradeoff")
     return [
@@ -125,11 +121,11 @@ def _comparisons(study: Reproduction, figures: Path) -> list[tuple[Path, str]]:
     ]
 
 
-def _theorem1_tables(study: Reproduction) -> list[Table]:
-    max_rows = theorem1.MAX_ROWS if study.settings.rows is None else study.settings.rows // 10
+def _theorem1_tables(sets: Sequence[DataSet], blocks: Blocks, settings: StudySettings) -> list[Table]:
+    max_rows = theorem1.MAX_ROWS if settings.rows is None else settings.rows // 10
     rows = [
-        theorem1.theorem1(data, C=C, eta=run.parameters["eta"], seed=study.settings.seed, max_rows=max_rows)
-        for data, block in zip(study.sets, study.blocks, strict=True)
+        theorem1.theorem1(data, C=C, eta=run.parameters["eta"], seed=settings.seed, max_rows=max_rows)
+        for data, block in zip(sets, blocks, strict=True)
         for run in block
         if run.rule.name == "scw1" and run.covariance == "full"
         for C in (run.parameters["C"], theorem1.UNLIMITED_C)

@@ -89,7 +89,7 @@ def command(**given: Any) -> None:
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise click.ClickException('the figures need Matplotlib: pip install "scwlearn[paper]"')
-    from scwlearn.experiments.reproduction import Reproduction, write_report
+    from scwlearn.experiments.reproduction import write_report
     from scwlearn.experiments.study import StudySettings, run_data_set, study_cost
     from scwlearn.runs.results import Results
 
@@ -114,7 +114,7 @@ def command(**given: Any) -> None:
             terminal.note(f"stopped: {len(results) - before} new runs are in {results.path}; the same command resumes")
             raise
     terminal.note("drawing and writing the report")
-    page = write_report(Reproduction(sets, rules, blocks, study, remarks), directory)
+    page = write_report(directory, sets, rules, blocks, study, remarks)
     _print_tables(page, blocks)
 
 

@@ -270,45 +270,43 @@ def read_all(batches: Iterable[Batch], limit: int | None = None) -> Batch:
     return Batch.concatenate(parts)
 
 
-class Comparison:
-    """Algorithms with the same settings and their own parameters on the same examples."""
+def compare(
+    examples: Batch,
+    configs: Sequence[ModelConfig],
+    report: ProgressReporter,
+    *,
+    permutations: int,
+    seed: int = 0,
+    tune: bool = False,
+) -> list[Runs]:
+    """Run algorithms with the same settings once over each of several orders; progress is reported in runs.
 
-    def __init__(self, examples: Batch, configs: Sequence[ModelConfig], seed: int = 0) -> None:
-        if configs[0].learner_config.max_features is not None:
-            examples = numbers_as_names(examples)
-        labels = training_labels(examples)
-        self._configs = {config.rule.name: config.for_labels(labels) for config in configs}
-        self._trials = Trials(
-            examples, lambda job: self._configs[job.rule].classifier(), seed=seed, rows_per_call=_ROWS_PER_CALL
-        )
-        # Only the algorithm and the order differ; its parameters are in the configuration.
-        self._job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
-
-    def tune(self, report: ProgressReporter) -> None:
-        """Choose the parameters of each algorithm from the paper's grid, on a separate order.
-
-        Progress is reported in runs, as one run of each algorithm.
-        """
-        configs = [*self._configs.values()]
-        models = ModelBatch(grid_cells([config.rule for config in configs], settings=configs[0].settings))
-        ordered = self._trials.in_order(TUNING_ORDER)
+    With `tune`, the parameters of each are chosen from the paper's grid first, on a separate order, as one more run.
+    """
+    if configs[0].learner_config.max_features is not None:
+        examples = numbers_as_names(examples)
+    labels = training_labels(examples)
+    chosen = {config.rule.name: config.for_labels(labels) for config in configs}
+    trials = Trials(examples, lambda job: chosen[job.rule].classifier(), seed=seed, rows_per_call=_ROWS_PER_CALL)
+    if tune:
+        settings = chosen[configs[0].rule.name].settings
+        models = ModelBatch(grid_cells([config.rule for config in configs], settings=settings))
+        ordered = trials.in_order(TUNING_ORDER)
         for _, part in ordered.parts:
             models.learn(part)
             report.advance(len(configs) * len(part) / len(ordered.examples), "tuning")
         for best in reversed(best_first(models.finish())):
-            self._configs[best.rule.name] = best.cell
+            chosen[best.rule.name] = best.cell
+    # Only the algorithm and the order tell the jobs apart: `chosen` has the parameters.
+    job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
+    jobs = {name: [replace(job, rule=name, order=order) for order in range(1, permutations + 1)] for name in chosen}
+    results: dict[Job, Outcome] = {}
 
-    def run(self, permutations: int, report: ProgressReporter) -> list[Runs]:
-        """Run each algorithm once over each order; progress is reported in runs."""
-        results: dict[Job, Outcome] = {}
-        orders = range(1, permutations + 1)
-        jobs = {name: [replace(self._job, rule=name, order=order) for order in orders] for name in self._configs}
+    def finished(job: Job, known: bool) -> None:
+        report.advance(1.0, chosen[job.rule].rule.title)
 
-        def finished(job: Job, known: bool) -> None:
-            report.advance(1.0, self._configs[job.rule].rule.title)
-
-        run_jobs((job for each in jobs.values() for job in each), self._trials.run, results, finished)
-        return [
-            Runs.from_outcomes(config.rule, config.parameters, [results[job] for job in jobs[name]])
-            for name, config in self._configs.items()
-        ]
+    run_jobs((job for each in jobs.values() for job in each), trials.run, results, finished)
+    return [
+        Runs.from_outcomes(config.rule, config.parameters, [results[job] for job in jobs[name]])
+        for name, config in chosen.items()
+    ]

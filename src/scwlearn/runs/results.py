@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 import sys
 from collections import UserDict
 from dataclasses import asdict, dataclass, field
@@ -77,15 +78,12 @@ class Results(UserDict[Job, Outcome]):
         try:
             if not lock_file(self._file):
                 raise ValueError(f"{path}: another run is writing to this file; wait, or choose another --output")
-            end = 0
-            for number, line in enumerate(self._file, start=1):
-                if not line.endswith(b"\n"):
-                    break
+            *lines, rest = self._file.read().split(b"\n")
+            for number, line in enumerate(lines, start=1):
                 self._read(number, line)
-                end += len(line)
-            self._file.truncate(end)
-            self._file.seek(end)
-            if end == 0:
+            self._file.seek(-len(rest), os.SEEK_END)
+            self._file.truncate()
+            if not lines:
                 self._write(_HEADER)
         except BaseException:
             self._file.close()
@@ -94,11 +92,15 @@ class Results(UserDict[Job, Outcome]):
     def _read(self, number: int, line: bytes) -> None:
         try:
             entry = json.loads(line)
-            if number > 1:
-                job, outcome = _parse(entry)
-                self.data[job] = outcome
-            elif entry != _HEADER:
-                raise ValueError("unknown header")
+            if number == 1:
+                if entry != _HEADER:
+                    raise ValueError("unknown header")
+                return
+            outcome = Outcome(*(tuple(entry[name]) for name in Outcome.__dataclass_fields__))
+            if len({len(values) for values in asdict(outcome).values()}) != 1 or not outcome.seen:
+                raise ValueError("the lists differ in length")
+            fields = {name: entry[name] for name in Job.__dataclass_fields__}
+            self.data[Job(**fields | {"parameters": tuple(entry["parameters"].items())})] = outcome
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{self.path}, line {number}: not the result of a run ({error}); delete the line, or choose another "
@@ -127,14 +129,6 @@ class Results(UserDict[Job, Outcome]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-
-
-def _parse(entry: dict[str, Any]) -> tuple[Job, Outcome]:
-    outcome = Outcome(*(tuple(entry[name]) for name in Outcome.__dataclass_fields__))
-    if len({len(values) for values in asdict(outcome).values()}) != 1 or not outcome.seen:
-        raise ValueError("the lists differ in length")
-    fields = {name: entry[name] for name in Job.__dataclass_fields__}
-    return Job(**{**fields, "parameters": tuple(entry["parameters"].items())}), outcome
 
 
 def data_checksum(x: Any, y: NDArray[Any], *, shuffle: bool) -> str:

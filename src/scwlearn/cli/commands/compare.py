@@ -45,21 +45,19 @@ def command(**given: Any) -> None:
     against the best.
     """
     from scwlearn.cli.input import Input
-    from scwlearn.runs.compare import Comparison, read_all, standings
+    from scwlearn.runs.compare import compare, read_all, standings
 
     configs = [model_config(rule, rule.check({}), given) for rule in given["algorithm"]]
     data, permutations = Input(given), given["permutations"]
     with data.progress("reading"), closing(data.examples()) as batches:
         examples = read_all(batches, given["limit"])
     data.report_skipped()
-    comparison = Comparison(examples, configs, given["seed"])
     sizes = {"example": len(examples), "algorithm": len(configs), "order": permutations}
     data.terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
+    how = {name: given[name] for name in ("permutations", "seed", "tune")}
     # Tuning counts as one order.
     with data.terminal.progress((permutations + given["tune"]) * len(configs), "comparing") as report:
-        if given["tune"]:
-            comparison.tune(report)
-        found = standings(comparison.run(permutations, report))
+        found = standings(compare(examples, configs, report, **how))
     best = train_command(found[0].runs.rule, found[0].runs.parameters)
     if given["as_json"]:
         summary = {

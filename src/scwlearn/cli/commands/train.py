@@ -8,6 +8,7 @@ standard input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,17 +50,6 @@ if TYPE_CHECKING:
 _MANY_CLASSES = 50
 
 
-class _Fraction(click.FloatRange):
-    """A number from 0 to below 1; a range of Click would accept NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or fail."""
-        number = super().convert(value, param, ctx)
-        if number != number:
-            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
-        return number
-
-
 #: Options for the order of examples.
 shuffle_options = section(
     "Run",
@@ -71,7 +61,7 @@ _run_options = section(
     count_option("--epochs", default=1, text="Passes over the data."),
     option(
         "--holdout",
-        type=_Fraction(0.0, 1.0, max_open=True),
+        type=click.FloatRange(0.0, 1.0, max_open=True),
         default=0.0,
         metavar="FRACTION",
         help="Hold out this fraction of the examples and evaluate the model on them; 0.1 is every tenth.",
@@ -104,6 +94,8 @@ def command(**given: Any) -> None:
     path, page, epochs = given["model"], given["report"], given["epochs"]
     if given["save_every"] is not None and path is None:
         raise click.UsageError("--save-every needs -m, the file to save to")
+    if math.isnan(given["holdout"]):
+        raise click.BadParameter("nan is not in the range 0.0<=x<1.0", param_hint="--holdout")
     resumed = None if given["resume"] is None else TrainedModel.read(given["resume"])
     data = Input(given, None if resumed is None else resumed.schema)
     terminal = data.terminal
@@ -217,36 +209,31 @@ def _warnings(run: TrainingRun, record: Record, given: dict[str, Any]) -> list[s
 class _CurveTable:
     """The learning curve as a table: error rate so far and since the line before."""
 
-    _WIDTHS = (11, 10, 8, 11, 10, 10, 11, 10)
     _TITLES = ("examples", "mistakes", "rate", "since last", "updates", "nonzero", "examples/s", "log-loss")
 
     def __init__(self, terminal: Terminal, *, log_loss: bool) -> None:
-        self._terminal, self._columns = terminal, 8 if log_loss else 7
+        self._terminal = terminal
+        self._line = "{:>11}{:>10}{:>8}{:>11}{:>10}{:>10}{:>11}" + "{:>10}" * log_loss
         self._seen = self._mistakes = 0
 
     def add(self, point: Point) -> None:
         """Print a line, after the header if it is the first: invalid data get no header."""
         if not self._seen:
-            self._print(self._TITLES)
-        new = point.seen - self._seen
+            self._terminal.note(self._line.format(*self._TITLES))
         cells = (
-            f"{point.seen}",
-            f"{point.mistakes}",
+            point.seen,
+            point.mistakes,
             f"{point.mistakes / max(1, point.seen):.4f}",
-            f"{(point.mistakes - self._mistakes) / max(1, new):.4f}",
-            f"{point.updates}",
-            "" if point.nonzero is None else f"{point.nonzero}",
+            f"{(point.mistakes - self._mistakes) / max(1, point.seen - self._seen):.4f}",
+            point.updates,
+            "" if point.nonzero is None else point.nonzero,
             f"{point.seen / point.seconds:.0f}" if point.seconds > 0 else "",
             "" if point.log_loss is None else f"{point.log_loss:.4f}",
         )
-        self._print(cells)
+        self._terminal.note(self._line.format(*cells))
         self._seen, self._mistakes = point.seen, point.mistakes
 
     def finish(self, point: Point) -> None:
         """Print the last line, unless the run ended at a power of two, whose line is there already."""
         if point.seen & (point.seen - 1):
             self.add(point)
-
-    def _print(self, cells: Iterable[str]) -> None:
-        padded = [cell.rjust(width) for cell, width in zip(cells, self._WIDTHS, strict=True)]
-        self._terminal.note("".join(padded[: self._columns]))

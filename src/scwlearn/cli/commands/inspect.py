@@ -48,7 +48,7 @@ _output_options = output_options(
 def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> None:
     """Show a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
-    from scwlearn.runs.describe import describe
+    from scwlearn.runs.trained_model import describe
 
     facts = describe(model, top, features)
     if as_json:

@@ -159,7 +159,7 @@ def print_costs(sizes: tuple[int, ...]) -> None:
     """Print the time of a score and of an update, a line per form."""
     # glibc returns large temporary matrices to the system each time until one of this size has been freed.
     np.ones(2_000_000)
-    print(f"| form | flops of a look | of an update | {' | '.join(f'look, d = {d} | update' for d in sizes)} |")
+    print(f"| form | flops to score | to update | {' | '.join(f'score, d = {d} | update' for d in sizes)} |")
     print(f"|---|--:|--:|{'--:|--:|' * len(sizes)}")
     for form in FORMS:
         cells = [f"{form.title} (NumPy)", form.look_flops, form.move_flops]

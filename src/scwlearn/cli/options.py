@@ -126,7 +126,7 @@ data_options += section(
     option("--ignore", metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
     option("--numeric", "numeric_columns", metavar="A,B,...", help="Columns of numbers."),
     option("--categorical", "categorical_columns", metavar="A,B,...", help="Columns of categories."),
-    option("--text", "text_columns", metavar="A,B,...", help="Columns of words, a feature each."),
+    option("--text", "text_columns", metavar="A,B,...", help="Columns of text; each word is a feature."),
     option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
     choice_option("--on-error", "stop", "skip", text="At an invalid line: stop, or skip and count it."),
 )

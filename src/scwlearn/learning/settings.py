@@ -131,8 +131,8 @@ SETTINGS = (
         helps={
             Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
             'slowly), "identity" (never updated), or "auto": the diagonal that suits the rule.',
-            Face.COMMAND: "Form of Sigma; auto: full for few numbered features, otherwise the diagonal that suits the "
-            "algorithm.",
+            Face.COMMAND: "Form of the covariance matrix; auto: full for few numbered features, otherwise the diagonal "
+            "that suits the algorithm.",
         },
         choices=("auto", *COVARIANCE_NAMES),
     ),

@@ -40,9 +40,9 @@ _params = data_options + algorithm_options("all", several=True) + model_options 
 def command(**given: Any) -> None:
     """Train algorithms on DATA in the same random orders, and test which of them differ from the best.
 
-    DATA is read as by train and held in memory. The measure is the progressive error: how often an example is predicted
-    wrongly before it is learned. The table shows its mean and standard deviation over the orders, and a paired t-test
-    against the best.
+    DATA is the same as for train, and is held in memory. The measure is the progressive error: how often an example is
+    predicted wrongly before it is learned. The table shows its mean and standard deviation over the orders, and a
+    paired t-test against the best.
     """
     from scwlearn.cli.input import Input
     from scwlearn.runs.compare import compare, read_all, standings

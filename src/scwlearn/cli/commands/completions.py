@@ -1,4 +1,4 @@
-"""Print the completion script of a shell.
+"""Print a completion script for a shell.
 
 The shell then completes commands, options, algorithms, data sets and files. The first lines of the script say how to
 install it. SHELL is bash, zsh or fish; by default, your own shell.

@@ -5,7 +5,7 @@ convert DATA... -o OUT      data to libsvm, vw, csv, tsv, jsonl, parquet or arro
 convert MODEL -o OUT        a model to its weights (json, csv, safetensors), or to onnx
 convert WEIGHTS -m MODEL    weights (json, csv, safetensors) to a model, for further training
 
-The file name of OUT or --to determines the format. Data are compressed if the name ends in .gz, .bz2, .xz or .zst.
+The file name of OUT or --to determines the format. Data is compressed if the name ends in .gz, .bz2, .xz or .zst.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _output_options = output_options(
     option(
         "--to",
         type=click.Choice(tuple(dict.fromkeys((*format_names(), *_MODEL_FORMATS)))),
-        help="Format to write, if it is not that of the file name.",
+        help="Format to write.  [default: by file name]",
     ),
     option(
         "--names",

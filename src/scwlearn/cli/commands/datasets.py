@@ -86,7 +86,7 @@ def how_to_get(missing: Sequence[NamedSet]) -> list[str]:
 @_directory_option("--cache", "Directory to write the files to. Default: as --data-dir.")
 @_quiet
 def fetch_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
-    """Download data sets, and check them.
+    """Download data sets and verify them.
 
     NAME is a data set, or one of the groups paper, extra, embedded and all.
     """
@@ -114,7 +114,7 @@ def fetch_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -
 @_data_dir
 @_quiet
 def verify_command(names: tuple[str, ...], directory: Path | None, quiet: bool) -> None:
-    """Check the content of files.
+    """Check files against their checksums.
 
     By default those of all data sets that are present.
     """

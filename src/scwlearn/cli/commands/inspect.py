@@ -1,6 +1,6 @@
 """Show the algorithm, data and largest weights of a model.
 
-Weights are those of features after scaling; of two classes, those of the second. The number after +- is the standard
+Weights apply to scaled features; with two classes, they are those of the second. The number after +- is the standard
 deviation.
 """
 
@@ -31,7 +31,7 @@ _DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in setti
 
 
 _output_options = output_options(
-    count_option("--top", default=10, low=0, text="Number of weights of each class."),
+    count_option("--top", default=10, low=0, text="Number of weights to show for each class."),
     option(
         "--feature",
         "features",

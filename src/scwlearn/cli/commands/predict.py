@@ -1,8 +1,8 @@
 """Predict a label for each input line.
 
 Output line i belongs to line i of DATA; columns are separated by tabs. Labels in DATA are ignored. A line without an
-example (blank, a comment, or skipped) gives an empty line, or null with --json; lines after the last example of a file
-and blank lines of tables give none.
+example (blank, a comment, or skipped) gives an empty line, or null with --json. Blank lines of tables, and lines after
+the last example of a file, give no output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scwlearn.cli.options import (
 
 _column_options = section(
     "Columns besides the label",
-    option("--scores", is_flag=True, help="Score of each class; of two, of the second."),
+    option("--scores", is_flag=True, help="Score of each class; with two classes, only of the second."),
     option("--probabilities", is_flag=True, help="Probability of each class."),
     option("--confidence", is_flag=True, help="Probability of the label."),
     option("--variance", is_flag=True, help="Variance of the score, x'Sigma x."),
@@ -42,8 +42,8 @@ _output_options = output_options(
         type=OutputFile(or_stdout=True),
         help="File to write, replaced atomically.  [default: -, standard output]",
     ),
-    option("--header", is_flag=True, help="Begin with the names of the columns."),
-    json="Print a JSON object with everything for each line.",
+    option("--header", is_flag=True, help="Print a first line with the column names."),
+    json="Print a JSON object for each line, with all columns.",
 )
 
 

@@ -19,7 +19,7 @@ _output_options = output_options(
 
 @click.command(cls=SectionCommand, params=[_runs, *_output_options])
 def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
-    """Write a page about RUNs: learning curves, reliability, confusion matrix and largest weights.
+    """Write an HTML page about RUNs: learning curves, reliability, confusion matrix and largest weights.
 
     A RUN is a model saved by scwlearn train, or a file with the output of its --json. The page is self-contained.
     """

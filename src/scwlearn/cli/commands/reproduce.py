@@ -54,7 +54,7 @@ _params: Params = [
         multiple=True,
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         help="Python file that declares further rules with @rule; may be repeated. If the file changes, its runs are "
-        "repeated; modules that it imports are not watched.",
+        "repeated; changes in modules that it imports are not noticed.",
     ),
     count_option("--permutations", text="Random orders of each data set. Default: 20."),
     count_option("--seed", default=0, low=0, text="Random seed of all orders."),

@@ -76,7 +76,7 @@ _run_options = section(
 )
 _output_options = output_options(
     option("-m", "--model", type=OutputFile(), help="File to save the model to."),
-    option("--probabilities", is_flag=True, help="Measure log-loss and reliability, too."),
+    option("--probabilities", is_flag=True, help="Also measure log-loss and reliability."),
     option("--report", type=OutputFile(), metavar="PAGE", help="Write an HTML report; implies --probabilities."),
     json="Print the record of the run as JSON.",
 )

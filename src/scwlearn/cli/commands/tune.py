@@ -42,7 +42,7 @@ _grid_options = section(
         "--grid",
         multiple=True,
         metavar="NAME=VALUE,...",
-        help="Values of a parameter, for the algorithms that have it; may be repeated. [default: the paper's]",
+        help="Values of a parameter, for the algorithms that have it; may be repeated.  [default: the paper's]",
     ),
     choice_option(
         "--metric",
@@ -52,8 +52,8 @@ _grid_options = section(
     ),
 )
 _output_options = output_options(
-    option("-m", "--model", type=OutputFile(), help="Save the best model, as train would make it."),
-    count_option("--top", default=10, text="Cells to show."),
+    option("-m", "--model", type=OutputFile(), help="File to save the best model to, the same as that of train."),
+    count_option("--top", default=10, text="Number of cells of the grid to show."),
     plot_option("Draw a map of the grid."),
     json="Print all cells as JSON.",
     quiet="Print only the best command, and no progress.",
@@ -65,10 +65,10 @@ _params = (
 
 @click.command(cls=AlgorithmCommand, params=_params)
 def command(**given: Any) -> None:
-    """Train a model on DATA for every combination of parameters, in one pass, and print the best train command.
+    """Train a model for every combination of parameters in one pass over DATA, and print the best train command.
 
-    DATA is read as by train. The measure is the progressive error: how often an example is predicted wrongly before it
-    is learned.
+    DATA is the same as for train. The measure is the progressive error: how often an example is predicted wrongly
+    before it is learned.
     """
     from scwlearn.cli.input import Input
     from scwlearn.runs.batches import training_labels

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string_view>
 
 #include "lines_of.hpp"
@@ -15,15 +14,9 @@ void run(std::string_view lines, LibsvmForm form) {
     form.max_features = std::min<std::int64_t>(form.max_features, std::numeric_limits<Index>::max());
     const Measure most = measure(lines);
     // Exactly as large as promised, so that the sanitizer detects any access beyond.
-    const auto rows = static_cast<std::size_t>(most.lines);
-    const auto features = static_cast<std::size_t>(most.colons);
-    const auto labels = std::make_unique<double[]>(rows);
-    const auto places = std::make_unique<std::int64_t[]>(rows);
-    const auto values = std::make_unique<Value[]>(features);
-    const auto indices = std::make_unique<Index[]>(features);
-    const auto offsets = std::make_unique<Index[]>(rows + 1);
-    const Examples<Value, Index> out{labels.get(), places.get(), values.get(), indices.get(), offsets.get()};
-    const Parsed parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
+    Examples<Value, Index> out(most);
+    const LibsvmParsed parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
+    const auto& [labels, places, values, indices, offsets] = out;
 
     promise(parsed.lines <= most.lines && parsed.rows + parsed.faulty <= parsed.lines);
     promise(form.skip_faults ? parsed.lines == most.lines : parsed.faulty <= 1);
@@ -41,7 +34,7 @@ void run(std::string_view lines, LibsvmForm form) {
         }
     }
     promise(width == parsed.width);
-    for (const Found<Fault>& one : parsed.found) promise_place(lines, one.line, one.column, one.text);
+    for (const Found& one : parsed.found) promise_place(lines, one.line, one.column, one.text);
 }
 
 }  // namespace scwlearn

@@ -63,6 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         promise(is_text(whole) && names.insert(whole).second);
     }
     for (std::size_t i = 0; i < parsed.words.size(); ++i) promise(is_text(parsed.words[i].text));
-    for (const Found<VwFault>& one : parsed.found) promise_place(lines, one.line, one.column, one.text);
+    for (const Found& one : parsed.found) promise_place(lines, one.line, one.column, one.text);
     return 0;
 }

@@ -238,48 +238,42 @@ inline constexpr std::int64_t lane_work_entries(std::int64_t size, std::int64_t 
 // does.
 using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
-using RowLoops = std::array<LoopsOverRows, kFull>;
 
-// The mean of a binary model, read-only.
+// The weights of a model, read-only.
 struct Weights {
     const double* first;
-    std::int64_t stride;
-    double scale;
-};
-
-inline constexpr Weights weights_of(CovarianceKind kind, const double* entries, const Scalars* scalars) {
-    return {entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, scalars->mean_scale};
-}
-
-// Computes mu.x for each row, NaN if the offsets or indices of a sparse one are out of range; returns whether all are
-// finite.
-using Score = bool (*)(const Rows&, const Weights&, double* scores);
-using ScoresOverRows = std::array<Score, kRowKinds>;
-
-// The weights of all classes, read-only.
-struct ClassWeights {
-    const double* first;
-    std::int64_t stride;  // between features, or, if the covariance is full, between classes
+    std::int64_t stride;  // between features; if the covariance of several classes is full, between classes
     std::int64_t lanes;
-    std::int64_t classes;
+    std::int64_t classes;  // 1 for a binary model
     const Scalars* scalars;
-    bool scalars_for_each;  // or one for all
+    bool scalars_for_each;  // or one for all classes
+
+    double scale(std::int64_t r) const noexcept { return scalars[scalars_for_each ? r : 0].mean_scale; }
 };
 
-// Computes W x for each row of a scanned batch, one row of `classes` scores each; `work` has lane_work_entries numbers
-// unless the covariance is full.
-using ScoreClasses = void (*)(const Rows&, const ClassWeights&, double* work, double* scores);
+// Computes one row of `classes` scores for each row; `work` has lane_work_entries numbers if there are several classes
+// and the covariance is not full. The rows of several classes have been scanned; those of a binary model need not be:
+// a score is NaN if the offsets or indices of its row are out of range. Returns whether the scores of a binary model are
+// finite; otherwise true.
+using Score = bool (*)(const Rows&, const Weights&, double* work, double* scores);
+
+// Binary models.
+struct RowLoops {
+    std::array<LoopsOverRows, kFull> learn;
+    std::array<Score, kRowKinds> score;  // also with a full covariance
+};
 
 struct ClassLoops {
     std::array<Loop, kFull> learn;
-    ScoreClasses score;
+    Score score;
 };
 
-// The same with a full covariance, and how much scratch memory it takes.
-struct ClassBlockLoops {
-    Loop learn;
+// A full covariance, and how much scratch memory several classes take.
+struct FullLoops {
+    LoopsOverRows learn;
+    Loop learn_classes;
     std::int64_t (*work)(const ModelForm&, std::int64_t size, std::int64_t lanes, std::int64_t block);
-    ScoreClasses score;
+    Score score_classes;
 };
 
 // Models that learn from the same rows together. Per feature, `entries` holds the weights of all models, then their
@@ -349,6 +343,17 @@ using ApplyScales = std::array<void (*)(const Rows&, const double* states, doubl
 struct ScaleLoops {
     LearnScales learn;
     ApplyScales apply;
+};
+
+// All loops, as compiled for an instruction set.
+struct InstructionSet {
+    const char* name;
+    const RowLoops& rows;
+    const ClassLoops& classes;
+    const FullLoops& full;
+    const BatchLoops& batches;
+    const KernelLoops& kernels;
+    const ScaleLoops& scales;
 };
 
 }  // namespace scwlearn

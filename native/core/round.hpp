@@ -1,5 +1,8 @@
-// One round of a binary model with any covariance: count, ask the rule, write the trace.
+// One round of a model with any covariance: count, find the rival if there are several classes, ask the rule, and record
+// what was asked for.
 #pragma once
+
+#include <limits>
 
 #include "core/model.hpp"
 #include "core/rows.hpp"
@@ -64,15 +67,151 @@ private:
     const Task& task_;
 };
 
-// One loop per kind of row, in the order of RowKind.
-template <template <class> class LoopOver, class Loops>
-constexpr Loops over_rows() {
-    return {&LoopOver<Dense<float>>::run,
-            &LoopOver<Dense<double>>::run,
-            &LoopOver<Sparse<float, std::int32_t>>::run,
-            &LoopOver<Sparse<float, std::int64_t>>::run,
-            &LoopOver<Sparse<double, std::int32_t>>::run,
-            &LoopOver<Sparse<double, std::int64_t>>::run};
+// Whether the stored variance of a feature that was never seen differs from the prior; and that variance.
+inline bool has_grown(const Model& model) noexcept {
+    return model.scalars->growth != 1.0 || model.scalars->spread_scale != 1.0;
 }
+inline double unseen_variance(const Model& model) noexcept {
+    return model.initial_variance * model.scalars->growth / model.scalars->spread_scale;
+}
+
+// The classes of a task: labels, ties, and recorded scores.
+class Classes {
+public:
+    explicit Classes(const Task& task) noexcept : known(*task.memory.known), task_(task) {}
+
+    double weight(std::int64_t i) const noexcept { return task_.weight(i); }
+
+    // The class of a row, at most the number of known classes. Labels have been checked, but the array belongs to
+    // Python and may have changed since: a row with an invalid label is skipped, as -1.
+    std::int64_t label(std::int64_t i) const noexcept {
+        const std::int64_t y = task_.labels[i];
+        return y >= 0 && y <= known && y < task_.memory.lanes ? y : -1;
+    }
+
+    // Whether the known classes predict the class of a row. Ties go to the earliest class; a new class is never
+    // predicted.
+    bool predicts(std::int64_t y, const double* scores) const noexcept {
+        return y < known && top_except(-1, scores) == y;
+    }
+
+    // The class with the highest score except `left_out`; ties go to the earliest class. -1 if there is none.
+    std::int64_t top_except(std::int64_t left_out, const double* scores) const noexcept {
+        std::int64_t best = -1;
+        for (std::int64_t r = 0; r < known; ++r)
+            if (r != left_out && (best < 0 || scores[r] > scores[best])) best = r;
+        return best;
+    }
+
+    // Writes the scores of a row before it is learned from, and the variance of the class with the largest, if they are
+    // recorded. `variance_of` computes x'Sigma x of a class.
+    template <class VarianceOf>
+    void write(std::int64_t i, const double* scores, const VarianceOf& variance_of) const {
+        if (task_.scores != nullptr) {
+            double* line = task_.scores + i * task_.score_stride;
+            for (std::int64_t r = 0; r < task_.score_stride; ++r)
+                line[r] = r < known ? scores[r] : -std::numeric_limits<double>::infinity();
+        }
+        if (task_.variances == nullptr) return;
+        const std::int64_t top = top_except(-1, scores);
+        task_.variances[i] = top < 0 ? 0.0 : variance_of(top);
+    }
+
+    std::int64_t& known;
+
+private:
+    const Task& task_;
+};
+
+// The rounds of joint classes: one model in the space of all weights, with x in the block of the class and -x in that
+// of the rival.
+class JointRound {
+public:
+    // The mean of `model` consists of the weights of all classes.
+    JointRound(const Task& task, Model& model) noexcept : task_(task), model_(model), classes(task) {}
+
+    // Counts a row of class y, given the scores of the known classes, and makes y known. Returns whether there is a
+    // rival; `scores` then has the scores of both.
+    bool meet(std::int64_t y, double* scores) noexcept {
+        model_.scalars->rounds += 1.0;
+        counts.mistakes += !classes.predicts(y, scores);
+        if (y == classes.known) {
+            classes.known += 1;
+            scores[y] = 0.0;
+        }
+        return face(y, scores);
+    }
+
+    // Finds the best rival of a known class; returns whether there is one.
+    bool face(std::int64_t y, const double* scores) noexcept {
+        rival = classes.top_except(y, scores);
+        return rival >= 0;
+    }
+
+    // Whether the rule holds at every variance up to `bound`; only for rules with `holds_below`.
+    bool holds(std::int64_t y, double w, const double* scores, double bound) const {
+        const Look look{scores[y] - scores[rival], bound};
+        return can_ask(look) && !moves(answer(look, w));
+    }
+
+    // Asks the rule for a step at the row just met, with sample weight w and margin variance v. With a full Sigma,
+    // `most` bounds the precision that the step may add; variances of features have their own bound.
+    Step ask(std::int64_t y, double w, const double* scores, double v,
+             double most = std::numeric_limits<double>::infinity()) {
+        const Look look{scores[y] - scores[rival], v};
+        Step step = HOLD;
+        if (can_ask(look)) step = answer(look, w);
+        step.precision = std::min(step.precision, most);
+        // The rounding error of a difference is proportional to the size of its terms.
+        const Look size{std::abs(scores[y]) + std::abs(scores[rival]), v};
+        if (moves(step) && !(shows(step, size) && can_take(step, v))) step = HOLD;
+        counts.updates += moves(step);
+        return step;
+    }
+
+    // Computes the share of the step of each class that scores no less than y, in sum 1; the others get 0.
+    void share(std::int64_t y, const double* scores, double* shares) const noexcept {
+        double total = 0.0;
+        for (const bool alike : {task_.form.rivals == kUniform, true}) {
+            total = 0.0;
+            for (std::int64_t r = 0; r < classes.known; ++r) {
+                const bool takes = r != y && scores[r] >= scores[y];
+                shares[r] = !takes ? 0.0 : alike ? 1.0 : scores[r] - scores[y];
+                total += shares[r];
+            }
+            // Without differences to share by, all get the same.
+            if (total > 0.0 && std::isfinite(total)) break;
+        }
+        for (std::int64_t r = 0; r < classes.known; ++r) shares[r] /= total;
+    }
+
+    // Computes the part of a step of each of `count` classes: 1 for y, minus its share for a rival, 0 for the others.
+    void parts(std::int64_t y, const double* scores, double* parts, std::int64_t count) const noexcept {
+        std::fill(parts, parts + count, 0.0);
+        if (task_.form.rivals == kBest) {
+            parts[rival] = -1.0;
+        } else {
+            share(y, scores, parts);
+            for (std::int64_t r = 0; r < count; ++r) parts[r] = -parts[r];
+        }
+        parts[y] = 1.0;
+    }
+
+    std::int64_t rival = -1;
+    Counts counts;
+
+private:
+    Step answer(const Look& look, double w) const {
+        const double norm2 = task_.rule.uses_norm ? model_.norm2() : 0.0;
+        const double rows = task_.form.shared ? 2.0 : 1.0;
+        return task_.rule.ask(task_.rule.self, look.score, look.variance, norm2, model_.scalars->rounds, rows, w);
+    }
+
+    const Task& task_;
+    Model& model_;
+
+public:
+    Classes classes;
+};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -6,7 +6,6 @@
 #include "core/model.hpp"
 #include "core/team.hpp"
 #include "full/triangle.hpp"
-#include "full/update.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
@@ -24,7 +23,6 @@ struct SharedBy {
 // A feature at place i affects the columns from i on. Rare features come first, so that most rows, and their updates,
 // leave most of U alone.
 //
-// An update (full/update.hpp) sums g_l U_l column by column; the total is Sigma x, which moves the mean. A row of F = X
 // U computed before the update changes like a row of U. So the rows of a block can be multiplied by U together: each
 // update is applied to the rows that follow at once, and to U later.
 //

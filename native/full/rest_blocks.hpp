@@ -6,10 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "full/block_loop.hpp"
 #include "full/full_blocks.hpp"
-#include "core/class_round.hpp"
-#include "core/plain_rows.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 

@@ -1,12 +1,172 @@
 // The loops over rows of several classes with an identity or diagonal covariance. Compiled once per instruction set, as
 // loops/row_loops.cpp is.
-#include "core/class_round.hpp"
-#include "loops/joint_classes.hpp"
-#include "loops/one_versus_rest.hpp"
+#include "loops/lanes.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
 namespace {
+
+// The models of all classes, with a variance per class and feature, or, if kShared, per feature.
+template <template <class> class FeatureStep, bool kShared>
+class JointClasses {
+public:
+    static constexpr bool kVariances = FeatureStep<double>::kVariances;
+
+    JointClasses(const Model& model, const ModelForm& form, std::int64_t lanes) noexcept
+        : size_(model.size),
+          stride_(feature_stride(form, lanes)),
+          weights_(model.entries),
+          variances_(kVariances ? model.entries + lanes : model.entries) {}
+
+    // Sets the variances of a class that is new.
+    void begin(std::int64_t lane, double variance) noexcept {
+        if constexpr (kVariances && !kShared)
+            for (std::int64_t i = 0; i < size_; ++i) variances_[i * stride_ + lane] = variance;
+    }
+
+    // The variance of the difference of the scores of two classes, up to variance_scale.
+    double variance(const ReadRow& row, std::int64_t one, std::int64_t other) const noexcept {
+        if constexpr (!kVariances) return 2.0 * squared_length(row);
+        if constexpr (kShared) one = other = 0;
+        double first = 0.0, second = 0.0;
+        for (const Feature& feature : row) {
+            const double x2 = feature.value * feature.value;
+            first += variances_[feature.place + one] * x2;
+            if constexpr (!kShared) second += variances_[feature.place + other] * x2;
+        }
+        return kShared ? 2.0 * first : first + second;
+    }
+
+    // Moves a class by `share` of the step; returns by how much the squared length of its stored weights grows.
+    template <bool kNorm>
+    double move(const ReadRow& row, std::int64_t lane, double share, StepTerms<double> terms) const noexcept {
+        terms.rate = share * terms.rate;
+        const FeatureStep<double> step(terms);
+        double* weights = weights_ + lane;
+        double* variances = kShared ? variances_ : variances_ + lane;
+        double gained = 0.0;
+        for (const Feature& feature : row) {
+            double& weight = weights[feature.place];
+            const double before = weight;
+            double variance = variances[feature.place];
+            step(weight, variance, feature.value);
+            if constexpr (kVariances && !kShared) variances[feature.place] = variance;
+            if constexpr (kNorm) gained += gain(before, weight);
+        }
+        return gained;
+    }
+
+    // Shrinks a shared variance, after all classes have moved.
+    void shrink(const ReadRow& row, const StepTerms<double>& terms) const noexcept {
+        if constexpr (kVariances && kShared) {
+            const FeatureStep<double> step(terms);
+            for (const Feature& feature : row) {
+                double unused = 0.0;
+                step(unused, variances_[feature.place], feature.value);
+            }
+        }
+    }
+
+private:
+    std::int64_t size_, stride_;
+    double *weights_, *variances_;
+};
+
+// One model per class, which learns its class against all others: one class per lane.
+template <template <class> class FeatureStep, bool kNorm>
+class RestRound {
+public:
+    explicit RestRound(const Task& task) noexcept
+        : task_(task),
+          classes_(task),
+          lanes_(task.memory.lanes),
+          scores_(task.memory.work),
+          gained_(scores_ + lanes_),
+          terms_(gained_ + lanes_, lanes_),
+          steps_(reinterpret_cast<Step*>(gained_ + (1 + LaneTerms::kTerms) * lanes_)) {
+        static_assert(2 + LaneTerms::kTerms + sizeof(Step) / sizeof(double) == kLaneScratch);
+        // Zeros are harmless in lanes that do not move.
+        std::fill(task.memory.work, task.memory.work + kLaneScratch * lanes_, 0.0);
+    }
+
+    void learn(std::int64_t i, const ReadRow& row) {
+        const std::int64_t y = classes_.label(i);
+        const std::int64_t count = std::max(classes_.known, y + 1);
+        look(row, count);
+        classes_.write(i, scores_, [this](std::int64_t top) { return terms_.v()[top]; });
+        if (y < 0) return;
+        counts.mistakes += !classes_.predicts(y, scores_);
+        classes_.known = count;
+        bool any = false;
+        for (std::int64_t r = 0; r < count; ++r) any |= ask(r, r == y ? 1.0 : -1.0, classes_.weight(i));
+        if (any) move(row, count, y);
+        counts.updates += any;
+    }
+
+    Counts counts;
+
+private:
+    static constexpr bool kVariances = FeatureStep<double>::kVariances;
+
+    Model model_of(std::int64_t lane) const noexcept {
+        const Memory& memory = task_.memory;
+        const std::int64_t stride = feature_stride(task_.form, lanes_);
+        return Model(memory.of_class(lane, lane), {memory.entries + lane, stride, memory.size},
+                     {memory.entries + lanes_ + lane, stride, memory.size});
+    }
+
+    void look(const ReadRow& row, std::int64_t count) const noexcept {
+        sum_lanes<kVariances>(row, task_.memory.entries, lanes_, count, scores_, terms_.v());
+        if constexpr (!kVariances) std::fill(terms_.v(), terms_.v() + count, squared_length(row));
+        for (std::int64_t r = 0; r < count; ++r) {
+            scores_[r] *= task_.memory.scalars[r].mean_scale;
+            terms_.v()[r] *= variance_scale<FeatureStep>(model_of(r));
+        }
+    }
+
+    // Nothing moves before all classes have been asked: a rule that is a Python function may raise.
+    bool ask(std::int64_t lane, double sign, double weight) {
+        Model model = model_of(lane);
+        Counts uncounted;
+        const Look look{scores_[lane], terms_.v()[lane]};
+        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, model, uncounted);
+        terms_.moves()[lane] = moves(steps_[lane]);
+        return moves(steps_[lane]);
+    }
+
+    void move(const ReadRow& row, std::int64_t count, std::int64_t y) noexcept {
+        each_that_moves(count, [&](std::int64_t lane, Model& model) {
+            model.shrink_mean(steps_[lane].shrink);
+            terms_.set(lane, terms_of<FeatureStep>(model, steps_[lane], lane == y ? 1.0 : -1.0, terms_.v()[lane]));
+        });
+        const double* const moved = terms_.moves();
+        for (std::int64_t lane = 0; lane < count; lane += kLaneWidth)
+            if (std::any_of(moved + lane, moved + lane + kLaneWidth, [](double m) { return m != 0.0; })) {
+                const auto gained = move_lanes<FeatureStep, Lanes, kNorm>(row, task_.memory.entries, lanes_, terms_, lane);
+                if constexpr (kNorm) store_as(gained_ + lane, gained);
+            }
+        each_that_moves(count, [&](std::int64_t lane, Model& model) {
+            if constexpr (kNorm) model.gain_norm2(gained_[lane]);
+            if constexpr (kVariances) model.grow_spread(steps_[lane].grow);
+        });
+    }
+
+    template <class Action>
+    void each_that_moves(std::int64_t count, Action action) const noexcept {
+        for (std::int64_t lane = 0; lane < count; ++lane)
+            if (terms_.moves()[lane] != 0.0) {
+                Model model = model_of(lane);
+                action(lane, model);
+            }
+    }
+
+    const Task& task_;
+    Classes classes_;
+    std::int64_t lanes_;
+    double *scores_, *gained_;
+    LaneTerms terms_;
+    Step* steps_;
+};
 
 // The features of the rows lie in the scratch memory behind the numbers of the classes.
 Feature* room_for_rows(double* work, std::int64_t lanes) noexcept {
@@ -60,12 +220,9 @@ Counts learn_jointly(const Task& task) {
         const std::int64_t y = round.classes.label(i), known = round.classes.known;
         sum_lanes<false>(row, model.entries, 0, known, scores);
         for (std::int64_t r = 0; r < known; ++r) scores[r] *= model.scalars->mean_scale;
-        round.classes.write(i, scores);
-        if (task.variances != nullptr) {
-            const std::int64_t top = round.classes.top_except(-1, scores);
-            const double twice = top < 0 ? 0.0 : covariance.variance(row, top, top);
-            task.variances[i] = twice / 2.0 * variance_scale<FeatureStep>(model);
-        }
+        round.classes.write(i, scores, [&](std::int64_t top) {
+            return covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
+        });
         if (y < 0) continue;
         const bool two = round.meet(y, scores);
         if (y == known) {
@@ -108,15 +265,16 @@ Counts learn(const Task& task) {
     return task.rule.uses_norm ? learn_with<FeatureStep, true>(task) : learn_with<FeatureStep, false>(task);
 }
 
-void score(const Rows& rows, const ClassWeights& weights, double* work, double* scores) {
+bool score(const Rows& rows, const Weights& weights, double* work, double* scores) {
     ReadAhead read(rows, weights.first, weights.stride, room_for_rows(work, weights.lanes));
     for (std::int64_t i = 0; i < rows.count; ++i) {
         const ReadRow row = read[i];
         read.prefetch(0, weights.classes);
         sum_lanes<false>(row, weights.first, 0, weights.classes, work);
         for (std::int64_t r = 0; r < weights.classes; ++r)
-            scores[i * weights.classes + r] = work[r] * weights.scalars[weights.scalars_for_each ? r : 0].mean_scale;
+            scores[i * weights.classes + r] = work[r] * weights.scale(r);
     }
+    return true;
 }
 
 }  // namespace

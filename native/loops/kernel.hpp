@@ -85,21 +85,13 @@ public:
         if (v > 0.0) FullBlocks::move(row, above_floor(row, step, v), y, v);
     }
 
-    using Factors::scale_mean;
-    using Factors::scale_variances;
-
-    // Moves by a part of a step whose shrink and grow apply to several models and are handled elsewhere.
-    void move_part(std::int64_t row, const Step& step, double part) noexcept {
-        const double v = inside(row);
-        if (!(v > 0.0)) return;
-        const double precision = above_floor(row, step, v).precision;
-        work_in(f_of(row), f_stride(), row + 1, {step.alpha, precision}, &part, v);
-    }
-
-    // Multiplies the scores, after the mean has shrunk.
-    void shrink_scores(double shrink) noexcept {
+    // To be called after the mean has shrunk; its stored numbers were multiplied by `folded`.
+    void shrink_scores(double shrink, double folded) noexcept {
         for (std::int64_t i = 0; i < count_; ++i) scores_[i] *= shrink;
+        scale_mean(folded);
     }
+
+    using Factors::scale_variances;
 
     // Adds a coordinate to the rows from `row` on. Its column of U is that of the identity, so that F gets their
     // coordinates.

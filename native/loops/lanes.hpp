@@ -167,4 +167,44 @@ Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances,
     return gained;
 }
 
+// Lanes come in multiples of this, or of half of it.
+inline constexpr std::int64_t kLaneWidth = std::min(kWidth, kLaneMultiple);
+using Lanes = double __attribute__((vector_size(kLaneWidth * sizeof(double))));
+
+// Writes the sums of kVectors registers of classes.
+template <std::int64_t kVectors, bool kVariances>
+void sum_tile(const ReadRow& row, const double* entries, std::int64_t behind, double* scores,
+              double* variances) noexcept {
+    LaneSums<Lanes, kVectors, kVariances> sums;
+    for (const Feature& feature : row) sums.add(entries + feature.place, behind, feature.value);
+    for (std::int64_t k = 0; k < kVectors; ++k) {
+        store_as(scores + k * kLaneWidth, sums.score[k]);
+        if constexpr (kVariances) store_as(variances + k * kLaneWidth, sums.variance[k]);
+    }
+}
+
+// Writes the sums of all classes, in as few tiles as the registers allow.
+template <bool kVariances>
+void sum_lanes(const ReadRow& row, const double* entries, std::int64_t behind, std::int64_t classes, double* scores,
+               double* variances = nullptr) noexcept {
+    constexpr std::int64_t kMost = kVariances ? 4 : 8;
+    using Tile = void (*)(const ReadRow&, const double*, std::int64_t, double*, double*) noexcept;
+    static constexpr auto tiles = []<std::int64_t... k>(std::integer_sequence<std::int64_t, k...>) {
+        return std::array<Tile, kMost>{&sum_tile<k + 1, kVariances>...};
+    }(std::make_integer_sequence<std::int64_t, kMost>());
+    const std::int64_t vectors = (classes + kLaneWidth - 1) / kLaneWidth;
+    const std::int64_t count = (vectors + kMost - 1) / kMost;
+    for (std::int64_t tile = 0; tile < count; ++tile) {
+        const std::int64_t first = vectors * tile / count, end = vectors * (tile + 1) / count;
+        const std::int64_t lane = first * kLaneWidth;
+        tiles[end - first - 1](row, entries + lane, behind, scores + lane, kVariances ? variances + lane : nullptr);
+    }
+}
+
+inline double squared_length(const ReadRow& row) noexcept {
+    double sum = 0.0;
+    for (const Feature& feature : row) sum += feature.value * feature.value;
+    return sum;
+}
+
 }  // namespace scwlearn::SCWLEARN_SET

@@ -44,7 +44,7 @@ struct RowByRow {
 
 template <class RowSet>
 struct ScoreOver {
-    static bool run(const Rows& untyped, const Weights& weights, double* scores) {
+    static bool run(const Rows& untyped, const Weights& weights, double*, double* scores) {
         return weights.stride == 1 ? score<1>(untyped, weights, scores) : score<2>(untyped, weights, scores);
     }
 
@@ -52,11 +52,12 @@ struct ScoreOver {
     static bool score(const Rows& untyped, const Weights& weights, double* scores) {
         const RowSet rows{untyped};
         const double* mean = weights.first;
+        const double scale = weights.scale(0);
         // Becomes and stays NaN if a score is not finite.
         double all = 0.0;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
             const Look look = rows.sum(i, [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
-            scores[i] = look.score * weights.scale;
+            scores[i] = look.score * scale;
             all += 0.0 * scores[i];
         }
         return all == 0.0;
@@ -66,10 +67,9 @@ struct ScoreOver {
 }  // namespace
 
 // Initialized at compile time: no code of an instruction set may run before it is known to be supported.
-extern constinit const RowLoops row_loops{over_rows<RowByRow<IdentityStep>::Over, LoopsOverRows>(),
-                                          over_rows<RowByRow<PrecisionStep>::Over, LoopsOverRows>(),
-                                          over_rows<RowByRow<DropStep>::Over, LoopsOverRows>()};
-
-extern constinit const ScoresOverRows score_loops{over_rows<ScoreOver, ScoresOverRows>()};
+extern constinit const RowLoops row_loops{{over_rows<RowByRow<IdentityStep>::Over, LoopsOverRows>(),
+                                           over_rows<RowByRow<PrecisionStep>::Over, LoopsOverRows>(),
+                                           over_rows<RowByRow<DropStep>::Over, LoopsOverRows>()},
+                                          over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -5,51 +5,30 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "parse/faults.hpp"
-#include "parse/number.hpp"
 #include "core/scan.hpp"
+#include "parse/lines.hpp"
+#include "parse/number.hpp"
 #include "parse/short_feature.hpp"
 
 namespace scwlearn {
 
-// Errors of a line; the names that Python uses have the same order.
-enum class Fault { none, label, labels, query, feature, base, index, value, twice };
-inline constexpr const char* kFaultNames[] = {"",     "label", "labels", "query", "feature",
-                                              "base", "index", "value",  "twice"};
-
-struct Parsed {
-    std::int64_t lines = 0;
+struct LibsvmParsed : ParsedLines {
     std::int64_t rows = 0;
     std::int64_t stored = 0;
-    std::int64_t width = 0;   // the largest index, counted from 0, plus one
-    std::int64_t faulty = 0;  // lines with an error
-    bool beyond = false;      // whether an index was too large
-    std::vector<Found<Fault>> found = {};  // the first errors
+    std::int64_t width = 0;  // the largest index, counted from 0, plus one
+    bool beyond = false;     // whether an index was too large
 };
 
-struct LibsvmForm {
+// A line without a label begins with its features; its label is NaN.
+struct LibsvmForm : LineForm {
     bool zero_based = false;
     // Upper bound on indices, counted from 0.
     std::int64_t max_features = 0;
-    // Whether a line may begin with its features; its label is then NaN.
-    bool labels_optional = false;
-    // Whether to continue after a line with an error, and how many errors to describe.
-    bool skip_faults = false;
-    std::size_t most_found = 1;
-};
-
-// Memory for the most that a text can hold: one row per line, one feature per colon (see `measure`).
-template <class Value, class Index>
-struct Examples {
-    double* labels;
-    std::int64_t* lines;  // the line of each row, counted from 1
-    Value* values;
-    Index* indices;
-    Index* offsets;  // one more than rows
 };
 
 struct Measure {
@@ -75,6 +54,29 @@ inline Measure measure(std::string_view text) noexcept {
     return total;
 }
 
+// Memory for the most that a text can hold: one row per line, one feature per colon.
+template <class Value, class Index>
+struct Examples {
+    std::unique_ptr<double[]> labels;
+    std::unique_ptr<std::int64_t[]> lines;  // the line of each row, counted from 1
+    std::unique_ptr<Value[]> values;
+    std::unique_ptr<Index[]> indices, offsets;  // one offset more than rows
+
+    Examples() = default;
+    explicit Examples(const Measure& most)
+        : labels(room<double>(most.lines)),
+          lines(room<std::int64_t>(most.lines)),
+          values(room<Value>(most.colons)),
+          indices(room<Index>(most.colons)),
+          offsets(room<Index>(most.lines + 1)) {}
+
+private:
+    template <class T>
+    static std::unique_ptr<T[]> room(std::int64_t count) {
+        return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+    }
+};
+
 // Sorts the features of a row. Returns the position of a feature with a repeated index, or -1.
 template <class Value, class Index>
 std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
@@ -93,18 +95,18 @@ std::int64_t sort_row(Value* values, Index* indices, std::int64_t count) {
 }
 
 template <class Value, class Index>
-class LibsvmParser {
+class LibsvmParser : LineParser<LibsvmForm, LibsvmParsed> {
 public:
     // `max_features` must fit an Index.
-    LibsvmParser(Examples<Value, Index> out, const LibsvmForm& form) noexcept
-        : out_(out),
-          form_(form),
+    LibsvmParser(Examples<Value, Index>& out, const LibsvmForm& form)
+        : LineParser(form),
+          out_(out),
           first_index_(form.zero_based ? 0 : 1),
           max_features_(static_cast<std::uint64_t>(form.max_features)) {}
 
     // Parses whole lines, up to the first error unless errors are skipped. Allocates, and so may throw, only to sort a
     // row and to describe an error.
-    Parsed parse(std::string_view lines) {
+    LibsvmParsed parse(std::string_view lines) {
         parsed_ = {};
         out_.offsets[0] = 0;
         begin_ = lines.data();
@@ -149,29 +151,30 @@ private:
             if (p == nullptr) return nullptr;
         }
         const char* const features = p;
-        const Examples<Value, Index> out = out_;
+        Value* const values = out_.values.get();
+        Index* const indices = out_.indices.get();
         const std::int64_t begin = parsed_.stored;
         std::int64_t stored = begin;
         std::int64_t before = -1;
         bool sorted = true;
         while (!ends_line(p)) {
             std::uint64_t place = 0;
-            after = read_short_feature(p, place, out.values[stored]);
-            if (after == nullptr) after = read_feature(p, place, out.values[stored]);
+            after = read_short_feature(p, place, values[stored]);
+            if (after == nullptr) after = read_feature(p, place, values[stored]);
             if (after == nullptr) return nullptr;
-            out.indices[stored++] = static_cast<Index>(place);
+            indices[stored++] = static_cast<Index>(place);
             sorted &= static_cast<std::int64_t>(place) > before;
             before = static_cast<std::int64_t>(place);
             p = skip_blanks(after);
         }
         if (!sorted) {
-            const std::int64_t again = sort_row(out.values + begin, out.indices + begin, stored - begin);
-            if (again >= 0) return fail(Fault::twice, nth_word(features, again));
+            const std::int64_t again = sort_row(values + begin, indices + begin, stored - begin);
+            if (again >= 0) return fail("twice", nth_word(features, again));
         }
-        if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{out.indices[stored - 1]} + 1);
+        if (stored > begin) parsed_.width = std::max(parsed_.width, std::int64_t{indices[stored - 1]} + 1);
         parsed_.stored = stored;
-        out.lines[parsed_.rows] = parsed_.lines;
-        out.offsets[++parsed_.rows] = static_cast<Index>(stored);
+        out_.lines[parsed_.rows] = parsed_.lines;
+        out_.offsets[++parsed_.rows] = static_cast<Index>(stored);
         return next_line(p);
     }
 
@@ -214,15 +217,15 @@ private:
     [[gnu::noinline]] const char* read_feature(const char* p, std::uint64_t& place, Value& value) {
         std::uint64_t index = 0;
         const char* const colon = read_digits(p, end_, index);
-        if (colon == p || *colon != ':') return bad_feature(p);
+        if (colon == p || *colon != ':') return fail(is_query(p, end_) ? "query" : "feature", p);
         // Wraps around below 0, to a number far out of range.
         place = index - first_index_;
         if (place >= max_features_ || colon - p > kSafeDigits) {
-            const Fault fault = index_fault(p, colon);
-            if (fault != Fault::none) return fail(fault, p);
+            const char* const fault = index_fault(p, colon);
+            if (fault != nullptr) return fail(fault, p);
         }
         const char* const after = read_value(colon + 1, value);
-        return after != nullptr ? after : fail(Fault::value, colon + 1);
+        return after != nullptr ? after : fail("value", colon + 1);
     }
 
     // Reads a number that ends with its word and that a row may hold; returns its end, or null.
@@ -238,39 +241,36 @@ private:
     // qid:n groups examples for ranking; it is read and ignored.
     const char* read_query(const char* p) {
         std::uint64_t number = 0;
-        const bool named = end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0;
-        if (!named) return fail(Fault::feature, p);
+        if (!is_query(p, end_)) return fail("feature", p);
         const char* const after = read_digits(p + 4, end_, number);
-        if (after == p + 4 || !ends_word(after)) return fail(Fault::query, p);
+        if (after == p + 4 || !ends_word(after)) return fail("query", p);
         return skip_blanks(after);
     }
 
     // The number of digits that `read_digits` reads exactly.
     static constexpr std::int64_t kSafeDigits = 19;
 
-    Fault index_fault(const char* p, const char* colon) const noexcept {
+    // The error of an index that is too large as it stands, if it is one: zeros may lead.
+    const char* index_fault(const char* p, const char* colon) noexcept {
         while (*p == '0') ++p;
-        if (p == colon && first_index_ > 0) return Fault::base;
-        if (colon - p > kSafeDigits) return Fault::index;
+        if (p == colon && first_index_ > 0) return "base";
         std::uint64_t index = 0;
         read_digits(p, end_, index);
-        return index - first_index_ >= max_features_ ? Fault::index : Fault::none;
+        if (colon - p <= kSafeDigits && index - first_index_ < max_features_) return nullptr;
+        parsed_.beyond = true;
+        return "index";
     }
 
     const char* bad_label(const char* p) {
-        return fail(std::find(p, skip_word(p), ',') == skip_word(p) ? Fault::label : Fault::labels, p);
+        return fail(std::find(p, skip_word(p), ',') == skip_word(p) ? "label" : "labels", p);
     }
 
-    const char* bad_feature(const char* p) {
-        return fail(end_ - p > 4 && std::memcmp(p, "qid:", 4) == 0 ? Fault::query : Fault::feature, p);
+    static bool is_query(const char* p, const char* end) noexcept {
+        return end - p > 4 && std::memcmp(p, "qid:", 4) == 0;
     }
 
-    const char* fail(Fault fault, const char* at) {
-        ++parsed_.faulty;
-        parsed_.beyond |= fault == Fault::index;
-        if (parsed_.found.size() < form_.most_found)
-            parsed_.found.push_back({fault, parsed_.lines, at - line_ + 1,
-                                     std::string_view(at, static_cast<std::size_t>(skip_word(at) - at))});
+    const char* fail(const char* fault, const char* at) {
+        add_fault(fault, at, skip_word(at));
         return nullptr;
     }
 
@@ -284,15 +284,11 @@ private:
         return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end_ - p))) + 1;
     }
 
-    Examples<Value, Index> out_;
-    LibsvmForm form_;
+    Examples<Value, Index>& out_;
     std::uint64_t first_index_;
     std::uint64_t max_features_;
-    const char* line_ = nullptr;
     const char* begin_ = nullptr;
-    const char* end_ = nullptr;
     std::size_t short_size_ = 0;  // the number of positions at which `read_short` may read
-    Parsed parsed_;
 };
 
 }  // namespace scwlearn

@@ -11,20 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "parse/faults.hpp"
+#include "core/scan.hpp"
+#include "parse/lines.hpp"
 #include "parse/name_table.hpp"
 #include "parse/number.hpp"
-#include "core/scan.hpp"
 #include "parse/utf8.hpp"
 
 namespace scwlearn {
-
-// Errors of a line; the names that Python uses have the same order.
-enum class VwFault {
-    bar, label, glued, labels, mixed, length, weight, base, space, prefix, scale, feature, value, sum, name
-};
-inline constexpr const char* kVwFaultNames[] = {"bar",   "label",  "glued", "labels",  "mixed", "length", "weight", "base",
-                                                "space", "prefix", "scale", "feature", "value", "sum",    "name"};
 
 // Upper bound on the characters of a label: Python stores labels side by side, each as long as the longest.
 inline constexpr std::int64_t kLongestLabel = 256;
@@ -35,20 +28,15 @@ inline constexpr std::int64_t kLongestPrefix = 256;
 // What the labels of a text are.
 enum class VwLabels { none, numbers, words };
 
-struct VwForm {
+struct VwForm : LineForm {
     // Labels of another kind are an error.
     VwLabels labels = VwLabels::numbers;
-    bool labels_optional = false;
-    // Whether to continue after a line with an error, and how many errors to describe.
-    bool skip_faults = false;
-    std::size_t most_found = 1;
     // Namespaces whose features are ignored.
     std::vector<std::string_view> ignored = {};
 };
 
 // All names are views of the text.
-struct VwParsed {
-    std::int64_t lines = 0;
+struct VwParsed : ParsedLines {
     std::vector<double> labels;             // NaN if it is a word or missing
     std::vector<std::int32_t> label_words;  // number of the word, or -1
     std::vector<double> weights;
@@ -62,15 +50,13 @@ struct VwParsed {
     NameTable words;  // labels
     bool weighted = false;
     bool tagged = false;
-    std::int64_t faulty = 0;
-    std::vector<Found<VwFault>> found;
 
     std::size_t rows() const noexcept { return labels.size(); }
 };
 
-class VwParser {
+class VwParser : LineParser<VwForm, VwParsed> {
 public:
-    explicit VwParser(const VwForm& form) : form_(form) {}
+    explicit VwParser(VwForm form) : LineParser(std::move(form)) {}
 
     // Parses whole lines, of less than 2^31 bytes in all, up to the first error unless errors are skipped. Allocates
     // only to grow vectors.
@@ -188,17 +174,17 @@ private:
     // Returns false after an error.
     bool read_line() {
         Head head;
-        if (!read_head(head)) return fail(VwFault::bar, skip_blanks(line_));
+        if (!read_head(head)) return fail("bar", skip_blanks(line_));
         if (head.bar == nullptr) return true;
         double label = std::numeric_limits<double>::quiet_NaN();
         double weight = 1.0;
         std::int32_t word = -1;
         if (head.count == 0 && !form_.labels_optional)
-            return head.glued ? fail(VwFault::glued, head.tag.data()) : fail(VwFault::label, head.bar);
+            return head.glued ? fail("glued", head.tag.data()) : fail("label", head.bar);
         if (head.count > 0 && !read_label(head.words[0], label, word)) return false;
-        if (head.count > 2) return fail(VwFault::base, head.words[2].data());
+        if (head.count > 2) return fail("base", head.words[2].data());
         if (head.count > 1 && !read_weight(head.words[1], weight)) return false;
-        if (!is_text(head.tag)) return fail(VwFault::name, head.tag.data());
+        if (!is_text(head.tag)) return fail("name", head.tag.data());
         if (!read_features(head.bar) || !end_row(head.bar)) return false;
         parsed_.labels.push_back(label);
         parsed_.label_words.push_back(word);
@@ -215,10 +201,10 @@ private:
         const VwLabels kind = label_kind(text, number);
         if (kind == VwLabels::none) {
             const bool several = text.find_first_of(":,") != std::string_view::npos;
-            return fail(several ? VwFault::labels : VwFault::label, text.data());
+            return fail(several ? "labels" : "label", text.data());
         }
-        if (kind != form_.labels) return fail(VwFault::mixed, text.data());
-        if (kind == VwLabels::words && utf8_count(text) > kLongestLabel) return fail(VwFault::length, text.data());
+        if (kind != form_.labels) return fail("mixed", text.data());
+        if (kind == VwLabels::words && utf8_count(text) > kLongestLabel) return fail("length", text.data());
         if (kind == VwLabels::numbers)
             label = number;
         else
@@ -229,7 +215,7 @@ private:
     bool read_weight(std::string_view text, double& weight) {
         const char* const after = read_number(text.data(), end_, weight);
         const bool usual = weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight);
-        return (after == text.data() + text.size() && usual) || fail(VwFault::weight, text.data());
+        return (after == text.data() + text.size() && usual) || fail("weight", text.data());
     }
 
     bool read_features(const char* p) {
@@ -250,15 +236,15 @@ private:
         const std::string_view name = view(p, after);
         scale_ = 1.0;
         if (after != stop_ && *after == ':') {
-            if (name.empty()) return fault(VwFault::space, p);
+            if (name.empty()) return fault("space", p);
             const char* const number = after + 1;
             after = read_value(number, scale_);
-            if (after == nullptr) return fault(VwFault::scale, number);
+            if (after == nullptr) return fault("scale", number);
         }
         // The caret joins namespace and feature names; without it in either, two pairs never give the same name.
-        if (name.find('^') != std::string_view::npos) return fault(VwFault::space, p);
-        if (!is_text(name)) return fault(VwFault::name, p);
-        if (utf8_count(name) > kLongestPrefix) return fault(VwFault::prefix, p);
+        if (name.find('^') != std::string_view::npos) return fault("space", p);
+        if (!is_text(name)) return fault("name", p);
+        if (utf8_count(name) > kLongestPrefix) return fault("prefix", p);
         space_ = parsed_.spaces.number(name, 0);
         unnamed_ = name.empty();
         ignored_ = std::find(form_.ignored.begin(), form_.ignored.end(), name) != form_.ignored.end();
@@ -268,20 +254,20 @@ private:
     const char* read_feature(const char* p) {
         const char* after = skip_name(p);
         const std::string_view name = view(p, after);
-        if (name.empty()) return fault(VwFault::feature, p);
+        if (name.empty()) return fault("feature", p);
         double value = 1.0;
         const char* number = p;
         if (after != stop_ && *after == ':') {
             number = after + 1;
             after = read_value(number, value);
-            if (after == nullptr) return fault(VwFault::value, number);
+            if (after == nullptr) return fault("value", number);
         }
         value *= scale_;
-        if (!acceptable(value)) return fault(VwFault::value, number);
-        if (ignored_) return is_text(name) ? after : fault(VwFault::name, p);
+        if (!acceptable(value)) return fault("value", number);
+        if (ignored_) return is_text(name) ? after : fault("name", p);
         const std::size_t before = parsed_.names.size();
         const std::uint32_t column = column_of(name);
-        if (parsed_.names.size() > before && !is_text(name)) return fault(VwFault::name, p);
+        if (parsed_.names.size() > before && !is_text(name)) return fault("name", p);
         parsed_.columns.push_back(static_cast<std::int32_t>(column));
         parsed_.values.push_back(value);
         return after;
@@ -319,7 +305,7 @@ private:
                 const double value = unsorted_[key & 0xffffffff];
                 if (kept > 0 && columns[kept - 1] == column) {
                     values[kept - 1] += value;
-                    if (!acceptable(values[kept - 1])) return fail(VwFault::sum, bar);
+                    if (!acceptable(values[kept - 1])) return fail("sum", bar);
                 } else {
                     columns[kept] = column;
                     values[kept++] = value;
@@ -332,31 +318,19 @@ private:
         return true;
     }
 
-    static std::string_view view(const char* begin, const char* end) noexcept {
-        return {begin, static_cast<std::size_t>(end - begin)};
-    }
-
-    bool fail(VwFault fault, const char* at) {
-        ++parsed_.faulty;
-        if (parsed_.found.size() < form_.most_found) {
-            // A bar is not part of a word; it is reported where it stands.
-            const char* const after = at != stop_ && *at == '|' ? at + 1 : skip_word(at);
-            parsed_.found.push_back({fault, parsed_.lines, at - line_ + 1, view(at, after)});
-        }
+    bool fail(const char* fault, const char* at) {
+        // A bar is not part of a word; it is reported where it stands.
+        add_fault(fault, at, at != stop_ && *at == '|' ? at + 1 : skip_word(at));
         return false;
     }
 
-    const char* fault(VwFault fault, const char* at) {
+    const char* fault(const char* fault, const char* at) {
         fail(fault, at);
         return nullptr;
     }
 
-    const VwForm& form_;
-    VwParsed parsed_;
-    const char* line_ = nullptr;
     const char* stop_ = nullptr;  // end of the line
     const char* next_ = nullptr;  // start of the next line
-    const char* end_ = nullptr;   // end of the text
     double scale_ = 1.0;
     std::uint32_t space_ = 0;
     bool unnamed_ = true;

@@ -49,6 +49,23 @@ NewArray array_of(std::unique_ptr<T[]> memory, std::int64_t size) {
                     owner));
 }
 
+template <class T>
+NewArray array_of(std::vector<T>&& values) {
+    auto held = std::make_unique<std::vector<T>>(std::move(values));
+    const nb::capsule owner(held.get(), [](void* owned) noexcept { delete static_cast<std::vector<T>*>(owned); });
+    std::vector<T>& kept = *held.release();
+    return NewArray(nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(kept.data(), {kept.size()}, owner));
+}
+
+// Lets Python's garbage collector find what an object refers to: T::visit reports it.
+template <class T>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->visit(visit, arg) : 0;
+}
+template <class T>
+inline PyType_Slot kTraverse[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse<T>)}, {0, nullptr}};
+
 // A rule with its constants: compiled by the build, or a Python function.
 class HeldRule {
 public:
@@ -118,28 +135,23 @@ Rows rows_of(const Array& values, const std::optional<Array>& indices, const std
              std::int64_t width, bool intercept);
 
 // The loops of the instruction set in use.
+const InstructionSet& loops();
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows);
-Score score_for(RowKind rows);
-ScoreClasses score_classes_for(CovarianceKind kind);
-const BatchLoops& batch_loops_in_use();
-const KernelLoops& kernel_loops_in_use();
-const ScaleLoops& scale_loops_in_use();
+Score score_for(const ModelForm& form, bool binary, RowKind rows);
 
 // Numbers of scratch memory that a loop needs.
 std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block);
-ClassWeights class_weights(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
-                           const double* entries, const Scalars* scalars, bool scalars_for_each);
+Weights weights_of(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
+                   const double* entries, const Scalars* scalars, bool scalars_for_each);
 
 // The other files' parts of the module.
+void bind_rows(nb::module_& module);
 void bind_learning(nb::module_& module);
 void bind_vocabulary(nb::module_& module);
 void bind_one_at_a_time(nb::module_& module);
-void bind_libsvm(nb::module_& module);
-void bind_vw(nb::module_& module);
+void bind_parsing(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_calibration(nb::module_& module);
-void bind_scaling(nb::module_& module);
-void bind_placing(nb::module_& module);
 
 }  // namespace scwlearn

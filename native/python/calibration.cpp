@@ -123,24 +123,20 @@ public:
         curve().arrange(other.curve(), places.data());
     }
 
-    double window() const { return curve().shared().fading.window; }
+    double window() const { return shared().fading.window; }
     std::int64_t rows() const {
-        const double rows = curve().shared().fading.rows;
+        const double rows = shared().fading.rows;
         return rows >= 0.0 && rows <= 0x1p53 ? static_cast<std::int64_t>(rows) : 0;
     }
-    std::tuple<double, double> slopes() const { return {curve().shared().slopes[0], curve().shared().slopes[1]}; }
-    std::tuple<double, double> limits() const {
-        return {curve().shared().units.limit[0], curve().shared().units.limit[1]};
-    }
+    std::tuple<double, double> slopes() const { return {shared().slopes[0], shared().slopes[1]}; }
+    std::tuple<double, double> limits() const { return {shared().units.limit[0], shared().units.limit[1]}; }
     NewArray constants() const {
-        auto values = std::make_unique<double[]>(static_cast<std::size_t>(n_scores_));
-        for (std::int64_t r = 0; r < n_scores_; ++r) values[static_cast<std::size_t>(r)] = curve().constant(r);
-        return array_of(std::move(values), n_scores_);
+        std::vector<double> values;
+        for (std::int64_t r = 0; r < n_scores_; ++r) values.push_back(curve().constant(r));
+        return array_of(std::move(values));
     }
     NewArray shifts() const {
-        auto values = std::make_unique<double[]>(calibration::kKnots);
-        std::copy_n(curve().shared().knots.shift, calibration::kKnots, values.get());
-        return array_of(std::move(values), calibration::kKnots);
+        return array_of(std::vector<double>(shared().knots.shift, shared().knots.shift + calibration::kKnots));
     }
 
 private:
@@ -156,6 +152,7 @@ private:
 
     double* data() const noexcept { return state_; }
     Curve curve() const noexcept { return {state_, n_scores_}; }
+    const CurveState& shared() const noexcept { return curve().shared(); }
 
     [[noreturn]] static void refuse_row(std::size_t row, const std::string& what) {
         throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());

@@ -9,18 +9,6 @@
 
 namespace scwlearn {
 
-inline nb::object checked(PyObject* made) {
-    if (made == nullptr) nb::raise_python_error();
-    return nb::steal(made);
-}
-
-// Raises an error with a message whose format has places for `where` and `what`.
-[[noreturn]] inline void refuse(PyObject* error, const char* format, const nb::object& where, nb::handle what = {}) {
-    const nb::object message = checked(PyUnicode_FromFormat(format, where.ptr(), what.ptr()));
-    PyErr_SetObject(error, message.ptr());
-    nb::raise_python_error();
-}
-
 // The name of an example in messages: x, or an element of a list.
 inline nb::object example_at(std::int64_t row) {
     if (row < 0) return checked(PyUnicode_FromString("x"));
@@ -115,11 +103,9 @@ private:
             example_.key_type = nb::borrow(name.type());
             key_type_ = Py_TYPE(name.ptr());
         } else if (Py_TYPE(name.ptr()) != key_type_) {
-            const nb::object where = example_at(row_);
-            const nb::object found = checked(PyUnicode_FromFormat("%U has the key %R", where.ptr(), key.ptr()));
             const nb::object type = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(key_type_), "__name__"));
-            refuse(PyExc_TypeError, "keys of mixed types: %U, where all before are of type %U; use one type", found,
-                   type);
+            refuse(PyExc_TypeError, "keys of mixed types: %U has the key %R, where all before are of type %U; use one type",
+                   example_at(row_), key, type);
         }
         // Two keys may give the same name, or differ from each other but not from a known name.
         if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();
@@ -156,7 +142,7 @@ private:
         PyObject* const list = words.ptr();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
             if (!PyUnicode_Check(PyList_GET_ITEM(list, i)))
-                refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), PyList_GET_ITEM(list, i));
+                refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), nb::handle(PyList_GET_ITEM(list, i)));
         // The order of a set differs between runs of Python.
         if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list) != 0) nb::raise_python_error();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) add_word(name, nb::borrow(PyList_GET_ITEM(list, i)));
@@ -225,5 +211,35 @@ private:
     std::int64_t met_ = 0;
     double total_ = 0.0;
 };
+
+template <Purpose kPurpose>
+void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
+    example.known = count();
+    Reader<kPurpose> reader(*this, room, row, example);
+    reader.run(x);
+    const bool bounded = most_ && !hashed();
+    if constexpr (kPurpose == Purpose::check) {
+        // Possibly too many features, or values that add up to too much: read it again in full.
+        if ((bounded && reader.met() > *most_) || reader.total() > kLargestValue) {
+            Example whole;
+            read<Purpose::learn>(x, room, row, whole);
+        }
+    } else if (kPurpose == Purpose::learn && bounded && example.count() > *most_) {
+        refuse(PyExc_ValueError, "%U has %lld features; an example may have max_features = %lld at most", example_at(row),
+               example.count(), *most_);
+    }
+}
+
+inline void Vocabulary::check(const nb::tuple& rows) {
+    Example example;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const nb::handle x = rows[i];
+        // The only example needs no number.
+        const std::int64_t row = rows.size() == 1 ? -1 : static_cast<std::int64_t>(i);
+        if (!PyDict_Check(x.ptr()))
+            refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
+        read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);
+    }
+}
 
 }  // namespace scwlearn

@@ -11,6 +11,22 @@
 
 namespace scwlearn {
 
+inline nb::object checked(PyObject* made) {
+    if (made == nullptr) nb::raise_python_error();
+    return nb::steal(made);
+}
+
+inline PyObject* argument(nb::handle object) { return object.ptr(); }
+inline long long argument(std::int64_t number) { return number; }
+
+// Raises an error whose message is formatted by Python; %lld stands for an integer.
+template <class... What>
+[[noreturn]] void refuse(PyObject* error, const char* format, const What&... what) {
+    const nb::object message = checked(PyUnicode_FromFormat(format, argument(what)...));
+    PyErr_SetObject(error, message.ptr());
+    nb::raise_python_error();
+}
+
 // Memory shown by Python's buffer protocol.
 class Buffer {
 public:
@@ -26,19 +42,15 @@ public:
 
     // Returns the row, if it is a vector of `width` valid numbers.
     Rows row(std::int64_t width, bool intercept) const {
-        if (view_.ndim != 1 || view_.shape[0] != width) {
-            PyErr_Format(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", (long long)width);
-            nb::raise_python_error();
-        }
+        if (view_.ndim != 1 || view_.shape[0] != width)
+            refuse(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", width);
         if (view_.format == nullptr || view_.format[0] != 'd' || view_.format[1] != '\0')
             throw nb::type_error("x must hold float64 numbers");
         const double* values = static_cast<const double*>(view_.buf);
         const Rows row{kDense64, values, nullptr, nullptr, width, 1, width, intercept};
-        if (const Finding found = scan_dense<double>(row); found.problem != Problem::none) {
-            PyErr_Format(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size",
-                         (long long)found.column, nb::float_(values[found.column]).ptr());
-            nb::raise_python_error();
-        }
+        if (const Finding found = scan_dense<double>(row); found.problem != Problem::none)
+            refuse(PyExc_ValueError, "x[%lld] = %R; every value must be finite and at most 1e+150 in size", found.column,
+                   nb::float_(values[found.column]));
         return row;
     }
 
@@ -148,14 +160,9 @@ private:
     std::vector<std::pair<std::int64_t, double>> in_order_;  // scratch
 };
 
-[[noreturn]] inline void refuse(const char* format, nb::handle what) {
-    PyErr_Format(PyExc_ValueError, format, what.ptr());
-    nb::raise_python_error();
-}
-
 inline void check_weight(double w) {
     if (w != 0.0 && !(w >= kSmallestWeight && w <= kLargestWeight))
-        refuse("w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
+        refuse(PyExc_ValueError, "w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
 }
 
 // Held while an example is learned from. A rule, a name or a number of the user's class may run any code then, and so

@@ -160,7 +160,7 @@ private:
                 copy(lane, begin, std::min(begin + kStretch, size()));
     }
 
-    const BatchLoops& loops_ = batch_loops_in_use();
+    const BatchLoops& loops_ = loops().batches;
     HeldRules rules_;
     HeldModels models_;
     bool intercept_;
@@ -219,7 +219,7 @@ void bind_grid(nb::module_& module) {
             "work_entries",
             [](const std::string& covariance, std::int64_t size, std::int64_t models) {
                 require(size >= 0 && models >= 0, "size and models must be >= 0");
-                return ModelBatches::entries(batch_loops_in_use(), covariance_kind(covariance), size, models);
+                return ModelBatches::entries(loops().batches, covariance_kind(covariance), size, models);
             },
             "covariance"_a, "size"_a, "models"_a, "Return how many numbers the models need.")
         .def("learn", &ModelBatches::learn, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "labels"_a,

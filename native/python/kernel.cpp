@@ -20,23 +20,6 @@ struct HeldCoordinates {
     ReadOnly rounding, least;
     std::int64_t support, room;
 
-    HeldCoordinates(Matrix coordinates, ReadOnly residuals, Numbers left, ReadOnly rounding, ReadOnly least,
-                    std::int64_t support, std::int64_t room)
-        : coordinates(std::move(coordinates)),
-          residuals(std::move(residuals)),
-          left(std::move(left)),
-          rounding(std::move(rounding)),
-          least(std::move(least)),
-          support(support),
-          room(room) {
-        const std::size_t count = this->coordinates.shape(0);
-        require(this->residuals.size() == count * count, "residuals must have one number per pair of rows");
-        require(this->left.size() == count && this->rounding.size() == count && this->least.size() == count,
-                "left, rounding and least must have one number per row");
-        require(support >= 0 && support <= room, "support must be from 0 to room");
-        require(std::min(support + rows(), room) <= width(), "coordinates has too few columns for the support");
-    }
-
     std::int64_t rows() const { return static_cast<std::int64_t>(coordinates.shape(0)); }
     std::int64_t width() const { return static_cast<std::int64_t>(coordinates.shape(1)); }
 
@@ -52,6 +35,12 @@ struct HeldCoordinates {
     }
 
     void check(const HeldModel& model) const {
+        const std::size_t count = coordinates.shape(0);
+        require(residuals.size() == count * count, "residuals must have one number per pair of rows");
+        require(left.size() == count && rounding.size() == count && least.size() == count,
+                "left, rounding and least must have one number per row");
+        require(support >= 0 && support <= room, "support must be from 0 to room");
+        require(std::min(support + rows(), room) <= width(), "coordinates has too few columns for the support");
         require(model.is_binary() && (model.form.kind == kIdentity || model.form.kind == kFull),
                 "a kernel learner has models of one lane with no covariance or a full one");
         require(width() == model.size, "the model has another number of features than the rows");
@@ -105,9 +94,9 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
     for (std::size_t s = 0; s < spans.size(); ++s) batches.push_back(spans[s]->batch(taken[s]));
     std::vector<std::int64_t> supports(spans.size());
     const KernelTask kernel{task, memories.data(), batches.data(), static_cast<std::int64_t>(spans.size()), supports.data()};
-    const KernelLoops& loops = kernel_loops_in_use();
-    const KernelLoop learn = form.kind == kFull ? (binary ? loops.second_order : loops.second_order_classes)
-                                                : (binary ? loops.first_order : loops.first_order_classes);
+    const KernelLoops& kernels = loops().kernels;
+    const KernelLoop learn = form.kind == kFull ? (binary ? kernels.second_order : kernels.second_order_classes)
+                                                : (binary ? kernels.first_order : kernels.first_order_classes);
     Counts counts;
     run(rule, [&] { counts = learn(kernel); });
     first.count(rows.count, counts);

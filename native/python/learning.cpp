@@ -116,9 +116,9 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
     return task;
 }
 
-ClassWeights class_weights(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
-                           const double* entries, const Scalars* scalars, bool scalars_for_each) {
-    const std::int64_t stride = form.kind == kFull ? class_stride(form, size) : feature_stride(form, lanes);
+Weights weights_of(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
+                   const double* entries, const Scalars* scalars, bool scalars_for_each) {
+    const std::int64_t stride = form.kind != kFull ? feature_stride(form, lanes) : lanes > 1 ? class_stride(form, size) : 1;
     return {entries, stride, lanes, classes, scalars, scalars_for_each};
 }
 
@@ -154,13 +154,11 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
     require(sets == 1 || (lanes > 1 && sets >= classes), "scalars has the wrong length");
     require(length(scores) == rows.count * classes, "scores must have one score per row and class");
     const auto* const first = reinterpret_cast<const Scalars*>(scalars.data());
+    const Weights weights = weights_of(form, rows.size(), lanes, classes, entries.data(), first, sets > 1);
     const nb::gil_scoped_release release_gil;
-    if (lanes == 1) return score_for(rows.kind)(rows, weights_of(form.kind, entries.data(), first), scores.data());
-    const ClassWeights weights = class_weights(form, rows.size(), lanes, classes, entries.data(), first, sets > 1);
     const auto work = std::make_unique_for_overwrite<double[]>(
-        static_cast<std::size_t>(form.kind == kFull ? 0 : lane_work_entries(rows.size(), lanes)));
-    score_classes_for(form.kind)(rows, weights, work.get(), scores.data());
-    return true;
+        static_cast<std::size_t>(form.kind == kFull || lanes == 1 ? 0 : lane_work_entries(rows.size(), lanes)));
+    return score_for(form, lanes == 1, rows.kind)(rows, weights, work.get(), scores.data());
 }
 
 // Enough for joint classes and for one versus rest.

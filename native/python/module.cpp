@@ -1,23 +1,20 @@
-// The module: instruction sets, rules, rows, and the bindings of the other files.
+// The module: instruction sets, rules, and the bindings of the other files.
 #include <atomic>
 
 #include "compiled_rules.hpp"
-#include "core/scan.hpp"
 #include "python/bindings.hpp"
 
 using namespace nanobind::literals;
 
 // The *_loops.cpp, as compiled for each instruction set.
-#define DECLARE_LOOPS(set)                          \
-    namespace scwlearn::set {                       \
-    extern const RowLoops row_loops;                \
-    extern const LoopsOverRows block_loops;         \
-    extern const ScoresOverRows score_loops;        \
-    extern const BatchLoops batch_loops;            \
-    extern const KernelLoops kernel_loops;          \
-    extern const ClassLoops class_loops;            \
-    extern const ClassBlockLoops class_block_loops; \
-    extern const ScaleLoops scale_loops;            \
+#define DECLARE_LOOPS(set)                 \
+    namespace scwlearn::set {              \
+    extern const RowLoops row_loops;       \
+    extern const ClassLoops class_loops;   \
+    extern const FullLoops full_loops;     \
+    extern const BatchLoops batch_loops;   \
+    extern const KernelLoops kernel_loops; \
+    extern const ScaleLoops scale_loops;   \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -27,21 +24,8 @@ namespace scwlearn {
 
 namespace {
 
-struct InstructionSet {
-    std::string name;
-    const RowLoops& row_loops;
-    const LoopsOverRows& block_loops;
-    const ScoresOverRows& score_loops;
-    const BatchLoops& batch_loops;
-    const KernelLoops& kernel_loops;
-    const ClassLoops& class_loops;
-    const ClassBlockLoops& class_block_loops;
-    const ScaleLoops& scale_loops;
-};
-
-#define LOOPS_OF(set)                                                                                 \
-    {#set, set::row_loops, set::block_loops, set::score_loops, set::batch_loops, set::kernel_loops, \
-     set::class_loops, set::class_block_loops, set::scale_loops}
+#define LOOPS_OF(set) \
+    {#set, set::row_loops, set::class_loops, set::full_loops, set::batch_loops, set::kernel_loops, set::scale_loops}
 
 // The instruction sets that this processor supports, the best first.
 const std::vector<InstructionSet>& supported_sets() {
@@ -89,36 +73,6 @@ Step ask_python(const void* self, double m, double v, double norm2, double t, do
     return {alpha, precision, shrink, grow};
 }
 
-template <class T>
-bool holds(const Array& array) {
-    return array.dtype() == nb::dtype<T>();
-}
-
-Finding scan(const Rows& rows) {
-    switch (rows.kind) {
-        case kDense32: return scan_dense<float>(rows);
-        case kDense64: return scan_dense<double>(rows);
-        case kSparse32i32: return scan_sparse<float, std::int32_t>(rows);
-        case kSparse32i64: return scan_sparse<float, std::int64_t>(rows);
-        case kSparse64i32: return scan_sparse<double, std::int32_t>(rows);
-        default: return scan_sparse<double, std::int64_t>(rows);
-    }
-}
-
-std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array& values,
-                                                                    const std::optional<Array>& indices,
-                                                                    const std::optional<Array>& offsets,
-                                                                    std::int64_t width) {
-    const Rows rows = rows_of(values, indices, offsets, width, false);
-    Finding found;
-    {
-        const nb::gil_scoped_release release_gil;
-        found = scan(rows);
-    }
-    static const char* const names[] = {"", "value", "index", "offset"};
-    return {names[static_cast<int>(found.problem)], found.row, found.column, found.sorted};
-}
-
 std::tuple<double, double, double, double> step_of(const HeldRule& held, double m, double v, double norm2, double t,
                                                    double n, double w) {
     const Rule rule = held.rule();
@@ -127,27 +81,6 @@ std::tuple<double, double, double, double> step_of(const HeldRule& held, double 
 }
 
 }  // namespace
-
-Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
-             std::int64_t width, bool intercept) {
-    const bool wide = holds<double>(values);
-    require(wide || holds<float>(values), "values must be float32 or float64");
-    require(indices.has_value() == offsets.has_value(), "indices and offsets must be given together");
-    if (!indices) {
-        require(values.ndim() == 2 && values.shape(1) == static_cast<std::size_t>(width),
-                "dense values must be a matrix with `width` columns");
-        const auto count = static_cast<std::int64_t>(values.shape(0));
-        return {wide ? kDense64 : kDense32, values.data(), nullptr, nullptr, length(values), count, width, intercept};
-    }
-    const bool far = holds<std::int64_t>(*indices);
-    require(far || holds<std::int32_t>(*indices), "indices must be int32 or int64");
-    require(indices->dtype() == offsets->dtype(), "indices and offsets must have the same type");
-    require(values.ndim() == 1 && indices->ndim() == 1 && offsets->ndim() == 1 && offsets->size() > 0 &&
-                values.size() == indices->size(),
-            "sparse rows must be three vectors: n values, n indices, rows + 1 offsets");
-    const RowKind kind = wide ? (far ? kSparse64i64 : kSparse64i32) : (far ? kSparse32i64 : kSparse32i32);
-    return {kind, values.data(), indices->data(), offsets->data(), length(values), length(*offsets) - 1, width, intercept};
-}
 
 HeldRule::HeldRule(const std::string& name, std::vector<double> constants)
     : compiled_(&compiled_rule(name)), constants_(std::move(constants)), uses_norm_(compiled_->uses_norm) {
@@ -159,24 +92,21 @@ Rule HeldRule::rule() const {
     return {&ask_python, function_.ptr(), uses_norm_, false};
 }
 
+const InstructionSet& loops() { return *used_set.load(); }
+
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows) {
-    const InstructionSet& set = *used_set.load();
-    if (binary) return (form.kind == kFull ? set.block_loops : set.row_loops[form.kind])[rows];
-    return form.kind == kFull ? set.class_block_loops.learn : set.class_loops.learn[form.kind];
+    if (binary) return (form.kind == kFull ? loops().full.learn : loops().rows.learn[form.kind])[rows];
+    return form.kind == kFull ? loops().full.learn_classes : loops().classes.learn[form.kind];
 }
 
-Score score_for(RowKind rows) { return used_set.load()->score_loops[rows]; }
-ScoreClasses score_classes_for(CovarianceKind kind) {
-    return kind == kFull ? used_set.load()->class_block_loops.score : used_set.load()->class_loops.score;
+Score score_for(const ModelForm& form, bool binary, RowKind rows) {
+    if (binary) return loops().rows.score[rows];
+    return form.kind == kFull ? loops().full.score_classes : loops().classes.score;
 }
-const BatchLoops& batch_loops_in_use() { return used_set.load()->batch_loops; }
-const KernelLoops& kernel_loops_in_use() { return used_set.load()->kernel_loops; }
-const ScaleLoops& scale_loops_in_use() { return used_set.load()->scale_loops; }
 
 std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
     if (lanes == 1) return work_entries(form.kind, size, block);
-    return form.kind == kFull ? used_set.load()->class_block_loops.work(form, size, lanes, block)
-                              : lane_work_entries(size, lanes);
+    return form.kind == kFull ? loops().full.work(form, size, lanes, block) : lane_work_entries(size, lanes);
 }
 
 NB_MODULE(_native, module) {
@@ -202,19 +132,14 @@ NB_MODULE(_native, module) {
         .def(nb::init<nb::object, bool>(), "function"_a, "uses_norm"_a)
         .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "n"_a = 1.0, "w"_a = 1.0,
              "Return its step: alpha, precision, shrink, grow.");
-    module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
-               "Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and "
-               "whether the indices of each row strictly increase.");
+    bind_rows(module);
     bind_learning(module);
     bind_vocabulary(module);
     bind_one_at_a_time(module);
-    bind_libsvm(module);
-    bind_vw(module);
+    bind_parsing(module);
     bind_grid(module);
     bind_kernel(module);
     bind_calibration(module);
-    bind_scaling(module);
-    bind_placing(module);
 }
 
 }  // namespace scwlearn

@@ -1,11 +1,14 @@
-// Names of features: their parts, a cache of frequent names, and the dict of all names.
+// Names of features: their parts, a cache of frequent names, the dict of all names, and names hashed into slots.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
+#include "parse/murmur.hpp"
 #include "python/bindings.hpp"
 
 namespace scwlearn {
@@ -129,6 +132,37 @@ private:
     std::size_t count_ = 0;
 };
 
+// Both kinds of plain names.
+class NameCache {
+public:
+    const NamesAtHand<1>& keys() const noexcept { return keys_; }
+
+    // Returns the number of a plain name. One that is not at hand is asked for, and kept unless it is negative.
+    template <class Ask>
+    std::int64_t number(const Name& name, const Ask& ask) {
+        if (name.is_made()) return number_in(pairs_, {name.key.ptr(), name.word.ptr()}, ask);
+        return number_in(keys_, {name.key.ptr()}, ask);
+    }
+
+    void clear() noexcept {
+        keys_.clear();
+        pairs_.clear();
+    }
+
+private:
+    template <std::size_t kParts, class Ask>
+    static std::int64_t number_in(NamesAtHand<kParts>& at_hand, const std::array<PyObject*, kParts>& parts,
+                                  const Ask& ask) {
+        if (const std::int64_t* known = at_hand.find(parts)) return *known;
+        const std::int64_t number = ask();
+        if (number >= 0) at_hand.keep(parts, number);
+        return number;
+    }
+
+    NamesAtHand<1> keys_;
+    NamesAtHand<2> pairs_;
+};
+
 // All names and their features, which are 0, 1, ... in order of appearance.
 class Names {
 public:
@@ -138,13 +172,12 @@ public:
     const nb::dict& features() const noexcept { return features_; }
     std::int64_t count() const noexcept { return PyDict_GET_SIZE(features_.ptr()); }
 
-    const NamesAtHand<1>& keys() const noexcept { return keys_; }
+    const NamesAtHand<1>& keys() const noexcept { return at_hand_.keys(); }
 
     // Returns the feature of a name, or -1. A name that is not plain may run any code.
     std::int64_t find(const Name& name) {
-        if (!name.is_plain()) return look_up(name.object());
-        if (name.is_made()) return find_in(pairs_, {name.key.ptr(), name.word.ptr()}, name);
-        return find_in(keys_, {name.key.ptr()}, name);
+        const auto look_up = [&] { return this->look_up(name.object()); };
+        return name.is_plain() ? at_hand_.number(name, look_up) : look_up();
     }
 
     void add(nb::handle name, nb::handle feature) {
@@ -154,19 +187,10 @@ public:
     // Removes a name, if it is there.
     void remove(nb::handle name) noexcept {
         if (PyDict_DelItem(features_.ptr(), name.ptr()) != 0) PyErr_Clear();
-        keys_.clear();
-        pairs_.clear();
+        at_hand_.clear();
     }
 
 private:
-    template <std::size_t kParts>
-    std::int64_t find_in(NamesAtHand<kParts>& at_hand, const std::array<PyObject*, kParts>& parts, const Name& name) {
-        if (const std::int64_t* feature = at_hand.find(parts)) return *feature;
-        const std::int64_t feature = look_up(name.object());
-        if (feature >= 0) at_hand.keep(parts, feature);
-        return feature;
-    }
-
     std::int64_t look_up(const nb::object& name) const {
         if (!name.is_valid()) nb::raise_python_error();
         PyObject* found = PyDict_GetItemWithError(features_.ptr(), name.ptr());
@@ -181,8 +205,125 @@ private:
     }
 
     nb::dict features_;
-    NamesAtHand<1> keys_;
-    NamesAtHand<2> pairs_;
+    NameCache at_hand_;
+};
+
+// Names hashed into a fixed number of slots, each of which remembers its most frequent name. Slots and signs are those of
+// scikit-learn's FeatureHasher, by MurmurHash3.
+class Slots {
+public:
+    // The hash has 32 bits, one of which is the sign.
+    static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+    struct Owner {
+        nb::object name;
+        std::uint32_t hash = 0;
+        std::uint32_t shared : 1 = 0;  // whether other names fell into this slot, too
+        std::uint32_t votes : 31 = 0;
+    };
+
+    explicit Slots(std::int64_t count = 0) : count_(count) {}
+
+    std::int64_t count() const noexcept { return count_; }
+
+    // Calls action(slot, owner) for each slot that has one.
+    template <class Action>
+    void each_owner(const Action& action) const {
+        for (std::size_t slot = 0; slot < owners_.size(); ++slot)
+            if (owners_[slot].name.is_valid()) action(slot, owners_[slot]);
+    }
+
+    const NamesAtHand<1>& keys() const noexcept { return at_hand_.keys(); }
+
+    // Returns the hash of a plain name.
+    std::uint32_t hash(const Name& name) {
+        return static_cast<std::uint32_t>(at_hand_.number(name, [&] {
+            text_.clear();
+            append(name.key);
+            if (name.is_made()) {
+                text_ += '=';
+                append(name.word);
+            }
+            return std::int64_t{murmur3(text_)};
+        }));
+    }
+
+    std::int64_t slot(std::uint32_t hash) const noexcept {
+        const std::int64_t number = static_cast<std::int32_t>(hash);
+        // FeatureHasher has a special case for the one number whose absolute value does not fit into 32 bits.
+        if (number == std::numeric_limits<std::int32_t>::min()) return (kMost - (count_ - 1)) % count_;
+        return static_cast<std::uint32_t>(std::abs(number)) % static_cast<std::uint32_t>(count_);
+    }
+
+    static double sign(std::uint32_t hash) noexcept { return static_cast<std::int32_t>(hash) < 0 ? -1.0 : 1.0; }
+
+    // Majority vote: the owner of a slot loses a vote to every other name, and the slot when none is left, so that a
+    // name that is more frequent than all others together owns it in the end. Names with the same hash count as one.
+    void vote(std::uint32_t hash, const Name& name, std::int64_t times = 1) noexcept {
+        Owner& owner = owners_[static_cast<std::size_t>(slot(hash))];
+        if (owner.name.is_valid() && owner.hash == hash) {
+            owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(owner.votes + times, kMostVotes)) & kMostVotes;
+            return;
+        }
+        if (times <= 0) return;
+        owner.shared = owner.name.is_valid();
+        if (owner.votes >= times) {
+            owner.votes = static_cast<std::uint32_t>(owner.votes - times) & kMostVotes;
+            return;
+        }
+        nb::object taking = name.object();
+        if (!taking.is_valid()) {
+            PyErr_Clear();  // out of memory: the slot stays as it is
+            return;
+        }
+        owner.name = std::move(taking);
+        owner.hash = hash;
+        owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(times - owner.votes, kMostVotes)) & kMostVotes;
+    }
+
+    // Must be called before the first vote.
+    void prepare() { owners_.resize(static_cast<std::size_t>(count_)); }
+
+    void put(std::int64_t slot, nb::object name, bool shared, std::uint32_t votes) {
+        require(slot >= 0 && slot < count_ && votes <= kMostVotes, "slot or votes out of range");
+        prepare();
+        const std::uint32_t hash = this->hash({name, {}});
+        Owner& owner = owners_[static_cast<std::size_t>(slot)];
+        owner.name = std::move(name);
+        owner.hash = hash;
+        owner.shared = shared;
+        owner.votes = votes;
+    }
+
+    // Merges the slots of another vocabulary; the name with more votes owns a slot.
+    void unite(const Slots& others) {
+        if (others.owners_.empty()) return;
+        prepare();
+        for (std::size_t slot = 0; slot < owners_.size(); ++slot) {
+            Owner& ours = owners_[slot];
+            const Owner& theirs = others.owners_[slot];
+            if (!theirs.name.is_valid()) continue;
+            const bool shared = ours.shared || theirs.shared || (ours.name.is_valid() && ours.hash != theirs.hash);
+            if (!ours.name.is_valid() || theirs.votes > ours.votes) ours = theirs;
+            ours.shared = shared;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kMostVotes = 0x7fffffff;
+
+    void append(nb::handle part) {
+        const nb::object text = PyLong_CheckExact(part.ptr()) ? nb::steal(PyObject_Str(part.ptr())) : nb::borrow(part);
+        Py_ssize_t size = 0;
+        const char* bytes = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+        if (bytes == nullptr) nb::raise_python_error();
+        text_.append(bytes, static_cast<std::size_t>(size));
+    }
+
+    std::int64_t count_;
+    std::vector<Owner> owners_;  // empty before the first vote
+    NameCache at_hand_;
+    std::string text_;
 };
 
 }  // namespace scwlearn

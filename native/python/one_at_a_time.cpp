@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "python/dict_reader.hpp"
 #include "python/ready_model.hpp"
-#include "python/vocabulary.hpp"
 
 using namespace nanobind::literals;
 
@@ -42,7 +42,7 @@ public:
     // Returns the scaled row; its values are written to `to`, where they may be already.
     Rows apply(const Rows& row, double* to) const {
         if (!states_) return row;
-        scale_loops_in_use().apply[row.kind](without_constant(row), states_->data(), to);
+        loops().scales.apply[row.kind](without_constant(row), states_->data(), to);
         return with_values(row, to);
     }
 
@@ -51,7 +51,7 @@ public:
         if (!states_) return row;
         before_.clear();
         if (undoable) remember(row);
-        scale_loops_in_use().learn[row.kind](without_constant(row), states_->data(), nullptr, to);
+        loops().scales.learn[row.kind](without_constant(row), states_->data(), nullptr, to);
         return with_values(row, to);
     }
 
@@ -293,17 +293,10 @@ private:
     std::unique_ptr<Example> scratch_ = std::make_unique<Example>();
 };
 
-int visit(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<OneByOne>(self)->visit(visit, arg) : 0;
-}
-
-PyType_Slot kSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nullptr}};
-
 }  // namespace
 
 void bind_one_at_a_time(nb::module_& module) {
-    nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kSlots),
+    nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kTraverse<OneByOne>),
                          "A rule and a model, ready to learn from one example after another. A score is a float, or an "
                          "array with one score per class.")
         .def(nb::init<HeldRule, HeldModel, bool, nb::object, std::optional<Numbers>>(), "rule"_a,

@@ -42,7 +42,8 @@ public:
     void check(double y) const {
         const bool is_class = y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y);
         if (is_binary() ? y == 1.0 || y == -1.0 : is_class) return;
-        refuse(is_binary() ? "a learner's labels are -1 and +1, got y = %R"
+        refuse(PyExc_ValueError,
+               is_binary() ? "a learner's labels are -1 and +1, got y = %R"
                            : "a label must be the number of a known class, or the next, got y = %R",
                nb::float_(y));
     }
@@ -59,13 +60,9 @@ public:
     // Computes the first `count` scores of a row.
     void score(const Rows& row, double* scores, std::int64_t count) {
         const Memory memory = model_.memory(nullptr);
-        if (is_binary()) {
-            score_for(row.kind)(row, weights_of(model_.form.kind, memory.entries, memory.scalars), scores);
-            return;
-        }
-        const ClassWeights weights = class_weights(model_.form, model_.size, model_.lanes, count, memory.entries,
-                                                   memory.scalars, model_.form.scheme == kOneVersusRest);
-        score_classes_for(model_.form.kind)(row, weights, score_work_.data(), scores);
+        const Weights weights = weights_of(model_.form, model_.size, model_.lanes, count, memory.entries, memory.scalars,
+                                           model_.form.scheme == kOneVersusRest);
+        score_for(model_.form, is_binary(), row.kind)(row, weights, score_work_.data(), scores);
     }
 
     // Computes also the variance of the largest score, by a round from which nothing is learned.

@@ -1,9 +1,10 @@
-// Names of the features of dicts, and the conversion of dicts to compressed sparse rows.
+// The names of the features of dicts; python/dict_reader.hpp reads dicts by it.
 #pragma once
+
+#include <stdexcept>
 
 #include "python/example.hpp"
 #include "python/names.hpp"
-#include "python/slots.hpp"
 
 namespace scwlearn {
 
@@ -22,21 +23,47 @@ public:
     // Adds the new names of an example, and removes them on destruction unless they are kept.
     class Adding {
     public:
-        Adding(Vocabulary& vocabulary, Example& example);
-        ~Adding();
+        Adding(Vocabulary& vocabulary, Example& example) : vocabulary_(vocabulary), example_(example) {
+            if (!example.votes.empty()) vocabulary.slots_.prepare();
+            if (!example.new_names.is_valid()) return;
+            if (vocabulary.count() != example.known)
+                throw std::runtime_error("the vocabulary has changed since x was read");
+            try {
+                for (const auto [name, feature] : nb::borrow<nb::dict>(example.new_names))
+                    vocabulary.names_.add(name, feature);
+            } catch (...) {
+                remove();
+                throw;
+            }
+        }
+        ~Adding() {
+            if (!kept_ && example_.new_names.is_valid()) remove();
+        }
         Adding(const Adding&) = delete;
         Adding& operator=(const Adding&) = delete;
 
         // To be called after the model has learned from the example.
-        void keep() noexcept;
+        void keep() noexcept {
+            kept_ = true;
+            if (example_.key_type.is_valid()) vocabulary_.key_type_ = example_.key_type;
+            for (const Example::Vote& vote : example_.votes) vocabulary_.slots_.vote(vote.hash, {vote.key, vote.word});
+        }
 
     private:
+        void remove() noexcept {
+            for (const auto [name, feature] : nb::borrow<nb::dict>(example_.new_names)) vocabulary_.names_.remove(name);
+        }
+
         Vocabulary& vocabulary_;
         Example& example_;
         bool kept_ = false;
     };
 
-    Vocabulary(std::optional<std::int64_t> most, bool hashed);
+    Vocabulary(std::optional<std::int64_t> most, bool hashed) : most_(most), slots_(hashed ? most.value_or(0) : 0) {
+        require(!most || *most >= 1, "max_features must be at least 1");
+        require(!hashed || (most && *most <= Slots::kMost),
+                "max_features must be from 1 to 2147483647 if names are hashed");
+    }
 
     bool hashed() const noexcept { return slots_.count() > 0; }
     std::optional<std::int64_t> most() const noexcept { return most_; }
@@ -54,46 +81,152 @@ public:
 
     // Returns the feature of each name; for an unknown name the next free one (`learns`) or -1. Hashed names always
     // have one.
-    std::vector<std::int64_t> find(const nb::list& names, bool learns);
+    std::vector<std::int64_t> find(const nb::list& names, bool learns) {
+        check_names(names);
+        std::vector<std::int64_t> features;
+        features.reserve(names.size());
+        nb::dict coming;
+        for (const nb::handle name : names) {
+            std::int64_t feature = hashed() ? slots_.slot(slots_.hash({name, {}})) : names_.find({name, {}});
+            if (feature < 0 && learns) {
+                // A repeated new name is one feature, as it will be once it is known.
+                const nb::int_ next(count() + static_cast<std::int64_t>(coming.size()));
+                PyObject* const known = PyDict_SetDefault(coming.ptr(), name.ptr(), next.ptr());
+                if (known == nullptr) nb::raise_python_error();
+                feature = nb::cast<std::int64_t>(nb::handle(known));
+            }
+            features.push_back(feature);
+        }
+        return features;
+    }
+
     // Returns the sign of each hashed name.
-    std::vector<double> signs(const nb::list& names);
+    std::vector<double> signs(const nb::list& names) {
+        check_names(names);
+        std::vector<double> signs;
+        signs.reserve(names.size());
+        for (const nb::handle name : names) signs.push_back(Slots::sign(slots_.hash({name, {}})));
+        return signs;
+    }
+
     // Adds names, with the number of occurrences of each.
-    void add(const nb::list& names, const Features& counts);
+    void add(const nb::list& names, const Features& counts) {
+        check_names(names);
+        require(counts.size() == names.size(), "counts must have one count per name");
+        for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "counts must be >= 0");
+        if (hashed()) slots_.prepare();
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const nb::handle name = names[i];
+            if (hashed())
+                slots_.vote(slots_.hash({name, {}}), {name, {}}, counts(i));
+            else if (names_.find({name, {}}) < 0)
+                names_.add(name, nb::int_(count()));
+        }
+        if (!key_type_.is_valid() && names.size() > 0) key_type_ = nb::borrow(names[0].type());
+    }
 
     // Returns a vocabulary with these features only, in this order.
-    std::unique_ptr<Vocabulary> kept(const Features& features) const;
+    std::unique_ptr<Vocabulary> kept(const Features& features) const {
+        require(!hashed(), "features of a hashed vocabulary cannot be dropped");
+        std::vector<nb::object> names(static_cast<std::size_t>(count()));
+        for (const auto [name, feature] : names_.features()) names.at(nb::cast<std::size_t>(feature)) = nb::borrow(name);
+        nb::dict left;
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            require(features(i) >= 0 && features(i) < count(), "features must be known");
+            left[names[static_cast<std::size_t>(features(i))]] = i;
+        }
+        require(left.size() == features.size(), "features must be distinct");
+        auto other = std::make_unique<Vocabulary>(most_, false);
+        other->key_type_ = key_type_;
+        other->names_ = Names(std::move(left));
+        return other;
+    }
 
     // Returns a vocabulary with the names of `other` appended, possibly more than `most`. The name with more votes owns
     // a slot; what both have learned from counts once.
-    std::unique_ptr<Vocabulary> united(const Vocabulary& other) const;
+    std::unique_ptr<Vocabulary> united(const Vocabulary& other) const {
+        require(most_ == other.most_ && hashed() == other.hashed(),
+                "the vocabularies must have the same max_features and hashing");
+        require(!key_type_.is_valid() || !other.key_type_.is_valid() || key_type_.is(other.key_type_),
+                "the vocabularies have keys of different types");
+        auto together = of_state(state());
+        if (!key_type_.is_valid()) together->key_type_ = other.key_type_;
+        const nb::dict all = together->names_.features();
+        // A list, because a name of the user's class may run any code.
+        for (const nb::handle name : nb::list(other.names_.features().keys()))
+            if (PyDict_SetDefault(all.ptr(), name.ptr(), nb::int_(all.size()).ptr()) == nullptr) nb::raise_python_error();
+        together->slots_.unite(other.slots_);
+        return together;
+    }
 
-    // Null before the first key.
-    const nb::object& key_type() const noexcept { return key_type_; }
+    // None before the first key.
+    nb::object key_type() const { return key_type_.is_valid() ? key_type_ : nb::none(); }
+
     // {name: feature}; for slots, of the names that own them.
-    nb::dict names() const;
-    // {feature: (name, whether others share it)}.
-    nb::dict features() const;
+    nb::dict names() const {
+        if (!hashed()) return names_.features();
+        nb::dict names;
+        slots_.each_owner([&](std::size_t slot, const Slots::Owner& owner) { names[owner.name] = slot; });
+        return names;
+    }
 
-    nb::tuple state() const;
-    static std::unique_ptr<Vocabulary> of_state(const nb::tuple& state);
+    // {feature: (name, whether others share it)}.
+    nb::dict features() const {
+        nb::dict features;
+        for (const auto [name, feature] : names_.features()) features[feature] = nb::make_tuple(name, false);
+        slots_.each_owner([&](std::size_t slot, const Slots::Owner& owner) {
+            features[nb::int_(slot)] = nb::make_tuple(owner.name, owner.shared != 0);
+        });
+        return features;
+    }
+
+    nb::tuple state() const {
+        nb::list owners;
+        slots_.each_owner([&](std::size_t slot, const Slots::Owner& owner) {
+            owners.append(nb::make_tuple(slot, owner.name, owner.shared != 0, std::uint32_t{owner.votes}));
+        });
+        return nb::make_tuple(most_, hashed(), key_type(), names_.features(), owners);
+    }
+
+    static std::unique_ptr<Vocabulary> of_state(const nb::tuple& state) {
+        const auto [most, hashed, type, features, owners] =
+            nb::cast<std::tuple<std::optional<std::int64_t>, bool, nb::object, nb::dict, nb::list>>(state);
+        auto vocabulary = std::make_unique<Vocabulary>(most, hashed);
+        if (!type.is_none()) vocabulary->key_type_ = type;
+        vocabulary->names_ = Names(nb::steal<nb::dict>(checked(PyDict_Copy(features.ptr())).release()));
+        for (const nb::handle owner : owners) {
+            const auto [slot, name, shared, votes] =
+                nb::cast<std::tuple<std::int64_t, nb::object, bool, std::uint32_t>>(owner);
+            vocabulary->slots_.put(slot, name, shared, votes);
+        }
+        return vocabulary;
+    }
 
     // For Python's garbage collector: a name of the user's class, or the class, may refer to the owner of this.
-    int visit(visitproc visit, void* arg) const;
+    int visit(visitproc visit, void* arg) const {
+        Py_VISIT(key_type_.ptr());
+        Py_VISIT(names_.features().ptr());
+        return 0;
+    }
 
 private:
     template <Purpose kPurpose>
     class Reader;
 
     // Raises an error unless the names are plain and have the type of the known names.
-    void check_names(const nb::list& names) const;
+    void check_names(const nb::list& names) const {
+        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
+        for (const nb::handle name : names) {
+            if (type == nullptr) type = Py_TYPE(name.ptr());
+            if (!Name{name, {}}.is_plain() || Py_TYPE(name.ptr()) != type)
+                refuse(PyExc_TypeError, "got the name %R; names are strings, or whole numbers, and all of one type", name);
+        }
+    }
 
     std::optional<std::int64_t> most_;
     nb::object key_type_;  // null before the first key
     Names names_;
     Slots slots_;
 };
-
-extern template void Vocabulary::read<Purpose::score>(const nb::dict&, std::int64_t, std::int64_t, Example&);
-extern template void Vocabulary::read<Purpose::learn>(const nb::dict&, std::int64_t, std::int64_t, Example&);
 
 }  // namespace scwlearn

@@ -1,0 +1,66 @@
+// The loops of a full covariance, in blocks: binary models and several classes. Compiled once per instruction set, as
+// loops/row_loops.cpp is.
+#include "full/joint_blocks.hpp"
+#include "full/rest_blocks.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+namespace {
+
+template <class RowSet>
+struct BlockByBlock {
+    static Counts run(const Task& task) {
+        const RowSet rows{task.rows};
+        Model model(task.memory, kFull);
+        Round round(task);
+        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task.trace == nullptr;
+        Team team(task.threads);
+        FullBlocks full(task.rows.count, model, rows_at_once(task), team);
+        learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
+            return screen && round.holds(first, full.glance(rows[first]), model);
+        });
+        return round.counts;
+    }
+};
+
+template <class Blocks>
+Counts learn_with(const Task& task) {
+    Team team(task.threads);
+    return Blocks(task, team).learn();
+}
+
+Counts learn_classes(const Task& task) {
+    if (task.form.scheme == kOneVersusRest) return learn_with<RestBlocks>(task);
+    return task.form.shared ? learn_with<SharedBlocks>(task) : learn_with<JointBlocks>(task);
+}
+
+std::int64_t work(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
+    if (form.scheme == kOneVersusRest) return RestBlocks::entries(size, lanes, block);
+    return form.shared ? SharedBlocks::entries(size, lanes, block) : JointBlocks::entries(size, lanes, block);
+}
+
+template <class RowSet>
+struct ScoreClassesOver {
+    static bool run(const Rows& untyped, const Weights& weights, double*, double* scores) {
+        const RowSet rows{untyped};
+        for (std::int64_t i = 0; i < untyped.count; ++i)
+            for (std::int64_t r = 0; r < weights.classes; ++r) {
+                const double* const mean = weights.first + r * weights.stride;
+                const Look look = rows[i].sum([mean](std::int64_t j, double x) { return Look{mean[j] * x, 0.0}; });
+                *scores++ = look.score * weights.scale(r);
+            }
+        return true;
+    }
+};
+
+bool score_classes(const Rows& rows, const Weights& weights, double* work, double* scores) {
+    static constexpr auto loops = over_rows<ScoreClassesOver, std::array<Score, kRowKinds>>();
+    return loops[rows.kind](rows, weights, work, scores);
+}
+
+}  // namespace
+
+extern constinit const FullLoops full_loops{over_rows<BlockByBlock, LoopsOverRows>(), &learn_classes, &work,
+                                            &score_classes};
+
+}  // namespace scwlearn::SCWLEARN_SET

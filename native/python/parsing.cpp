@@ -1,0 +1,161 @@
+// LIBSVM and VW text: parsed with the GIL released, into memory that is handed over to NumPy.
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "parse/libsvm.hpp"
+#include "parse/vw.hpp"
+#include "python/bindings.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+using Text = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+
+std::string_view lines_of(const Text& text) {
+    const std::string_view lines(reinterpret_cast<const char*>(text.data()), text.size());
+    require(lines.empty() || lines.back() == '\n', "the text must end with a newline");
+    return lines;
+}
+
+// The number of lines with an error; and of the first errors the name, line, column and text.
+using Faults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, std::int64_t, nb::bytes>>>;
+
+Faults faults_of(const ParsedLines& parsed) {
+    constexpr std::size_t kShown = 100;  // enough for a message
+    Faults faults{parsed.faulty, {}};
+    for (const Found& one : parsed.found)
+        std::get<1>(faults).emplace_back(one.fault, one.line, one.column,
+                                         nb::bytes(one.text.data(), std::min(one.text.size(), kShown)));
+    return faults;
+}
+
+// Labels, values, indices, offsets and the line of each row; number of lines and columns; errors.
+using LibsvmArrays = std::tuple<std::tuple<NewArray, NewArray, NewArray, NewArray, NewArray>,
+                                std::tuple<std::int64_t, std::int64_t>, Faults>;
+
+// Returns nothing if an index is allowed but does not fit.
+template <class Value, class Index>
+std::optional<LibsvmArrays> parse_as(std::string_view lines, LibsvmForm form) {
+    constexpr std::int64_t kWidest = std::numeric_limits<Index>::max();
+    const bool narrowed = form.max_features > kWidest;
+    form.max_features = std::min(form.max_features, kWidest);
+    Examples<Value, Index> out;
+    LibsvmParsed parsed;
+    {
+        nb::gil_scoped_release release_gil;
+        out = Examples<Value, Index>(measure(lines));
+        parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
+    }
+    if (parsed.beyond && narrowed) return std::nullopt;
+    return LibsvmArrays{{array_of(std::move(out.labels), parsed.rows), array_of(std::move(out.values), parsed.stored),
+                         array_of(std::move(out.indices), parsed.stored),
+                         array_of(std::move(out.offsets), parsed.rows + 1), array_of(std::move(out.lines), parsed.rows)},
+                        {parsed.lines, parsed.width},
+                        faults_of(parsed)};
+}
+
+template <class Value>
+LibsvmArrays parse_lines(std::string_view lines, const LibsvmForm& form) {
+    // Indices are 32-bit, unless one does not fit, which is rare: then the text is parsed again.
+    std::optional<LibsvmArrays> parsed;
+    if (lines.size() <= std::numeric_limits<std::int32_t>::max()) parsed = parse_as<Value, std::int32_t>(lines, form);
+    return parsed ? *parsed : *parse_as<Value, std::int64_t>(lines, form);
+}
+
+LibsvmArrays parse_libsvm(const Text& text, bool zero_based, std::int64_t max_features, bool single,
+                          bool labels_optional, bool skip_faults, std::size_t most_found) {
+    require(max_features >= 0, "max_features must be >= 0");
+    const std::string_view lines = lines_of(text);
+    const LibsvmForm form{{labels_optional, skip_faults, most_found}, zero_based, max_features};
+    return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
+}
+
+// Each distinct name becomes one Python string.
+nb::object string_of(std::string_view text) {
+    // The text is valid, but memory may run out.
+    PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+    if (made == nullptr) throw nb::python_error();
+    return nb::steal(made);
+}
+
+// namespace^name, or the name alone outside a namespace.
+nb::list names_of(const NameTable& names, const NameTable& spaces) {
+    nb::list made;
+    std::string whole;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string_view space = spaces[names[i].space].text;
+        whole.assign(space);
+        if (!space.empty()) whole += '^';
+        whole += names[i].text;
+        made.append(string_of(whole));
+    }
+    return made;
+}
+
+std::string_view short_lines_of(const Text& text) {
+    const std::string_view lines = lines_of(text);
+    require(lines.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
+    return lines;
+}
+
+// Values, columns, offsets and the names of the columns; labels, and which words they are; weights; tags; the line of
+// each row; number of lines; errors.
+using VwArrays = std::tuple<std::tuple<NewArray, NewArray, NewArray, nb::list>, std::tuple<NewArray, NewArray, nb::list>,
+                            std::optional<NewArray>, std::optional<nb::list>, NewArray, std::int64_t, Faults>;
+
+VwArrays parse_vw(const Text& text, bool word_labels, bool labels_optional, bool skip_faults, std::size_t most_found,
+                  const std::vector<std::string>& ignored) {
+    const std::string_view lines = short_lines_of(text);
+    VwForm form{{labels_optional, skip_faults, most_found}, word_labels ? VwLabels::words : VwLabels::numbers, {}};
+    form.ignored.assign(ignored.begin(), ignored.end());
+    VwParsed parsed;
+    {
+        nb::gil_scoped_release release_gil;
+        parsed = VwParser(std::move(form)).parse(lines);
+    }
+    nb::list words;
+    for (std::size_t i = 0; i < parsed.words.size(); ++i) words.append(string_of(parsed.words[i].text));
+    std::optional<NewArray> weights;
+    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
+    std::optional<nb::list> tags;
+    if (parsed.tagged) {
+        tags.emplace();
+        for (const std::string_view tag : parsed.tags) tags->append(string_of(tag));
+    }
+    return {{array_of(std::move(parsed.values)), array_of(std::move(parsed.columns)),
+             array_of(std::move(parsed.offsets)), names_of(parsed.names, parsed.spaces)},
+            {array_of(std::move(parsed.labels)), array_of(std::move(parsed.label_words)), words},
+            std::move(weights),
+            std::move(tags),
+            array_of(std::move(parsed.places)),
+            parsed.lines,
+            faults_of(parsed)};
+}
+
+std::optional<bool> vw_labels_are_words(const Text& text) {
+    const VwLabels kind = VwParser({}).kind_of_labels(short_lines_of(text));
+    return kind == VwLabels::none ? std::nullopt : std::optional(kind == VwLabels::words);
+}
+
+}  // namespace
+
+void bind_parsing(nb::module_& module) {
+    module.def("parse_libsvm", &parse_libsvm, "text"_a, "zero_based"_a, "max_features"_a, "single"_a,
+               "labels_optional"_a = false, "skip_faults"_a = false, "most_found"_a = 1,
+               "Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers "
+               "of lines and columns; the number of lines with an error, and for the first of them its kind, line and "
+               "column, counted from 1, and the text found there. Stops at the first error unless skip_faults.");
+    module.def("parse_vw", &parse_vw, "text"_a, "word_labels"_a, "labels_optional"_a, "skip_faults"_a, "most_found"_a,
+               "ignored"_a,
+               "Parse text of whole lines. Return values, columns, offsets and the names of the columns; labels, which words "
+               "they are, and all words; weights and tags, or None; the line of each example; the number of lines; and "
+               "the errors, as parse_libsvm does.");
+    module.def("vw_labels_are_words", &vw_labels_are_words, "text"_a,
+               "Return whether the first label in a text of whole lines is a word, or None without labels.");
+}
+
+}  // namespace scwlearn

@@ -1,0 +1,169 @@
+// Batches of rows over the arrays of Python: what they hold, their scales, and columns with names.
+#include <algorithm>
+#include <limits>
+
+#include "core/scan.hpp"
+#include "python/bindings.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+template <class T>
+bool holds(const Array& array) {
+    return array.dtype() == nb::dtype<T>();
+}
+
+}  // namespace
+
+Rows rows_of(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+             std::int64_t width, bool intercept) {
+    const bool wide = holds<double>(values);
+    require(wide || holds<float>(values), "values must be float32 or float64");
+    require(indices.has_value() == offsets.has_value(), "indices and offsets must be given together");
+    if (!indices) {
+        require(values.ndim() == 2 && values.shape(1) == static_cast<std::size_t>(width),
+                "dense values must be a matrix with `width` columns");
+        const auto count = static_cast<std::int64_t>(values.shape(0));
+        return {wide ? kDense64 : kDense32, values.data(), nullptr, nullptr, length(values), count, width, intercept};
+    }
+    const bool far = holds<std::int64_t>(*indices);
+    require(far || holds<std::int32_t>(*indices), "indices must be int32 or int64");
+    require(indices->dtype() == offsets->dtype(), "indices and offsets must have the same type");
+    require(values.ndim() == 1 && indices->ndim() == 1 && offsets->ndim() == 1 && offsets->size() > 0 &&
+                values.size() == indices->size(),
+            "sparse rows must be three vectors: n values, n indices, rows + 1 offsets");
+    const RowKind kind = wide ? (far ? kSparse64i64 : kSparse64i32) : (far ? kSparse32i64 : kSparse32i32);
+    return {kind, values.data(), indices->data(), offsets->data(), length(values), length(*offsets) - 1, width, intercept};
+}
+
+namespace {
+
+Finding scan(const Rows& rows) {
+    switch (rows.kind) {
+        case kDense32: return scan_dense<float>(rows);
+        case kDense64: return scan_dense<double>(rows);
+        case kSparse32i32: return scan_sparse<float, std::int32_t>(rows);
+        case kSparse32i64: return scan_sparse<float, std::int64_t>(rows);
+        case kSparse64i32: return scan_sparse<double, std::int32_t>(rows);
+        default: return scan_sparse<double, std::int64_t>(rows);
+    }
+}
+
+std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array& values,
+                                                                    const std::optional<Array>& indices,
+                                                                    const std::optional<Array>& offsets,
+                                                                    std::int64_t width) {
+    const Rows rows = rows_of(values, indices, offsets, width, false);
+    Finding found;
+    {
+        const nb::gil_scoped_release release_gil;
+        found = scan(rows);
+    }
+    static const char* const names[] = {"", "value", "index", "offset"};
+    return {names[static_cast<int>(found.problem)], found.row, found.column, found.sorted};
+}
+
+void check_sizes(const Rows& rows, std::size_t states, const Numbers& scaled) {
+    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width,
+            "states must have a scale and a count per feature");
+    require(length(scaled) == rows.stored, "scaled must have one number per value");
+}
+
+void learn_scales(Numbers states, const Array& values, const std::optional<Array>& indices,
+                  const std::optional<Array>& offsets, std::int64_t width, const std::optional<ReadOnly>& weights,
+                  Numbers scaled) {
+    const Rows rows = rows_of(values, indices, offsets, width, false);
+    check_sizes(rows, states.size(), scaled);
+    require(!weights || length(*weights) == rows.count, "weights must have one weight per row");
+    const auto learn = loops().scales.learn[rows.kind];
+    const double* const weighed = weights ? weights->data() : nullptr;
+    const nb::gil_scoped_release release_gil;
+    learn(rows, states.data(), weighed, scaled.data());
+}
+
+void apply_scales(const ReadOnly& states, const Array& values, const std::optional<Array>& indices,
+                  const std::optional<Array>& offsets, std::int64_t width, Numbers scaled) {
+    const Rows rows = rows_of(values, indices, offsets, width, false);
+    check_sizes(rows, states.size(), scaled);
+    const auto apply = loops().scales.apply[rows.kind];
+    const nb::gil_scoped_release release_gil;
+    apply(rows, states.data(), scaled.data());
+}
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Short = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Long = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+
+void check_columns(const Doubles& values, const Short& columns, const Short& offsets, std::size_t names) {
+    require(offsets.size() >= 1 && values.size() == columns.size(), "values and columns must have the same length");
+    require(offsets(0) >= 0, "offsets must be >= 0");
+    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets(i) >= offsets(i - 1), "offsets must not decrease");
+    const auto last = static_cast<std::size_t>(offsets(offsets.size() - 1));
+    require(last <= values.size(), "offsets must not exceed the number of values");
+    for (std::size_t j = 0; j < columns.size(); ++j)
+        require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names,
+                "columns must be below the number of names");
+}
+
+std::tuple<NewArray, NewArray, NewArray> place_rows(const Doubles& values, const Short& columns, const Short& offsets,
+                                                    const Long& features, const std::optional<Doubles>& signs,
+                                                    std::int64_t width) {
+    check_columns(values, columns, offsets, features.size());
+    require(!signs || signs->size() == features.size(), "signs must have one sign per name");
+    require(width <= std::numeric_limits<std::int32_t>::max(), "width must fit into 32 bits");
+    std::vector<double> placed;
+    std::vector<std::int32_t> indices, ends{0};
+    {
+        const nb::gil_scoped_release release_gil;
+        const std::int32_t *const column = columns.data(), *const offset = offsets.data();
+        const std::size_t rows = offsets.size() - 1;
+        const auto most = static_cast<std::size_t>(offset[rows] - offset[0]);
+        placed.reserve(most);
+        indices.reserve(most);
+        ends.reserve(rows + 1);
+        std::vector<std::pair<std::int32_t, double>> row;
+        for (std::size_t i = 0; i < rows; ++i) {
+            row.clear();
+            for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
+                const std::int64_t feature = features.data()[column[j]];
+                if (feature < 0 || feature >= width) continue;
+                const double sign = signs ? signs->data()[column[j]] : 1.0;
+                row.emplace_back(static_cast<std::int32_t>(feature), sign * values.data()[j]);
+            }
+            // A stable sort, so that sums have the same order everywhere.
+            std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+            for (std::size_t k = 0; k < row.size();) {
+                const std::int32_t feature = row[k].first;
+                double sum = row[k].second;
+                for (++k; k < row.size() && row[k].first == feature; ++k) sum += row[k].second;
+                if (sum == 0.0) continue;
+                indices.push_back(feature);
+                placed.push_back(sum);
+            }
+            ends.push_back(static_cast<std::int32_t>(placed.size()));
+        }
+    }
+    return {array_of(std::move(placed)), array_of(std::move(indices)), array_of(std::move(ends))};
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& module) {
+    module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
+               "Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and "
+               "whether the indices of each row strictly increase.");
+    module.def("learn_scales", &learn_scales, "states"_a.noconvert(), "values"_a, "indices"_a.none(),
+               "offsets"_a.none(), "width"_a, "weights"_a.none(), "scaled"_a.noconvert(),
+               "For each row of a scanned batch in order: update the states (scale and count) of its features, unless its "
+               "weight is 0, then write the scaled values.");
+    module.def("apply_scales", &apply_scales, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
+               "width"_a, "scaled"_a.noconvert(), "Write the scaled values of a scanned batch.");
+    module.def("place_rows", &place_rows, "values"_a, "columns"_a, "offsets"_a, "features"_a, "signs"_a.none(), "width"_a,
+               "Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. "
+               "Features outside the width are dropped; values of one feature are added.");
+}
+
+}  // namespace scwlearn

@@ -237,7 +237,6 @@ def compile_rule(rule: Any, looks: tuple[str, ...]) -> str:
 #include <algorithm>
 #include <cmath>
 
-#include "core/arithmetic.hpp"
 #include "compiled_rules.hpp"
 
 namespace scwlearn {{

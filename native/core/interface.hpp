@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+
+#include "core/scratch.hpp"
 
 namespace scwlearn {
 
@@ -21,6 +24,13 @@ inline constexpr Step HOLD{0.0};
 inline constexpr Step part_of(const Step& step, double w) noexcept {
     if (w >= 1.0) return step;
     return {w * step.alpha, w * step.precision, 1.0 + w * (step.shrink - 1.0), 1.0 + w * (step.grow - 1.0)};
+}
+
+// sqrt(a^2 + b^2), for compiled rules. std::hypot is as slow as the rest of a rule; it is called only if the squares
+// overflow or underflow.
+inline double hypotenuse(double a, double b) noexcept {
+    const double square = a * a + b * b;
+    return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::hypot(a, b);
 }
 
 // Asks a rule for a step, given the margin, its variance, the squared norm of the mean, the round, the number of rows
@@ -102,7 +112,7 @@ inline constexpr std::int64_t kLaneMultiple = 4;
 //   full       per lane, the mean and what full/factors.hpp describes; shared: the means of all lanes, then one Sigma
 struct Memory {
     double* entries;
-    double* work;       // scratch, of `work_entries` numbers
+    Scratch* scratch;
     Scalars* scalars;   // one for all classes, or, one versus rest, one per lane
     std::int64_t size;  // features, plus one with an intercept
     double initial_variance;
@@ -112,7 +122,7 @@ struct Memory {
 
     // The model of one class, as a binary model.
     Memory of_class(std::int64_t first_entry, std::int64_t scalar) const noexcept {
-        return {entries + first_entry, work, scalars + scalar, size, initial_variance, floor};
+        return {entries + first_entry, scratch, scalars + scalar, size, initial_variance, floor};
     }
 };
 
@@ -191,51 +201,14 @@ inline constexpr double kLargestValue = 1e150;
 inline constexpr double kSmallestVariance = 1e-200;
 inline constexpr double kLargestVariance = 1e150;
 
-// Rows of a block that are processed together; scratch memory is laid out for the widest registers.
-inline constexpr std::int64_t kWidestStrip = 16;
-inline constexpr std::int64_t kNarrowestStrip = 4;
-
-// Rows that a block has room for.
-inline constexpr std::int64_t rows_of_block(std::int64_t block) {
-    return (block + kWidestStrip - 1) / kWidestStrip * kWidestStrip;
-}
-
-// Scratch of a full covariance: an update (full/update.hpp) takes a few vectors.
-inline constexpr std::int64_t update_entries(std::int64_t size) { return 4 * full_stride(size) + kWidestStrip; }
-
-// Used while a block is learned from: x of its rows, two coefficients for each of as many updates by it and by the
-// block before, with what they give each class, and some sums.
-inline constexpr std::int64_t common_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
-    const std::int64_t rows = rows_of_block(block);
-    return update_entries(size) + (5 * rows + rows / kNarrowestStrip) * full_stride(size) +
-           (3 + 2 * classes + kWidestStrip) * rows;
-}
-
-// Kept from block to block: U'x of its rows, their scores and variances, the mean, and the places of features.
-inline constexpr std::int64_t own_entries(std::int64_t size, std::int64_t block, std::int64_t classes) {
-    const std::int64_t rows = rows_of_block(block);
-    return (rows + classes + 1) * full_stride(size) + (1 + classes) * rows + kWidestStrip;
-}
-
-// Scratch of a binary model.
-inline constexpr std::int64_t work_entries(CovarianceKind kind, std::int64_t size, std::int64_t block) {
-    return kind == kFull ? common_entries(size, block, 1) + own_entries(size, block, 1) : 0;
-}
-
-// A feature of a row that several models look at: where their entries for it begin, and its value.
+// A feature of a row: the place of its entries in the memory of a model, and its value.
 struct Feature {
     std::int64_t place;
     double value;
 };
 
-// Scratch of classes side by side: a few numbers per lane, and two rows of features with their values.
-inline constexpr std::int64_t kLaneScratch = 12;
-inline constexpr std::int64_t lane_work_entries(std::int64_t size, std::int64_t lanes) {
-    return kLaneScratch * lanes + 2 * size * static_cast<std::int64_t>(sizeof(Feature) / sizeof(double));
-}
-
-// Learns from the rows of a scanned batch in order. Neither throws nor allocates, except for threads, unless the rule
-// does.
+// Learns from the rows of a scanned batch in order. Takes its scratch memory and starts its threads first; then it
+// neither throws nor allocates unless the rule does.
 using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
 
@@ -251,11 +224,10 @@ struct Weights {
     double scale(std::int64_t r) const noexcept { return scalars[scalars_for_each ? r : 0].mean_scale; }
 };
 
-// Computes one row of `classes` scores for each row; `work` has lane_work_entries numbers if there are several classes
-// and the covariance is not full. The rows of several classes have been scanned; those of a binary model need not be:
-// a score is NaN if the offsets or indices of its row are out of range. Returns whether the scores of a binary model are
-// finite; otherwise true.
-using Score = bool (*)(const Rows&, const Weights&, double* work, double* scores);
+// Computes one row of `classes` scores for each row. The rows of several classes have been scanned; those of a binary
+// model need not be: a score is NaN if the offsets or indices of its row are out of range. Returns whether the scores of
+// a binary model are finite; otherwise true.
+using Score = bool (*)(const Rows&, const Weights&, Scratch& scratch, double* scores);
 
 // Binary models.
 struct RowLoops {
@@ -268,11 +240,10 @@ struct ClassLoops {
     Score score;
 };
 
-// A full covariance, and how much scratch memory several classes take.
+// A full covariance.
 struct FullLoops {
     LoopsOverRows learn;
     Loop learn_classes;
-    std::int64_t (*work)(const ModelForm&, std::int64_t size, std::int64_t lanes, std::int64_t block);
     Score score_classes;
 };
 

@@ -277,15 +277,13 @@ class PlainRows {
 public:
     static constexpr bool kSparse = false;
 
-    // `room` is for as many rows as `take` will take, plus one number per row.
-    PlainRows(const Rows& rows, double* room, std::int64_t most) noexcept
+    // `most` rows can be taken at a time.
+    PlainRows(const Rows& rows, std::int64_t most, Scratch& scratch)
         : rows_(rows),
           write_(kWrites[rows.kind]),
           width_(rows.width + rows.intercept),
-          counts_(reinterpret_cast<std::int64_t*>(room)),
-          x_(room + most) {}
-
-    static constexpr std::int64_t entries(std::int64_t width, std::int64_t most) { return most * (width + 1); }
+          counts_(scratch.take<std::int64_t>(most)),
+          x_(scratch.take(most * width_)) {}
 
     void take(std::int64_t first, std::int64_t count) noexcept {
         for (std::int64_t i = 0; i < count; ++i) counts_[i] = write_(rows_, first + i, x_ + i * width_);

@@ -35,21 +35,7 @@ using Vector = double __attribute__((vector_size(kWidth * sizeof(double))));
 using Bits = std::int64_t __attribute__((vector_size(kWidth * sizeof(std::int64_t))));
 using FloatVector = float __attribute__((vector_size(kWidth * sizeof(float))));
 
-inline Vector load(const double* from) noexcept {
-    Vector vector;
-    std::memcpy(&vector, from, sizeof vector);
-    return vector;
-}
-
-inline Vector load(const float* from) noexcept {
-    FloatVector vector;
-    std::memcpy(&vector, from, sizeof vector);
-    return __builtin_convertvector(vector, Vector);
-}
-
-inline void store(double* to, Vector vector) noexcept { std::memcpy(to, &vector, sizeof vector); }
-
-// The same for registers of any width.
+// Registers of any width.
 template <class Register>
 Register load_as(const double* from) noexcept {
     Register vector;
@@ -58,8 +44,16 @@ Register load_as(const double* from) noexcept {
 }
 
 template <class Register>
-void store_as(double* to, Register vector) noexcept {
+void store(double* to, Register vector) noexcept {
     std::memcpy(to, &vector, sizeof vector);
+}
+
+inline Vector load(const double* from) noexcept { return load_as<Vector>(from); }
+
+inline Vector load(const float* from) noexcept {
+    FloatVector vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return __builtin_convertvector(vector, Vector);
 }
 
 // The compiler knows that x - 0 is x; 0 + x is not, for x = -0.

@@ -1,8 +1,6 @@
 // A full Sigma in factors, and the updates of a block: their effect on the factors and on the rows that follow.
 #pragma once
 
-#include <utility>
-
 #include "core/model.hpp"
 #include "core/team.hpp"
 #include "full/triangle.hpp"
@@ -13,6 +11,58 @@ namespace scwlearn::SCWLEARN_SET {
 struct SharedBy {
     std::int64_t classes = 1;
     std::int64_t lanes = 1;
+};
+
+// Rows that a block has room for: whole strips.
+inline constexpr std::int64_t rows_of_block(std::int64_t block) { return (block + kStrip - 1) / kStrip * kStrip; }
+
+// The scratch memory of a block. It is free after `catch_up`, so that models that take turns can share it.
+struct BlockScratch {
+    // The updates by the rows of a block.
+    struct Updates {
+        std::int64_t count = 0;
+        double* coefficients = nullptr;  // by groups: for each j the changes, then g
+        std::int64_t* firsts = nullptr;  // by groups: the first column that changes
+        double* rates = nullptr;         // by which each adds its Sigma x to the stored mean of each class
+    };
+
+    BlockScratch(const Memory& memory, std::int64_t block, std::int64_t classes) : rows_(rows_of_block(block)) {
+        Scratch& scratch = *memory.scratch;
+        const std::int64_t n = memory.size;
+        vectors_ = scratch.take(Update::entries(n));
+        x_ = scratch.take(rows_ * full_stride(n));
+        for (Updates* updates : {&made_, &pending_})
+            *updates = {0, scratch.take(2 * rows_ * n), scratch.take<std::int64_t>(rows_), scratch.take(rows_ * classes)};
+        sums_ = scratch.take(rows_ * kStrip);
+        present_ = scratch.take<std::int64_t>(rows_ / kStrip * (n + 1));
+    }
+
+    std::int64_t rows_;      // capacity of a block
+    double* vectors_;        // of an update
+    double* x_;              // the rows, in strips; then the sums of a sweep
+    std::int64_t* present_;  // for each strip, the places in use in x_
+    double* sums_;           // sums of a strip of f_
+    Updates made_;           // by the rows of this block so far
+    Updates pending_;        // by the previous block: waiting, or being applied to U and the mean
+};
+
+// The scratch memory that a model keeps from block to block.
+struct ModelScratch {
+    ModelScratch(const Memory& memory, std::int64_t block, std::int64_t classes) {
+        Scratch& scratch = *memory.scratch;
+        const std::int64_t n = memory.size, rows = rows_of_block(block);
+        f_ = scratch.take(rows * n);
+        scores_ = scratch.take(rows * classes);
+        variances_ = scratch.take(rows);
+        mean_ = scratch.take(full_stride(n) * classes);
+        places_ = scratch.take<std::int64_t>(n);
+    }
+
+    double* f_;             // X U, in strips
+    double* scores_;        // of each class
+    double* variances_;     // without spread_scale
+    double* mean_;          // of each class, by place
+    std::int64_t* places_;  // of each feature
 };
 
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
@@ -28,37 +78,22 @@ struct SharedBy {
 //
 // Later means while one thread decides the next block, row by row, so that the other threads need not wait. Its rows
 // are multiplied by the old U, and then updated as the rows of U are.
-class Factors {
+class Factors : protected BlockScratch, protected ModelScratch {
 public:
     Factors(Model& model, std::int64_t block, Team& team)
-        : Factors(model, {}, block, team, model.work, model.work + common_entries(model.size, block, 1)) {}
+        : Factors(model, {}, team, BlockScratch(model, block, 1), ModelScratch(model, block, 1)) {}
 
-    // `common` is scratch that is free after `catch_up`; `own` is kept.
-    Factors(Model& model, const SharedBy& shared, std::int64_t block, Team& team, double* common, double* own)
-        : model_(model),
+    Factors(Model& model, const SharedBy& shared, Team& team, const BlockScratch& common, const ModelScratch& own)
+        : BlockScratch(common),
+          ModelScratch(own),
+          model_(model),
           team_(team),
           n_(model.size),
           classes_(shared.classes),
           stride_(full_stride(n_)),
           d_(model.entries + (shared.lanes + 1) * stride_),
           u_(d_ + stride_, n_, stride_),
-          rows_(rows_of_block(block)),
-          update_(n_, d_, common) {
-        common += update_entries(n_);
-        const auto take = [](double*& free, std::int64_t entries) { return std::exchange(free, free + entries); };
-        x_ = take(common, rows_ * stride_);
-        for (Updates* updates : {&made_, &pending_}) {
-            updates->coefficients = take(common, 2 * rows_ * n_);
-            updates->rates = take(common, rows_ * classes_);
-            updates->firsts = reinterpret_cast<std::int64_t*>(take(common, rows_));
-        }
-        sums_ = take(common, rows_ * kWidestStrip);
-        present_ = reinterpret_cast<std::int64_t*>(take(common, rows_ / kStrip * (n_ + 1)));
-        f_ = take(own, rows_ * n_);
-        scores_ = take(own, rows_ * classes_);
-        variances_ = take(own, rows_);
-        mean_ = take(own, stride_ * classes_);
-        places_ = reinterpret_cast<std::int64_t*>(take(own, stride_));
+          update_(n_, d_, vectors_) {
         std::fill(mean_, mean_ + stride_ * classes_, 0.0);
         const double* const places = model.entries + shared.lanes * stride_;
         const auto last = static_cast<double>(n_ - 1);
@@ -201,30 +236,13 @@ protected:
     std::int64_t stride_;
     double* d_;
     Triangle u_;
-    std::int64_t rows_;           // capacity of a block
-    double* x_;                   // the rows, in strips; then the sums of a sweep
-    std::int64_t* present_;       // for each strip, the places in use in x_
-    double* f_;                   // X U, in strips
-    double* sums_;                // sums of a strip of f_
-    double* mean_;                // of each class, by place
-    std::int64_t* places_;        // of each feature
     bool in_order_ = true;        // whether the places are 0, 1, ...
-    double* scores_;              // of each class
-    double* variances_;           // without spread_scale
     std::int64_t count_ = 0;      // rows of the block
     std::int64_t strips_ = 0;
     std::int64_t from_ = 0;       // all rows of the block are zero before this place
     std::int64_t first_row_ = 0;  // rows of U before it are those of the identity
 
 private:
-    // The updates by the rows of a block.
-    struct Updates {
-        std::int64_t count = 0;
-        double* coefficients = nullptr;  // by groups: for each j the changes, then g
-        std::int64_t* firsts = nullptr;  // by groups: the first column that changes
-        double* rates = nullptr;         // by which each adds its Sigma x to the stored mean of each class
-    };
-
     // Rows of U that fill whole cache lines: no two threads write to the same line.
     static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
 
@@ -328,8 +346,6 @@ private:
 
     Update update_;
     SweepPanel sweep_panel_{*this};
-    Updates made_;     // by the rows of this block so far
-    Updates pending_;  // by the previous block: waiting, or being applied to U and the mean
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

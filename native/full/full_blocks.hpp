@@ -9,8 +9,8 @@ namespace scwlearn::SCWLEARN_SET {
 class FullBlocks : public Factors {
 public:
     // `rows_to_come` is about how many rows will follow; for the rest see Factors.
-    template <class... Memory>
-    FullBlocks(std::int64_t rows_to_come, Model& model, Memory&&... memory) : Factors(model, memory...) {
+    template <class... Rest>
+    FullBlocks(std::int64_t rows_to_come, Model& model, Rest&&... rest) : Factors(model, rest...) {
         if (rows_to_come >= kManyRows) first_row_ = u_.first_row();
     }
 
@@ -55,10 +55,10 @@ protected:
     template <class Row, class Begin>
     double multiply_alone(const Row& row, double* f, const Begin& begin) noexcept {
         if (row.count() * kCostOfSparse < n_) {
-            auto* const first = reinterpret_cast<Placed*>(x_);
-            Placed* end = first;
+            auto* const first = reinterpret_cast<Feature*>(x_);
+            Feature* end = first;
             row.each([&](std::int64_t i, double value) { *end++ = {places_[i], value}; });
-            if (!in_order_) std::sort(first, end, [](const Placed& a, const Placed& b) { return a.place < b.place; });
+            if (!in_order_) std::sort(first, end, [](const Feature& a, const Feature& b) { return a.place < b.place; });
             *end = {n_, 0.0};
             begin(first->place);
             u_.multiply_one(first, from_, f);

@@ -34,14 +34,9 @@ Counts learn_classes(const Task& task) {
     return task.form.shared ? learn_with<SharedBlocks>(task) : learn_with<JointBlocks>(task);
 }
 
-std::int64_t work(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
-    if (form.scheme == kOneVersusRest) return RestBlocks::entries(size, lanes, block);
-    return form.shared ? SharedBlocks::entries(size, lanes, block) : JointBlocks::entries(size, lanes, block);
-}
-
 template <class RowSet>
 struct ScoreClassesOver {
-    static bool run(const Rows& untyped, const Weights& weights, double*, double* scores) {
+    static bool run(const Rows& untyped, const Weights& weights, Scratch&, double* scores) {
         const RowSet rows{untyped};
         for (std::int64_t i = 0; i < untyped.count; ++i)
             for (std::int64_t r = 0; r < weights.classes; ++r) {
@@ -53,14 +48,14 @@ struct ScoreClassesOver {
     }
 };
 
-bool score_classes(const Rows& rows, const Weights& weights, double* work, double* scores) {
+bool score_classes(const Rows& rows, const Weights& weights, Scratch& scratch, double* scores) {
     static constexpr auto loops = over_rows<ScoreClassesOver, std::array<Score, kRowKinds>>();
-    return loops[rows.kind](rows, weights, work, scores);
+    return loops[rows.kind](rows, weights, scratch, scores);
 }
 
 }  // namespace
 
-extern constinit const FullLoops full_loops{over_rows<BlockByBlock, LoopsOverRows>(), &learn_classes, &work,
+extern constinit const FullLoops full_loops{over_rows<BlockByBlock, LoopsOverRows>(), &learn_classes,
                                             &score_classes};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <deque>
-#include <optional>
-#include <utility>
+#include <vector>
 
 #include "full/full_blocks.hpp"
 
@@ -13,10 +12,19 @@ namespace scwlearn::SCWLEARN_SET {
 // up. An update reaches U and the mean at once, because all following rows need the scores of all classes.
 class ClassBlocks : public FullBlocks {
 public:
-    // `aside` has room for a vector, `numbers` for one number per row of a block.
-    template <class... Memory>
-    ClassBlocks(double* aside, std::int64_t* numbers, std::int64_t rows_to_come, Memory&&... memory)
-        : FullBlocks(rows_to_come, memory...), aside_(aside), numbers_(numbers) {}
+    // Its own scratch memory.
+    struct Own : ModelScratch {
+        Own(const Memory& memory, std::int64_t block)
+            : ModelScratch(memory, block, 1),
+              aside(memory.scratch->take(memory.size)),
+              numbers(memory.scratch->take<std::int64_t>(block)) {}
+
+        double* aside;          // F of a row that was not expected
+        std::int64_t* numbers;  // the expected rows of the block
+    };
+
+    ClassBlocks(std::int64_t rows_to_come, Model& model, Team& team, const BlockScratch& common, const Own& own)
+        : FullBlocks(rows_to_come, model, SharedBy{}, team, common, own), aside_(own.aside), numbers_(own.numbers) {}
 
     using Factors::scale_mean;
     using Factors::scale_variances;
@@ -84,26 +92,19 @@ public:
           model_(model_of(0), {task.memory.entries, apart_, *task.memory.known, size_},
                  {task.memory.entries + 2 * full_stride(size_), apart_, *task.memory.known, size_}),
           round_(task, model_),
-          screen_(task.rule.holds_below) {
-        double* free = task.memory.work;
-        const auto take = [&free](std::int64_t entries) { return std::exchange(free, free + entries); };
-        scores_ = take(task.memory.lanes);
-        shares_ = take(task.memory.lanes);
-        rows_.emplace(task.rows, take(PlainRows::entries(size_, task.block)), task.block);
-        common_ = take(common_entries(size_, task.block, 1));
-        own_ = free;
+          screen_(task.rule.holds_below),
+          scores_(task.memory.scratch->take(task.memory.lanes)),
+          shares_(task.memory.scratch->take(task.memory.lanes)),
+          rows_(task.rows, task.block, *task.memory.scratch),
+          common_(task.memory, task.block, 1) {
+        for (std::int64_t lane = 0; lane < task.memory.lanes; ++lane) own_.emplace_back(task.memory, task.block);
         for (std::int64_t c = 0; c < round_.classes.known; ++c) add_class();
-    }
-
-    static constexpr std::int64_t entries(std::int64_t size, std::int64_t lanes, std::int64_t block) {
-        return 2 * lanes + PlainRows::entries(size, block) + common_entries(size, block, 1) +
-               lanes * entries_of_class(size, block);
     }
 
     Counts learn() {
         for (std::int64_t first = 0; first < task_.rows.count; first += task_.block) {
             const std::int64_t count = std::min(task_.block, task_.rows.count - first);
-            rows_->take(first, count);
+            rows_.take(first, count);
             for (OneClass& one : classes_) one.blocks.begin_block();
             if (count > 1) expect(first, count);
             for (std::int64_t i = 0; i < count; ++i) learn_row(first, i);
@@ -116,22 +117,17 @@ private:
         Model model;
         ClassBlocks blocks;
 
-        OneClass(const Memory& memory, const Task& task, Team& team, double* common, double* own)
-            : model(memory, kFull),
-              blocks(own, reinterpret_cast<std::int64_t*>(own + full_stride(memory.size)),
-                     task.rows.count / std::max<std::int64_t>(1, *task.memory.known), model, SharedBy{}, task.block, team,
-                     common, own + full_stride(memory.size) + task.block) {}
+        template <class... Scratches>
+        OneClass(const Memory& memory, std::int64_t rows_to_come, Team& team, const Scratches&... scratches)
+            : model(memory, kFull), blocks(rows_to_come, model, team, scratches...) {}
     };
-
-    static constexpr std::int64_t entries_of_class(std::int64_t size, std::int64_t block) {
-        return full_stride(size) + block + own_entries(size, block, 1);
-    }
 
     Memory model_of(std::int64_t lane) const noexcept { return task_.memory.of_class(lane * apart_, 0); }
 
     void add_class() {
-        const auto c = static_cast<std::int64_t>(classes_.size());
-        classes_.emplace_back(model_of(c), task_, team_, common_, own_ + c * entries_of_class(size_, task_.block));
+        const std::size_t c = classes_.size();
+        const std::int64_t rows = task_.rows.count / std::max<std::int64_t>(1, round_.classes.known);
+        classes_.emplace_back(model_of(static_cast<std::int64_t>(c)), rows, team_, common_, own_[c]);
     }
 
     // Adds a class that is new within a block; no row expects it there.
@@ -160,30 +156,30 @@ private:
     // Lets each class look at the rows that are expected to need it, as far as can be predicted before the block.
     void expect(std::int64_t first, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {
-            const PlainRow row = (*rows_)[i];
+            const PlainRow row = rows_[i];
             const std::int64_t y = round_.classes.label(first + i);
             score(row);
             if (y < 0 || y == round_.classes.known || !round_.face(y, scores_)) continue;
             if (screen_ && round_.holds(y, round_.classes.weight(first + i), scores_, bound(row))) continue;
             for (const std::int64_t c : {y, round_.rival}) classes_[static_cast<std::size_t>(c)].blocks.expect(i);
         }
-        for (OneClass& one : classes_) one.blocks.look_at_expected(*rows_);
+        for (OneClass& one : classes_) one.blocks.look_at_expected(rows_);
     }
 
     void learn_row(std::int64_t first, std::int64_t i) {
-        const PlainRow row = (*rows_)[i];
+        const PlainRow row = rows_[i];
         const std::int64_t y = round_.classes.label(first + i);
         const double w = round_.classes.weight(first + i);
         score(row);
         std::int64_t top = -1;
-        round_.classes.write(first + i, scores_, [&](std::int64_t c) { return of(top = c).variance(*rows_, i); });
+        round_.classes.write(first + i, scores_, [&](std::int64_t c) { return of(top = c).variance(rows_, i); });
         if (y < 0) return;
         const bool two = round_.meet(y, scores_);
         if (round_.classes.known > static_cast<std::int64_t>(classes_.size())) begin_class();
         if (!two || (screen_ && round_.holds(y, w, scores_, bound(row)))) return;
         // The class with the largest score is one of the two.
         const auto of_class = [&](std::int64_t c) {
-            return c == top ? task_.variances[first + i] : of(c).variance(*rows_, i);
+            return c == top ? task_.variances[first + i] : of(c).variance(rows_, i);
         };
         const double own = of_class(y), other = of_class(round_.rival);
         const double least = of(y).least_variance(row, i);
@@ -202,7 +198,7 @@ private:
         } else {
             round_.share(y, scores_, shares_);
             for (std::int64_t r = 0; r < round_.classes.known; ++r)
-                if (shares_[r] != 0.0) of(r).move(step, -shares_[r], of(r).variance(*rows_, i), least);
+                if (shares_[r] != 0.0) of(r).move(step, -shares_[r], of(r).variance(rows_, i), least);
         }
         const double grown = model_.grow_spread(step.grow);
         for (OneClass& one : classes_) one.blocks.scale_variances(grown);
@@ -220,9 +216,9 @@ private:
     bool screen_;
     double* scores_;
     double* shares_;
-    std::optional<PlainRows> rows_;
-    double* common_;
-    double* own_;
+    PlainRows rows_;
+    BlockScratch common_;
+    std::vector<ClassBlocks::Own> own_;
     std::deque<OneClass> classes_;
 };
 
@@ -231,21 +227,16 @@ class SharedBlocks {
 public:
     SharedBlocks(const Task& task, Team& team)
         : task_(task),
-          block_(task.rule.uses_norm ? 1 : task.block),
+          block_(rows_at_once(task)),
           count_(classes_of(task)),
           model_(task.memory, {task.memory.entries, full_stride(task.memory.size), count_, task.memory.size},
                  {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}),
           round_(task, model_),
-          scores_(task.memory.work),
-          shares_(scores_ + task.memory.lanes),
-          rows_(task.rows, shares_ + task.memory.lanes, block_),
-          full_(task.rows.count, model_, SharedBy{count_, task.memory.lanes}, block_, team, scratch(),
-                scratch() + common_entries(model_.size, block_, count_)) {}
-
-    static constexpr std::int64_t entries(std::int64_t size, std::int64_t lanes, std::int64_t block) {
-        return 2 * lanes + PlainRows::entries(size, block) + common_entries(size, block, lanes) +
-               own_entries(size, block, lanes);
-    }
+          scores_(task.memory.scratch->take(task.memory.lanes)),
+          shares_(task.memory.scratch->take(task.memory.lanes)),
+          rows_(task.rows, block_, *task.memory.scratch),
+          full_(task.rows.count, model_, SharedBy{count_, task.memory.lanes}, team, BlockScratch(task.memory, block_, count_),
+                ModelScratch(task.memory, block_, count_)) {}
 
     Counts learn() {
         for (std::int64_t first = 0; first < task_.rows.count; first += block_) {
@@ -266,10 +257,6 @@ private:
         std::int64_t most = *task.memory.known;
         for (std::int64_t i = 0; i < task.rows.count; ++i) most = std::max<std::int64_t>(most, task.labels[i] + 1);
         return std::min(most, task.memory.lanes);
-    }
-
-    double* scratch() const noexcept {
-        return task_.memory.work + 2 * task_.memory.lanes + PlainRows::entries(task_.memory.size, block_);
     }
 
     void learn_row(std::int64_t number, std::int64_t i) {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "full/full_blocks.hpp"
 
@@ -12,41 +10,37 @@ namespace scwlearn::SCWLEARN_SET {
 
 class RestBlocks {
 public:
-    RestBlocks(const Task& task, Team& team) noexcept
-        : task_(task), team_(team), classes_(task), most_(rows_at_a_time(task.block)) {
-        double* free = task.memory.work;
-        const auto take = [&free](std::int64_t entries) { return std::exchange(free, free + entries); };
-        begins_ = reinterpret_cast<std::int64_t*>(take(task.memory.lanes));
-        labels_ = reinterpret_cast<std::int64_t*>(take(most_));
-        winners_ = reinterpret_cast<std::int64_t*>(take(most_));
-        scores_ = take(most_);
-        moved_ = take(most_);
-        rows_.emplace(task.rows, take(PlainRows::entries(task.memory.size, most_)), most_);
-        work_ = free;
-    }
-
-    static constexpr std::int64_t entries(std::int64_t size, std::int64_t lanes, std::int64_t block) {
-        const std::int64_t most = rows_at_a_time(block);
-        return lanes + 4 * most + PlainRows::entries(size, most) + work_entries(kFull, size, block);
-    }
+    RestBlocks(const Task& task, Team& team)
+        : task_(task),
+          team_(team),
+          classes_(task),
+          most_(std::min(std::max(task.block, kRowsAtATime), task.rows.count)),
+          begins_(task.memory.scratch->take<std::int64_t>(task.memory.lanes)),
+          labels_(task.memory.scratch->take<std::int64_t>(most_)),
+          winners_(task.memory.scratch->take<std::int64_t>(most_)),
+          scores_(task.memory.scratch->take(most_)),
+          moved_(task.memory.scratch->take<bool>(most_)),
+          rows_(task.rows, most_, *task.memory.scratch),
+          common_(task.memory, rows_at_once(task), 1),
+          own_(task.memory, rows_at_once(task), 1) {}
 
     Counts learn() {
         for (first_ = 0; first_ < task_.rows.count; first_ += most_) {
             count_ = std::min(most_, task_.rows.count - first_);
-            rows_->take(first_, count_);
+            rows_.take(first_, count_);
             meet();
             for (std::int64_t c = 0; c < classes_.known; ++c) learn_class(c);
             for (std::int64_t i = 0; i < count_; ++i) {
                 counts_.mistakes += winners_[i] != labels_[i];
-                counts_.updates += moved_[i] != 0.0;
+                counts_.updates += moved_[i];
             }
         }
         return counts_;
     }
 
 private:
-    // Enough rows that switching classes costs little.
-    static constexpr std::int64_t rows_at_a_time(std::int64_t block) { return std::max(block, std::int64_t{256}); }
+    // Enough that switching classes costs little.
+    static constexpr std::int64_t kRowsAtATime = 256;
 
     // The rounds of one class, from the row that introduced it on.
     class ClassRound {
@@ -57,7 +51,7 @@ private:
             Counts uncounted;
             note(i, look);
             const Step step = SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, model, uncounted, least);
-            if (moves(step)) all_.moved_[begin_ + i] = 1.0;
+            if (moves(step)) all_.moved_[begin_ + i] = true;
             return step;
         }
 
@@ -85,7 +79,7 @@ private:
             const std::int64_t y = labels_[i] = classes_.label(first_ + i);
             winners_[i] = -1;
             scores_[i] = -std::numeric_limits<double>::infinity();
-            moved_[i] = 0.0;
+            moved_[i] = false;
             if (task_.variances != nullptr) task_.variances[first_ + i] = 0.0;
             if (task_.scores != nullptr) {
                 double* const line = task_.scores + (first_ + i) * task_.score_stride;
@@ -111,17 +105,14 @@ private:
     }
 
     void learn_class(std::int64_t c) {
-        const Memory& memory = task_.memory;
-        Memory one = memory.of_class(c * model_entries(kFull, memory.size), c);
-        one.work = work_;
-        Model model(one, kFull);
+        Model model(task_.memory.of_class(c * model_entries(kFull, task_.memory.size), c), kFull);
         Task task{};
         task.rows.count = count_ - first_of(c);
         task.rule = task_.rule;
         task.block = task_.block;
-        FullBlocks full(task.rows.count, model, rows_at_once(task), team_);
+        FullBlocks full(task.rows.count, model, SharedBy{}, team_, common_, own_);
         ClassRound round(*this, c);
-        const PlainRows rows = rows_->from(first_of(c));
+        const PlainRows rows = rows_.from(first_of(c));
         // A bound on the variance is not enough if variances are recorded.
         const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task_.variances == nullptr;
         learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
@@ -138,9 +129,10 @@ private:
     std::int64_t* labels_;                // of each row; -1 if invalid
     std::int64_t* winners_;               // the class with the highest score; -1 if there is none
     double* scores_;                      // that score
-    double* moved_;                       // whether any class has moved
-    std::optional<PlainRows> rows_;
-    double* work_;
+    bool* moved_;                         // whether any class has moved
+    PlainRows rows_;
+    BlockScratch common_;
+    ModelScratch own_;
     Counts counts_;
 };
 

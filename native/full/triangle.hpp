@@ -18,12 +18,6 @@ inline constexpr std::int64_t kGroup = 4;
 inline constexpr std::int64_t kTogether = 8;
 static_assert(kTogether % kWidth == 0);
 
-// A feature of a row and its place.
-struct Placed {
-    std::int64_t place;
-    double value;
-};
-
 // Each column fills whole cache lines, with zeros below the diagonal and behind its end, so that loops over rows of U
 // have no remainder.
 class Triangle {
@@ -52,7 +46,7 @@ public:
     }
 
     // Computes f = U'x from a place on, for a row as features in order, ended by one at place n.
-    void multiply_one(const Placed* x, std::int64_t from, double* f) const noexcept {
+    void multiply_one(const Feature* x, std::int64_t from, double* f) const noexcept {
         std::int64_t j = from;
         for (; j + kTogether <= n_; j += kTogether) gather<kTogether>(x, j, f);
         for (; j < n_; ++j) gather<1>(x, j, f);
@@ -145,7 +139,7 @@ private:
     }
 
     template <std::int64_t kCount>
-    void gather(const Placed* x, std::int64_t j, double* f) const noexcept {
+    void gather(const Feature* x, std::int64_t j, double* f) const noexcept {
         const double* u[kCount];
         for (std::int64_t c = 0; c < kCount; ++c) u[c] = u_ + (j + c) * stride_;
         double sums[kCount] = {};
@@ -188,7 +182,9 @@ private:
 // g_j): D_j falls by a_(j-1)/a_j, and column j of U changes by -kv f_j/a_(j-1) times the sum of the g_l U_l before j.
 class Update {
 public:
-    // `scratch` has room for update_entries(size) numbers.
+    // The numbers of scratch memory that it needs.
+    static constexpr std::int64_t entries(std::int64_t size) { return 4 * full_stride(size) + 1; }
+
     Update(std::int64_t size, double* d, double* scratch) noexcept
         : n_(size),
           d_(d),

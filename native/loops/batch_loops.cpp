@@ -98,7 +98,7 @@ private:
 
     const ModelBatch& batch_;
     std::array<Model, kLanes> models_;
-    alignas(64) double memory_[LaneTerms::kTerms * kLanes] = {};
+    alignas(64) double memory_[LaneTerms::kTerms * kLanes];
     LaneTerms terms_;
     std::array<double, kLanes> grow_;
     std::array<bool, kVectors> any_;

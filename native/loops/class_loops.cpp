@@ -76,18 +76,14 @@ private:
 template <template <class> class FeatureStep, bool kNorm>
 class RestRound {
 public:
-    explicit RestRound(const Task& task) noexcept
+    explicit RestRound(const Task& task)
         : task_(task),
           classes_(task),
           lanes_(task.memory.lanes),
-          scores_(task.memory.work),
-          gained_(scores_ + lanes_),
-          terms_(gained_ + lanes_, lanes_),
-          steps_(reinterpret_cast<Step*>(gained_ + (1 + LaneTerms::kTerms) * lanes_)) {
-        static_assert(2 + LaneTerms::kTerms + sizeof(Step) / sizeof(double) == kLaneScratch);
-        // Zeros are harmless in lanes that do not move.
-        std::fill(task.memory.work, task.memory.work + kLaneScratch * lanes_, 0.0);
-    }
+          scores_(task.memory.scratch->take(lanes_)),
+          gained_(task.memory.scratch->take(lanes_)),
+          terms_(task.memory.scratch->take(LaneTerms::kTerms * lanes_), lanes_),
+          steps_(task.memory.scratch->take<Step>(lanes_)) {}
 
     void learn(std::int64_t i, const ReadRow& row) {
         const std::int64_t y = classes_.label(i);
@@ -143,7 +139,7 @@ private:
         for (std::int64_t lane = 0; lane < count; lane += kLaneWidth)
             if (std::any_of(moved + lane, moved + lane + kLaneWidth, [](double m) { return m != 0.0; })) {
                 const auto gained = move_lanes<FeatureStep, Lanes, kNorm>(row, task_.memory.entries, lanes_, terms_, lane);
-                if constexpr (kNorm) store_as(gained_ + lane, gained);
+                if constexpr (kNorm) store(gained_ + lane, gained);
             }
         each_that_moves(count, [&](std::int64_t lane, Model& model) {
             if constexpr (kNorm) model.gain_norm2(gained_[lane]);
@@ -168,11 +164,6 @@ private:
     Step* steps_;
 };
 
-// The features of the rows lie in the scratch memory behind the numbers of the classes.
-Feature* room_for_rows(double* work, std::int64_t lanes) noexcept {
-    return reinterpret_cast<Feature*>(work + kLaneScratch * lanes);
-}
-
 // All classes as one model.
 Model joint_model(const Task& task) noexcept {
     const Memory& memory = task.memory;
@@ -184,14 +175,14 @@ Model joint_model(const Task& task) noexcept {
 template <template <class> class FeatureStep, bool kShared, bool kNorm>
 Counts learn_jointly(const Task& task) {
     const std::int64_t lanes = task.memory.lanes;
-    double* const scores = task.memory.work;
-    double* const shares = scores + lanes;
+    Scratch& scratch = *task.memory.scratch;
+    double *const scores = scratch.take(lanes), *const shares = scratch.take(lanes);
     Model model = joint_model(task);
     constexpr bool kVariances = FeatureStep<double>::kVariances;
     JointClasses<FeatureStep, kShared> covariance(model, task.form, lanes);
     JointRound round(task, model);
     const std::int64_t stride = feature_stride(task.form, lanes);
-    ReadAhead rows(task.rows, model.entries, stride, room_for_rows(task.memory.work, lanes));
+    ReadAhead rows(task.rows, model.entries, stride, scratch.take<Feature>(2 * model.size));
 
     const auto move = [&](const ReadRow& row, std::int64_t y, const Step& step, double v) {
         model.shrink_mean(step.shrink);
@@ -242,8 +233,9 @@ Counts learn_jointly(const Task& task) {
 template <template <class> class FeatureStep, bool kNorm>
 Counts learn_each_class(const Task& task) {
     RestRound<FeatureStep, kNorm> round(task);
-    const std::int64_t lanes = task.memory.lanes, stride = feature_stride(task.form, lanes);
-    ReadAhead rows(task.rows, task.memory.entries, stride, room_for_rows(task.memory.work, lanes));
+    const Memory& memory = task.memory;
+    const std::int64_t stride = feature_stride(task.form, memory.lanes);
+    ReadAhead rows(task.rows, memory.entries, stride, memory.scratch->take<Feature>(2 * memory.size));
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const ReadRow row = rows[i];
         rows.prefetch(0, stride);
@@ -265,14 +257,15 @@ Counts learn(const Task& task) {
     return task.rule.uses_norm ? learn_with<FeatureStep, true>(task) : learn_with<FeatureStep, false>(task);
 }
 
-bool score(const Rows& rows, const Weights& weights, double* work, double* scores) {
-    ReadAhead read(rows, weights.first, weights.stride, room_for_rows(work, weights.lanes));
+bool score(const Rows& rows, const Weights& weights, Scratch& scratch, double* scores) {
+    double* const line = scratch.take(weights.lanes);
+    ReadAhead read(rows, weights.first, weights.stride, scratch.take<Feature>(2 * rows.size()));
     for (std::int64_t i = 0; i < rows.count; ++i) {
         const ReadRow row = read[i];
         read.prefetch(0, weights.classes);
-        sum_lanes<false>(row, weights.first, 0, weights.classes, work);
+        sum_lanes<false>(row, weights.first, 0, weights.classes, line);
         for (std::int64_t r = 0; r < weights.classes; ++r)
-            scores[i * weights.classes + r] = work[r] * weights.scale(r);
+            scores[i * weights.classes + r] = line[r] * weights.scale(r);
     }
     return true;
 }

@@ -62,7 +62,8 @@ public:
         FullBlocks::look(rows, first, count);
     }
 
-    Look operator[](std::int64_t row) const noexcept {
+    // Not inlined, so that it is rounded alike wherever it is called.
+    [[gnu::noinline]] Look operator[](std::int64_t row) const noexcept {
         Look look = FullBlocks::operator[](row);
         look.variance += model_.initial_variance * model_.scalars->growth * coordinates_.left(first_ + row);
         return look;

@@ -55,8 +55,8 @@ public:
           entries_(entries),
           stride_(stride),
           current_(room),
-          next_(room + rows.width + rows.intercept),
-          prefetch_((rows.width + rows.intercept) * stride > kCachedNumbers) {
+          next_(room + rows.size()),
+          prefetch_(rows.size() * stride > kCachedNumbers) {
         if (rows.count > 0) next_count_ = read_(rows_, 0, stride_, next_);
     }
 
@@ -123,8 +123,10 @@ class LaneTerms {
 public:
     static constexpr std::int64_t kTerms = 6;
 
-    // `memory` has room for kTerms numbers per lane.
-    LaneTerms(double* memory, std::int64_t lanes) noexcept : memory_(memory), lanes_(lanes) {}
+    // `memory` has room for kTerms numbers per lane. Zeros are harmless in lanes that do not move.
+    LaneTerms(double* memory, std::int64_t lanes) noexcept : memory_(memory), lanes_(lanes) {
+        std::fill(memory, memory + kTerms * lanes, 0.0);
+    }
 
     double* v() const noexcept { return memory_; }
     double* moves() const noexcept { return memory_ + lanes_; }
@@ -160,8 +162,8 @@ Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances,
         const Register variance = kVariances ? load_as<Register>(at + variances) : weight;
         Register moved = weight, shrunk = variance;
         step(moved, shrunk, feature.value);
-        store_as(at, kept ? weight : moved);
-        if constexpr (kVariances) store_as(at + variances, kept ? variance : shrunk);
+        store(at, kept ? weight : moved);
+        if constexpr (kVariances) store(at + variances, kept ? variance : shrunk);
         if constexpr (kNorm) gained += gain(weight, moved);
     }
     return gained;
@@ -178,8 +180,8 @@ void sum_tile(const ReadRow& row, const double* entries, std::int64_t behind, do
     LaneSums<Lanes, kVectors, kVariances> sums;
     for (const Feature& feature : row) sums.add(entries + feature.place, behind, feature.value);
     for (std::int64_t k = 0; k < kVectors; ++k) {
-        store_as(scores + k * kLaneWidth, sums.score[k]);
-        if constexpr (kVariances) store_as(variances + k * kLaneWidth, sums.variance[k]);
+        store(scores + k * kLaneWidth, sums.score[k]);
+        if constexpr (kVariances) store(variances + k * kLaneWidth, sums.variance[k]);
     }
 }
 

@@ -44,7 +44,7 @@ struct RowByRow {
 
 template <class RowSet>
 struct ScoreOver {
-    static bool run(const Rows& untyped, const Weights& weights, double*, double* scores) {
+    static bool run(const Rows& untyped, const Weights& weights, Scratch&, double* scores) {
         return weights.stride == 1 ? score<1>(untyped, weights, scores) : score<2>(untyped, weights, scores);
     }
 

@@ -61,7 +61,7 @@ public:
     // Parses whole lines, of less than 2^31 bytes in all, up to the first error unless errors are skipped. Allocates
     // only to grow vectors.
     VwParsed parse(std::string_view lines) {
-        parsed_ = {};
+        parsed_ = VwParsed();
         end_ = lines.data() + lines.size();
         for (const char* p = lines.data(); p != end_;) {
             begin_line(p);

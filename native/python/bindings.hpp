@@ -28,6 +28,8 @@ using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
 // int8 signs -1 and +1 for a binary model, else int32 class numbers.
 using Labels = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using NewArray = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 inline void require(bool met, const char* what) {
@@ -97,7 +99,7 @@ struct HeldModel {
 
     bool is_binary() const noexcept { return lanes == 1; }
     std::int64_t classes() const { return known.data()[0]; }
-    Memory memory(double* work) const;
+    Memory memory(Scratch* scratch) const;
     // Adds to the counts that Python sees: rows seen, mistakes and updates.
     void count(std::int64_t rows, const Counts& counts) const;
 };
@@ -118,9 +120,13 @@ struct Given {
 // The one check of these arguments; the model and its scratch memory are the caller's.
 Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows,
                   const Given& given);
-void check_block(std::int64_t block, int threads);
-const std::int8_t* signs_of(const Labels& labels, const Rows& rows);
-const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count);
+
+template <class Label>
+const Label* labels_of(const Labels& labels, std::int64_t rows) {
+    require(labels.dtype() == nb::dtype<Label>(), "labels must be int8 for a binary model, else int32");
+    require(length(labels) == rows, "labels must have one label per row");
+    return static_cast<const Label*>(labels.data());
+}
 
 // Runs a loop, which needs the GIL only if the rule is a Python function.
 template <class Learn>
@@ -139,8 +145,6 @@ const InstructionSet& loops();
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows);
 Score score_for(const ModelForm& form, bool binary, RowKind rows);
 
-// Numbers of scratch memory that a loop needs.
-std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block);
 Weights weights_of(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
                    const double* entries, const Scalars* scalars, bool scalars_for_each);
 

@@ -13,8 +13,6 @@ namespace scwlearn {
 namespace {
 
 using calibration::Curve;
-using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using ClassLabels = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 
 class Calibration {
 public:
@@ -32,8 +30,8 @@ public:
     std::int64_t n_scores() const noexcept { return n_scores_; }
 
     // Checks everything before learning anything: a number that is not finite would stay in the sums for ever.
-    void learn(const ReadOnly& scores, const Column& variances, const ClassLabels& labels,
-               const std::optional<Column>& weights) {
+    void learn(const ReadOnly& scores, const Column<double>& variances, const Column<std::int64_t>& labels,
+               const std::optional<Column<double>>& weights) {
         const std::size_t rows = variances.size();
         require(labels.size() == rows, "labels must have one class number per row");
         require(!weights || weights->size() == rows, "weights must have one weight per row");
@@ -63,7 +61,7 @@ public:
                 curve().learn(&score, variance, label, weight, nullptr);
             return;
         }
-        const auto all = nb::cast<Column>(scores);
+        const auto all = nb::cast<Column<double>>(scores);
         require(static_cast<std::int64_t>(all.size()) == n_scores_, "scores must have one score per class");
         require(label >= 0 && label < n_scores_, "label must be the number of a known class");
         const bool sound = std::all_of(all.data(), all.data() + all.size(), [](double score) { return score < HUGE_VAL; });
@@ -78,7 +76,7 @@ public:
         return curve().probability(score, variance);
     }
 
-    nb::ndarray<nb::numpy, double> probabilities(const ReadOnly& scores, const Column& variances) const {
+    nb::ndarray<nb::numpy, double> probabilities(const ReadOnly& scores, const Column<double>& variances) const {
         check_looks(scores, variances, {});
         auto out = std::make_unique_for_overwrite<double[]>(scores.size());
         const nb::object held = array_;
@@ -110,7 +108,7 @@ public:
                 "only a binary calibration can be expanded, to 2 or more classes");
         curve().expand(binary.curve());
     }
-    void arrange(const Calibration& other, const ClassLabels& places) {
+    void arrange(const Calibration& other, const Column<std::int64_t>& places) {
         std::vector<bool> taken(static_cast<std::size_t>(n_scores_));
         bool distinct = static_cast<std::int64_t>(places.size()) == other.n_scores_;
         for (std::size_t i = 0; i < places.size() && distinct; ++i) {
@@ -158,12 +156,13 @@ private:
         throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());
     }
     static bool is_size(double size) noexcept { return size >= 0.0 && std::isfinite(size); }
-    static double weight_of(const std::optional<Column>& weights, std::size_t row) {
+    static double weight_of(const std::optional<Column<double>>& weights, std::size_t row) {
         return weights ? weights->data()[row] : 1.0;
     }
 
     // Rows of weight 0 may hold anything. Of several classes, one with a score of -infinity is unknown.
-    void check_looks(const ReadOnly& scores, const Column& variances, const std::optional<Column>& weights) const {
+    void check_looks(const ReadOnly& scores, const Column<double>& variances,
+                     const std::optional<Column<double>>& weights) const {
         const auto width = static_cast<std::size_t>(n_scores_);
         require(n_scores_ == 1 ? scores.ndim() == 1 : scores.ndim() == 2 && scores.shape(1) == width,
                 "scores must be a vector, or a matrix with one column per class");

@@ -21,7 +21,7 @@ public:
     Reader(Vocabulary& vocabulary, std::int64_t room, std::int64_t row, Example& example)
         : vocabulary_(vocabulary),
           hashed_(vocabulary.hashed()),
-          at_hand_(hashed_ ? vocabulary.slots_.keys() : vocabulary.names_.keys()),
+          cache_(hashed_ ? vocabulary.slots_.cache() : vocabulary.names_.cache()),
           room_(room),
           row_(row),
           example_(example) {
@@ -34,7 +34,7 @@ public:
         const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
         PyObject *key, *value;
         for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
-            if (add_at_hand(key, value)) continue;
+            if (add_cached(key, value)) continue;
             // Kept alive, because a name or value of the user's class may run any code, and change the dict.
             add_any(nb::borrow(key), nb::borrow(value));
             if (PyDict_GET_SIZE(x.ptr()) != size)
@@ -50,14 +50,14 @@ public:
 private:
     // The fast path of nearly all features: a cached name and a plain number. Returns whether it is one. Runs no user
     // code.
-    bool add_at_hand(PyObject* key, PyObject* number) {
+    bool add_cached(PyObject* key, PyObject* number) {
         if (Py_TYPE(key) != key_type_) return false;
         const double value = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : whole_number(number);
         if (!acceptable(value)) return false;
         if (value == 0.0) return true;
         // When checking, any name may be new, but one that is hashed must have a text.
         const bool asked = kPurpose != Purpose::check || hashed_;
-        const std::int64_t* found = asked ? at_hand_.find({key}) : nullptr;
+        const std::int64_t* found = asked ? cache_.find(key) : nullptr;
         if (asked && found == nullptr) return false;
         if constexpr (kPurpose == Purpose::check)
             count(value);
@@ -203,7 +203,7 @@ private:
 
     Vocabulary& vocabulary_;
     const bool hashed_;
-    const NamesAtHand<1>& at_hand_;
+    const NameCache& cache_;
     std::int64_t room_;
     std::int64_t row_;
     Example& example_;

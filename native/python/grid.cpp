@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 
 // core/team.hpp, compiled for any processor.
 #define SCWLEARN_SET binding
@@ -35,12 +36,8 @@ void check_alike(const HeldRules& rules, const HeldModels& models) {
 // Models that learn together, in memory of their own: the arrays that they started from are only read.
 class ModelBatches {
 public:
-    ModelBatches(HeldRules rules, HeldModels models, bool intercept, int threads, Numbers work)
-        : rules_(std::move(rules)),
-          models_(std::move(models)),
-          intercept_(intercept),
-          threads_(threads),
-          work_(std::move(work)) {
+    ModelBatches(HeldRules rules, HeldModels models, bool intercept, int threads)
+        : rules_(std::move(rules)), models_(std::move(models)), intercept_(intercept), threads_(threads) {
         require(threads >= 1, "threads must be at least 1");
         check_alike(rules_, models_);
         require(kind() != kFull, "models with a full covariance cannot learn in a batch");
@@ -50,23 +47,16 @@ public:
         for (const HeldModel& model : models_) scalars_.push_back(*model.memory(nullptr).scalars);
         counts_.resize(models_.size());
         memories_.resize(models_.size());
-        const std::int64_t needed = entries(loops_, kind(), size(), static_cast<std::int64_t>(models_.size()));
-        require(length(work_) >= needed, "work is too short");
         make_batches();
         nb::gil_scoped_release release_gil;
         share([this](const ModelBatch& batch, std::int64_t first) { gather(batch, first); });
-    }
-
-    // The number of entries of interleaved models.
-    static std::int64_t entries(const BatchLoops& loops, CovarianceKind kind, std::int64_t size, std::int64_t models) {
-        return up(models, loops.width) * loops.width * parts(kind) * size;
     }
 
     void learn(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
                std::int64_t width, const Labels& labels) {
         const Rows rows = rows_of(values, indices, offsets, width, intercept_);
         require(size() == rows.size(), "the models have another number of features than the rows");
-        const std::int8_t* const signs = signs_of(labels, rows);
+        const std::int8_t* const signs = labels_of<std::int8_t>(labels, rows.count);
         std::fill(counts_.begin(), counts_.end(), Counts{});
         {
             nb::gil_scoped_release release_gil;
@@ -87,9 +77,9 @@ public:
 private:
     CovarianceKind kind() const { return models_[0].form.kind; }
     std::int64_t size() const { return models_[0].size; }
-    static std::int64_t parts(CovarianceKind kind) { return kind == kIdentity ? 1 : 2; }
+    std::int64_t parts() const { return kind() == kIdentity ? 1 : 2; }
     std::int64_t lanes(const ModelBatch& batch) const { return batch.vectors * loops_.width; }
-    std::int64_t stride(const ModelBatch& batch) const { return parts(kind()) * lanes(batch); }
+    std::int64_t stride(const ModelBatch& batch) const { return parts() * lanes(batch); }
 
     // As few batches as hold all models, the same number for each thread, with registers spread evenly.
     void make_batches() {
@@ -108,7 +98,9 @@ private:
             first += batch.count;
         }
         rows_.reset(new Feature[2 * size() * batches]);
-        double* at = work_.data();
+        entries_ = nb::cast<Numbers>(
+            nb::module_::import_("numpy").attr("empty")(vectors * loops_.width * parts() * size()));
+        double* at = entries_.data();
         for (std::size_t b = 0; b < batches_.size(); ++b) {
             ModelBatch& batch = batches_[b];
             batch.entries = at;
@@ -137,7 +129,7 @@ private:
         by_stretches(batch, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
             const double* from = models_[first + lane].entries.data();
             double* to = batch.models[lane].entries;
-            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i * lanes(batch)] = from[i];
+            for (std::int64_t i = begin * parts(); i < end * parts(); ++i) to[i * lanes(batch)] = from[i];
         });
     }
 
@@ -147,7 +139,7 @@ private:
         by_stretches(batch, [&](std::int64_t lane, std::int64_t begin, std::int64_t end) {
             const double* from = batch.models[lane].entries;
             double* to = models[first + lane].entries.data();
-            for (std::int64_t i = begin * parts(kind()); i < end * parts(kind()); ++i) to[i] = from[i * lanes(batch)];
+            for (std::int64_t i = begin * parts(); i < end * parts(); ++i) to[i] = from[i * lanes(batch)];
         });
     }
 
@@ -165,7 +157,7 @@ private:
     HeldModels models_;
     bool intercept_;
     int threads_;
-    Numbers work_;  // large arrays of NumPy lie in large pages, where scattered features are found sooner
+    Numbers entries_;  // large arrays of NumPy lie in large pages, where scattered features are found sooner
     std::vector<Rule> asked_;
     std::vector<Scalars> scalars_;
     std::vector<Memory> memories_;
@@ -187,23 +179,29 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
     const Task task = checked_task(rules[0], form, models[0].memory(nullptr), rows, given);
     const auto count = static_cast<std::int64_t>(models.size());
     const int workers = team_of(threads, models.size());
-    const std::int64_t entries = work_entries(form.kind, models[0].size, block);
-    std::vector<double> work(static_cast<std::size_t>(entries) * workers);
     std::vector<Counts> counts(models.size());
+    std::atomic<bool> out_of_memory{false};
     {
         const nb::gil_scoped_release release_gil;
         const Loop learn = loop_for(form, true, rows.kind);
         std::atomic<std::int64_t> next{0};
         Team team(workers);
-        team.share(workers, [&](std::int64_t worker) {
+        team.share(workers, [&](std::int64_t) {
+            Scratch scratch;
             Task own = task;
-            for (std::int64_t i = next++; i < count; i = next++) {
-                own.memory = models[i].memory(work.data() + worker * entries);
-                own.rule = rules[i].rule();
-                counts[i] = learn(own);
+            try {
+                for (std::int64_t i = next++; i < count; i = next++) {
+                    const Scratch::Frame frame(scratch);
+                    own.memory = models[i].memory(&scratch);
+                    own.rule = rules[i].rule();
+                    counts[i] = learn(own);
+                }
+            } catch (const std::bad_alloc&) {
+                out_of_memory = true;
             }
         });
     }
+    if (out_of_memory) throw std::bad_alloc();
     for (std::int64_t i = 0; i < count; ++i) models[i].count(rows.count, counts[i]);
 }
 
@@ -213,15 +211,7 @@ void bind_grid(nb::module_& module) {
     nb::class_<ModelBatches>(module, "ModelBatches",
                              "Models that learn from the same rows together, in memory of their own; of the models that "
                              "they started from, only the tallies are updated.")
-        .def(nb::init<HeldRules, HeldModels, bool, int, Numbers>(), "rules"_a, "models"_a, "intercept"_a, "threads"_a,
-             "work"_a.noconvert())
-        .def_static(
-            "work_entries",
-            [](const std::string& covariance, std::int64_t size, std::int64_t models) {
-                require(size >= 0 && models >= 0, "size and models must be >= 0");
-                return ModelBatches::entries(loops().batches, covariance_kind(covariance), size, models);
-            },
-            "covariance"_a, "size"_a, "models"_a, "Return how many numbers the models need.")
+        .def(nb::init<HeldRules, HeldModels, bool, int>(), "rules"_a, "models"_a, "intercept"_a, "threads"_a)
         .def("learn", &ModelBatches::learn, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "labels"_a,
              "Learn from the rows of a scanned batch in order; add rows, mistakes and updates to the tallies.")
         .def("write", &ModelBatches::write, "models"_a, "Copy the learned state to these models.");

@@ -50,8 +50,8 @@ struct HeldCoordinates {
 // A binary model is alone, and its labels are int8; otherwise there is a model per class, known or to come.
 std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<HeldModel*>& models, const Tally& known,
                                      bool joint, const std::vector<HeldCoordinates*>& spans, const Labels& labels,
-                                     const std::optional<ReadOnly>& weights, const Numbers& work, std::int64_t block,
-                                     int threads, const std::optional<Numbers>& trace,
+                                     const std::optional<ReadOnly>& weights, std::int64_t block, int threads,
+                                     const std::optional<Numbers>& trace,
                                      const std::optional<Numbers>& scores, const std::optional<Numbers>& variances) {
     const auto is_none = [](const auto* held) { return held == nullptr; };
     require(!models.empty() && std::none_of(models.begin(), models.end(), is_none),
@@ -66,9 +66,8 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
     require(known.size() == 1 && known.data()[0] >= 0 && known.data()[0] <= lanes,
             "known must be at most the number of models");
     require(first.form.kind == kFull || spans.size() == 1, "without a covariance, all classes have one span");
-    check_block(block, threads);
+    Scratch scratch;
     std::vector<Memory> memories;
-    std::int64_t used = 0;
     for (std::size_t c = 0; c < models.size(); ++c) {
         const HeldModel& model = *models[c];
         const HeldCoordinates& span = *spans[spans.size() == 1 ? 0 : c];
@@ -77,9 +76,7 @@ std::vector<Taken> learn_coordinates(const HeldRule& rule, const std::vector<Hel
         require(model.form.kind == first.form.kind && model.initial_variance == first.initial_variance,
                 "all models must be of one kind");
         require(!joint || model.scalars.data() == first.scalars.data(), "joint models must share their scalars");
-        memories.push_back(model.memory(work.data() + used));
-        used += work_entries(model.form.kind, model.size, block);
-        require(length(work) >= used, "work is too short");
+        memories.push_back(model.memory(&scratch));
     }
     Memory memory = memories.front();
     if (!binary) {
@@ -113,7 +110,7 @@ void bind_kernel(nb::module_& module) {
              "coordinates"_a.noconvert(), "residuals"_a, "left"_a.noconvert(), "rounding"_a, "least"_a, "support"_a,
              "room"_a);
     module.def("learn_coordinates", &learn_coordinates, "rule"_a, "models"_a, "known"_a.noconvert(), "joint"_a, "spans"_a,
-               "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a,
+               "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
                "variances"_a.none().noconvert() = nb::none(),
                "Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; "

@@ -41,9 +41,9 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
     require(variance_floor >= 0.0 && variance_floor < 1.0, "variance_floor must be from 0 to below 1");
 }
 
-Memory HeldModel::memory(double* work) const {
-    return {entries.data(),   work,           reinterpret_cast<Scalars*>(scalars.data()), size,
-            initial_variance, floor,         lanes, is_binary() ? nullptr : known.data()};
+Memory HeldModel::memory(Scratch* scratch) const {
+    return {entries.data(), scratch, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance, floor, lanes,
+            is_binary() ? nullptr : known.data()};
 }
 
 void HeldModel::count(std::int64_t rows, const Counts& counts) const {
@@ -67,26 +67,10 @@ CovarianceKind covariance_kind(const std::string& name) {
     return named<CovarianceKind>(name, kCovarianceNames, "covariance");
 }
 
-void check_block(std::int64_t block, int threads) {
-    require(block >= 1 && block <= kLargestBlock, "block must be from 1 to 4096");
-    require(threads >= 1 && threads <= kMostThreads, "threads must be from 1 to 256");
-}
-
-const std::int8_t* signs_of(const Labels& labels, const Rows& rows) {
-    require(labels.dtype() == nb::dtype<std::int8_t>(), "labels of a binary model must be int8");
-    require(length(labels) == rows.count, "labels must have one label per row");
-    return static_cast<const std::int8_t*>(labels.data());
-}
-
-const ClassNumber* class_numbers_of(const Labels& labels, std::int64_t count) {
-    require(labels.dtype() == nb::dtype<ClassNumber>(), "labels of several classes must be int32");
-    require(length(labels) == count, "labels must have one label per row");
-    return static_cast<const ClassNumber*>(labels.data());
-}
-
 Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows,
                   const Given& given) {
-    check_block(given.block, given.threads);
+    require(given.block >= 1 && given.block <= kLargestBlock, "block must be from 1 to 4096");
+    require(given.threads >= 1 && given.threads <= kMostThreads, "threads must be from 1 to 256");
     Task task{rows, memory, form, rule.rule()};
     task.block = given.block;
     task.threads = given.threads;
@@ -97,7 +81,7 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
     if (memory.known == nullptr) {
         require(!given.scores && !given.variances, "scores and variances are for several classes");
         require(!given.trace || length(*given.trace) == rows.count * kTraceWidth, "trace must have 4 numbers per row");
-        task.signs = signs_of(given.labels, rows);
+        task.signs = labels_of<std::int8_t>(given.labels, rows.count);
         task.trace = given.trace ? given.trace->data() : nullptr;
         return task;
     }
@@ -107,7 +91,7 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
     };
     require(!given.scores || has_rows(*given.scores), "scores must have one row per example");
     require(!given.variances || length(*given.variances) == rows.count, "variances must have one variance per row");
-    task.labels = class_numbers_of(given.labels, rows.count);
+    task.labels = labels_of<ClassNumber>(given.labels, rows.count);
     if (given.scores) {
         task.scores = given.scores->data();
         task.score_stride = static_cast<std::int64_t>(given.scores->shape(1));
@@ -126,14 +110,14 @@ namespace {
 
 void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
-                const std::optional<ReadOnly>& weights, const Numbers& work, std::int64_t block, int threads,
+                const std::optional<ReadOnly>& weights, std::int64_t block, int threads,
                 const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
                 const std::optional<Numbers>& variances) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     require(model.size == rows.size(), "the model has another number of features than the rows");
     const Given given{labels, weights, block, threads, trace, scores, variances};
-    const Task task = checked_task(rule, model.form, model.memory(work.data()), rows, given);
-    require(length(work) >= work_for(model.form, model.size, model.lanes, block), "work is too short");
+    Scratch scratch;
+    const Task task = checked_task(rule, model.form, model.memory(&scratch), rows, given);
     const Loop learn = loop_for(model.form, model.is_binary(), rows.kind);
     Counts counts;
     run(rule, [&] { counts = learn(task); });
@@ -156,19 +140,8 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
     const auto* const first = reinterpret_cast<const Scalars*>(scalars.data());
     const Weights weights = weights_of(form, rows.size(), lanes, classes, entries.data(), first, sets > 1);
     const nb::gil_scoped_release release_gil;
-    const auto work = std::make_unique_for_overwrite<double[]>(
-        static_cast<std::size_t>(form.kind == kFull || lanes == 1 ? 0 : lane_work_entries(rows.size(), lanes)));
-    return score_for(form, lanes == 1, rows.kind)(rows, weights, work.get(), scores.data());
-}
-
-// Enough for joint classes and for one versus rest.
-std::int64_t checked_work(const std::string& covariance, bool shared, std::int64_t size, std::int64_t lanes,
-                          std::int64_t block) {
-    const ModelForm form{covariance_kind(covariance), kJoint, shared};
-    check_form(form, size, lanes);
-    check_block(block, 1);
-    const std::int64_t joint = work_for(form, size, lanes, block);
-    return shared || lanes == 1 ? joint : std::max(joint, work_for({form.kind, kOneVersusRest}, size, lanes, block));
+    Scratch scratch;
+    return score_for(form, lanes == 1, rows.kind)(rows, weights, scratch, scores.data());
 }
 
 }  // namespace
@@ -182,10 +155,8 @@ void bind_learning(nb::module_& module) {
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
              "variance_floor"_a = 0.0, "rivals"_a = "max");
     module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
-    module.def("work_entries", &checked_work, "covariance"_a, "shared"_a, "size"_a, "lanes"_a, "block"_a,
-               "Return how many numbers of scratch memory learn_rows needs.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
-               "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "work"_a.noconvert(), "block"_a, "threads"_a,
+               "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
                "variances"_a.none().noconvert() = nb::none(),
                "Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: "

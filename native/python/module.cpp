@@ -104,11 +104,6 @@ Score score_for(const ModelForm& form, bool binary, RowKind rows) {
     return form.kind == kFull ? loops().full.score_classes : loops().classes.score;
 }
 
-std::int64_t work_for(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t block) {
-    if (lanes == 1) return work_entries(form.kind, size, block);
-    return form.kind == kFull ? loops().full.work(form, size, lanes, block) : lane_work_entries(size, lanes);
-}
-
 NB_MODULE(_native, module) {
     // Models that live until the interpreter exits, in a global of a script or a test, are no leaks.
     nb::set_leak_warnings(false);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -29,41 +28,29 @@ struct Name {
     }
 };
 
-// A cache of plain names, of a key or of a key and a word, with a number for each. A dict lookup touches four places in
-// memory (slot, entry, name, number), this one two.
-template <std::size_t kParts>
-class NamesAtHand {
+// A cache of plain names, with a number for each. A dict lookup touches four places in memory (slot, entry, name, number),
+// this one two.
+class NameCache {
 public:
-    using Parts = std::array<PyObject*, kParts>;
-
-    // Returns its number, or null.
-    const std::int64_t* find(Parts name) const noexcept {
-        const std::size_t hash = hash_of(name);
+    // Returns the number of a name, or null.
+    const std::int64_t* find(PyObject* key, PyObject* word = nullptr) const noexcept {
+        const std::size_t hash = hash_of(key, word);
         for (std::size_t at = hash & last_;; at = (at + 1) & last_) {
             const Entry& entry = entries_[at];
-            if (!entry.name[0].is_valid()) return nullptr;
-            if (entry.hash == hash && equal(entry.name[0].ptr(), name[0]) &&
-                (kParts == 1 || equal(entry.name[kParts - 1].ptr(), name[kParts - 1])))
+            if (!entry.key.is_valid()) return nullptr;
+            if (entry.hash == hash && equal(entry.key.ptr(), key) &&
+                (word == nullptr ? !entry.word.is_valid() : entry.word.is_valid() && equal(entry.word.ptr(), word)))
                 return &entry.number;
         }
     }
 
-    // Adds a new name, if there is room.
-    void keep(const Parts& name, std::int64_t number) {
-        if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
-            std::vector<Entry> more(2 * entries_.size());
-            entries_.swap(more);
-            last_ = entries_.size() - 1;
-            for (Entry& entry : more)
-                if (entry.name[0].is_valid()) free_from(entry.hash) = std::move(entry);
-        }
-        if (2 * count_ >= entries_.size()) return;
-        const std::size_t hash = hash_of(name);
-        Entry& entry = free_from(hash);
-        for (std::size_t i = 0; i < kParts; ++i) entry.name[i] = nb::borrow(name[i]);
-        entry.hash = hash;
-        entry.number = number;
-        ++count_;
+    // Returns the number of a name; asks for it if it is not here, and keeps it unless it is negative.
+    template <class Ask>
+    std::int64_t number(const Name& name, const Ask& ask) {
+        if (const std::int64_t* known = find(name.key.ptr(), name.word.ptr())) return *known;
+        const std::int64_t number = ask();
+        if (number >= 0) keep(name, number);
+        return number;
     }
 
     void clear() noexcept {
@@ -74,7 +61,7 @@ public:
 private:
     struct Entry {
         std::size_t hash = 0;
-        std::array<nb::object, kParts> name;
+        nb::object key, word;
         std::int64_t number = 0;
     };
 
@@ -83,17 +70,31 @@ private:
     // With this many slots per name, collisions are rare.
     static constexpr std::size_t kSparse = 8;
 
+    // Adds a new name, if there is room.
+    void keep(const Name& name, std::int64_t number) {
+        if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
+            std::vector<Entry> more(2 * entries_.size());
+            entries_.swap(more);
+            last_ = entries_.size() - 1;
+            for (Entry& entry : more)
+                if (entry.key.is_valid()) free_from(entry.hash) = std::move(entry);
+        }
+        if (2 * count_ >= entries_.size()) return;
+        const std::size_t hash = hash_of(name.key.ptr(), name.word.ptr());
+        free_from(hash) = {hash, nb::borrow(name.key), nb::borrow(name.word), number};
+        ++count_;
+    }
+
     // The first free slot from the one that the hash points to.
     Entry& free_from(std::size_t hash) noexcept {
         std::size_t at = hash & last_;
-        while (entries_[at].name[0].is_valid()) at = (at + 1) & last_;
+        while (entries_[at].key.is_valid()) at = (at + 1) & last_;
         return entries_[at];
     }
 
-    static std::size_t hash_of(Parts name) noexcept {
-        std::size_t hash = hash_of(name[0]);
-        if constexpr (kParts == 2) hash = (hash ^ std::rotl(hash_of(name[1]), 17)) * 0x9e3779b97f4a7c15u;
-        return hash;
+    static std::size_t hash_of(PyObject* key, PyObject* word) noexcept {
+        const std::size_t hash = hash_of(key);
+        return word == nullptr ? hash : (hash ^ std::rotl(hash_of(word), 17)) * 0x9e3779b97f4a7c15u;
     }
 
     static std::size_t hash_of(PyObject* part) noexcept {
@@ -132,37 +133,6 @@ private:
     std::size_t count_ = 0;
 };
 
-// Both kinds of plain names.
-class NameCache {
-public:
-    const NamesAtHand<1>& keys() const noexcept { return keys_; }
-
-    // Returns the number of a plain name. One that is not at hand is asked for, and kept unless it is negative.
-    template <class Ask>
-    std::int64_t number(const Name& name, const Ask& ask) {
-        if (name.is_made()) return number_in(pairs_, {name.key.ptr(), name.word.ptr()}, ask);
-        return number_in(keys_, {name.key.ptr()}, ask);
-    }
-
-    void clear() noexcept {
-        keys_.clear();
-        pairs_.clear();
-    }
-
-private:
-    template <std::size_t kParts, class Ask>
-    static std::int64_t number_in(NamesAtHand<kParts>& at_hand, const std::array<PyObject*, kParts>& parts,
-                                  const Ask& ask) {
-        if (const std::int64_t* known = at_hand.find(parts)) return *known;
-        const std::int64_t number = ask();
-        if (number >= 0) at_hand.keep(parts, number);
-        return number;
-    }
-
-    NamesAtHand<1> keys_;
-    NamesAtHand<2> pairs_;
-};
-
 // All names and their features, which are 0, 1, ... in order of appearance.
 class Names {
 public:
@@ -172,12 +142,12 @@ public:
     const nb::dict& features() const noexcept { return features_; }
     std::int64_t count() const noexcept { return PyDict_GET_SIZE(features_.ptr()); }
 
-    const NamesAtHand<1>& keys() const noexcept { return at_hand_.keys(); }
+    const NameCache& cache() const noexcept { return cache_; }
 
     // Returns the feature of a name, or -1. A name that is not plain may run any code.
     std::int64_t find(const Name& name) {
         const auto look_up = [&] { return this->look_up(name.object()); };
-        return name.is_plain() ? at_hand_.number(name, look_up) : look_up();
+        return name.is_plain() ? cache_.number(name, look_up) : look_up();
     }
 
     void add(nb::handle name, nb::handle feature) {
@@ -187,7 +157,7 @@ public:
     // Removes a name, if it is there.
     void remove(nb::handle name) noexcept {
         if (PyDict_DelItem(features_.ptr(), name.ptr()) != 0) PyErr_Clear();
-        at_hand_.clear();
+        cache_.clear();
     }
 
 private:
@@ -205,7 +175,7 @@ private:
     }
 
     nb::dict features_;
-    NameCache at_hand_;
+    NameCache cache_;
 };
 
 // Names hashed into a fixed number of slots, each of which remembers its most frequent name. Slots and signs are those of
@@ -233,11 +203,11 @@ public:
             if (owners_[slot].name.is_valid()) action(slot, owners_[slot]);
     }
 
-    const NamesAtHand<1>& keys() const noexcept { return at_hand_.keys(); }
+    const NameCache& cache() const noexcept { return cache_; }
 
     // Returns the hash of a plain name.
     std::uint32_t hash(const Name& name) {
-        return static_cast<std::uint32_t>(at_hand_.number(name, [&] {
+        return static_cast<std::uint32_t>(cache_.number(name, [&] {
             text_.clear();
             append(name.key);
             if (name.is_made()) {
@@ -322,7 +292,7 @@ private:
 
     std::int64_t count_;
     std::vector<Owner> owners_;  // empty before the first vote
-    NameCache at_hand_;
+    NameCache cache_;
     std::string text_;
 };
 

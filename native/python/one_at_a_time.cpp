@@ -12,17 +12,17 @@ namespace scwlearn {
 namespace {
 
 // An example to read into, kept for the next call. A nested call, from user code, finds none kept and makes its own.
-class Scratch {
+class KeptExample {
 public:
-    explicit Scratch(std::unique_ptr<Example>& kept) : kept_(kept), example_(std::move(kept)) {
+    explicit KeptExample(std::unique_ptr<Example>& kept) : kept_(kept), example_(std::move(kept)) {
         if (!example_) example_ = std::make_unique<Example>();
     }
-    ~Scratch() {
+    ~KeptExample() {
         example_->clear();
         kept_ = std::move(example_);
     }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
+    KeptExample(const KeptExample&) = delete;
+    KeptExample& operator=(const KeptExample&) = delete;
 
     Example& operator*() const noexcept { return *example_; }
 
@@ -240,8 +240,8 @@ private:
 
     // Computes the first `count` scores: user code that runs while the dict is read may add a class.
     void score_named(const nb::dict& x, std::int64_t row, double* scores, std::int64_t count, double* variance) {
-        const Scratch scratch(scratch_);
-        Example& example = *scratch;
+        const KeptExample kept(kept_);
+        Example& example = *kept;
         vocabulary().read<Purpose::score>(x, model_.width(), row, example);
         if (variance != nullptr && model_.needs_sorted()) example.sort();
         const std::int64_t offsets[] = {0, example.count()};
@@ -260,8 +260,8 @@ private:
             std::fill(scores + known, scores + count, -HUGE_VAL);
             return true;
         }
-        const Scratch scratch(scratch_);
-        Example& example = *scratch;
+        const KeptExample kept(kept_);
+        Example& example = *kept;
         vocabulary().read<Purpose::learn>(x, model_.width(), row, example);
         if (example.known + example.count_new() > model_.width()) return false;
         if (model_.needs_sorted()) example.sort();
@@ -290,7 +290,7 @@ private:
     double variance_ = 0.0;
     // Separate, because a Python rule may score while it is asked.
     std::vector<double> scaled_, scaled_for_score_;
-    std::unique_ptr<Example> scratch_ = std::make_unique<Example>();
+    std::unique_ptr<Example> kept_ = std::make_unique<Example>();
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace scwlearn {
 
 namespace {
 
-using Text = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using Text = Column<std::uint8_t>;
 
 std::string_view lines_of(const Text& text) {
     const std::string_view lines(reinterpret_cast<const char*>(text.data()), text.size());

@@ -18,9 +18,6 @@ public:
     ReadyModel(HeldRule rule, HeldModel model, bool intercept)
         : rule_(std::move(rule)), model_(std::move(model)), intercept_(intercept) {
         require(model_.size >= (intercept ? 1 : 0), "the model has no intercept");
-        work_.resize(static_cast<std::size_t>(work_for(model_.form, model_.size, model_.lanes, 1)));
-        if (!is_binary() && !needs_sorted())
-            score_work_.resize(static_cast<std::size_t>(lane_work_entries(model_.size, model_.lanes)));
     }
 
     std::int64_t width() const noexcept { return model_.size - intercept_; }
@@ -59,17 +56,17 @@ public:
 
     // Computes the first `count` scores of a row.
     void score(const Rows& row, double* scores, std::int64_t count) {
-        const Memory memory = model_.memory(nullptr);
+        const Scratch::Frame frame(scratch_);
+        const Memory memory = model_.memory(&scratch_);
         const Weights weights = weights_of(model_.form, model_.size, model_.lanes, count, memory.entries, memory.scalars,
                                            model_.form.scheme == kOneVersusRest);
-        score_for(model_.form, is_binary(), row.kind)(row, weights, score_work_.data(), scores);
+        score_for(model_.form, is_binary(), row.kind)(row, weights, scratch_, scores);
     }
 
     // Computes also the variance of the largest score, by a round from which nothing is learned.
     void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
-        look_work_.resize(work_.size());
         look_scalars_.assign(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
-        Task task{row, model_.memory(look_work_.data()), model_.form, kNoRule};
+        Task task{row, model_.memory(&scratch_), model_.form, kNoRule};
         task.memory.scalars = reinterpret_cast<Scalars*>(look_scalars_.data());
         if (!is_binary()) task.memory.known = &count;
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
@@ -78,7 +75,7 @@ public:
     // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and
     // the variance if wanted. If the rule raises, the model is as it was.
     void learn(const Rows& row, double y, double w, double* scores, std::int64_t count, double* variance) {
-        Task task{row, model_.memory(work_.data()), model_.form, rule_.rule(), &w};
+        Task task{row, model_.memory(&scratch_), model_.form, rule_.rule(), &w};
         if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
         const std::int64_t known = model_.classes();
         const std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
@@ -99,6 +96,7 @@ public:
 
 private:
     Counts learn_row(Task& task, double y, double* scores, std::int64_t count, double* variance) const {
+        const Scratch::Frame frame(*task.memory.scratch);
         const Loop learn = loop_for(model_.form, is_binary(), task.rows.kind);
         if (is_binary()) {
             const auto sign = static_cast<std::int8_t>(y);
@@ -121,9 +119,8 @@ private:
     HeldRule rule_;
     HeldModel model_;
     bool intercept_;
-    std::vector<double> work_;
-    // Separate, because a Python rule may score while it is asked.
-    std::vector<double> score_work_, look_work_, look_scalars_;
+    Scratch scratch_;  // a Python rule may score while it is asked: its arrays come on top
+    std::vector<double> look_scalars_;
 };
 
 }  // namespace scwlearn

@@ -93,11 +93,8 @@ void apply_scales(const ReadOnly& states, const Array& values, const std::option
     apply(rows, states.data(), scaled.data());
 }
 
-using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Short = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-using Long = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-
-void check_columns(const Doubles& values, const Short& columns, const Short& offsets, std::size_t names) {
+void check_columns(const Column<double>& values, const Column<std::int32_t>& columns,
+                   const Column<std::int32_t>& offsets, std::size_t names) {
     require(offsets.size() >= 1 && values.size() == columns.size(), "values and columns must have the same length");
     require(offsets(0) >= 0, "offsets must be >= 0");
     for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets(i) >= offsets(i - 1), "offsets must not decrease");
@@ -108,9 +105,10 @@ void check_columns(const Doubles& values, const Short& columns, const Short& off
                 "columns must be below the number of names");
 }
 
-std::tuple<NewArray, NewArray, NewArray> place_rows(const Doubles& values, const Short& columns, const Short& offsets,
-                                                    const Long& features, const std::optional<Doubles>& signs,
-                                                    std::int64_t width) {
+std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values, const Column<std::int32_t>& columns,
+                                                    const Column<std::int32_t>& offsets,
+                                                    const Column<std::int64_t>& features,
+                                                    const std::optional<Column<double>>& signs, std::int64_t width) {
     check_columns(values, columns, offsets, features.size());
     require(!signs || signs->size() == features.size(), "signs must have one sign per name");
     require(width <= std::numeric_limits<std::int32_t>::max(), "width must fit into 32 bits");

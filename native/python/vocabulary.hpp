@@ -8,8 +8,6 @@
 
 namespace scwlearn {
 
-using Features = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-
 // What an example is read for: to find errors, to score (known names only), or to learn (all names).
 enum class Purpose { check, score, learn };
 
@@ -110,7 +108,7 @@ public:
     }
 
     // Adds names, with the number of occurrences of each.
-    void add(const nb::list& names, const Features& counts) {
+    void add(const nb::list& names, const Column<std::int64_t>& counts) {
         check_names(names);
         require(counts.size() == names.size(), "counts must have one count per name");
         for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "counts must be >= 0");
@@ -126,7 +124,7 @@ public:
     }
 
     // Returns a vocabulary with these features only, in this order.
-    std::unique_ptr<Vocabulary> kept(const Features& features) const {
+    std::unique_ptr<Vocabulary> kept(const Column<std::int64_t>& features) const {
         require(!hashed(), "features of a hashed vocabulary cannot be dropped");
         std::vector<nb::object> names(static_cast<std::size_t>(count()));
         for (const auto [name, feature] : names_.features()) names.at(nb::cast<std::size_t>(feature)) = nb::borrow(name);

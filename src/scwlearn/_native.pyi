@@ -53,6 +53,19 @@ def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=
     Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and whether the indices of each row strictly increase.
     """
 
+def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """
+    For each row of a scanned batch in order: update the states (scale and count) of its features, unless its weight is 0, then write the scaled values.
+    """
+
+def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """Write the scaled values of a scanned batch."""
+
+def place_rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], signs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
+    """
+    Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. Features outside the width are dropped; values of one feature are added.
+    """
+
 class Model:
     """
     The arrays of a model, which the loops update in place; binary if lanes is 1.
@@ -63,10 +76,7 @@ class Model:
 def full_stride(size: int) -> int:
     """Return the distance between the vectors of a full covariance."""
 
-def work_entries(covariance: str, shared: bool, size: int, lanes: int, block: int) -> int:
-    """Return how many numbers of scratch memory learn_rows needs."""
-
-def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
+def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
     """
     Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: `trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores of all classes before each row, `variances` the variance of the largest.
     """
@@ -203,11 +213,7 @@ class ModelBatches:
     Models that learn from the same rows together, in memory of their own; of the models that they started from, only the tallies are updated.
     """
 
-    def __init__(self, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, threads: int, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
-
-    @staticmethod
-    def work_entries(covariance: str, size: int, models: int) -> int:
-        """Return how many numbers the models need."""
+    def __init__(self, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, threads: int) -> None: ...
 
     def learn(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
@@ -227,7 +233,7 @@ class Coordinates:
 
     def __init__(self, coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], residuals: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], support: int, room: int) -> None: ...
 
-def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, work: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> list[list[int]]:
+def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], joint: bool, spans: Sequence[Coordinates], labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> list[list[int]]:
     """
     Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; return, for each span, the rows that became support. Adds to the tally of the first model.
     """
@@ -308,16 +314,3 @@ class Calibration:
     def __getstate__(self) -> object: ...
 
     def __setstate__(self, arg: object, /) -> None: ...
-
-def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """
-    For each row of a scanned batch in order: update the states (scale and count) of its features, unless its weight is 0, then write the scaled values.
-    """
-
-def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """Write the scaled values of a scanned batch."""
-
-def place_rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], signs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
-    """
-    Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. Features outside the width are dropped; values of one feature are added.
-    """

@@ -146,17 +146,17 @@ def test_native_calls_reject_arrays_that_do_not_fit():
     rule = _native.Rule("arow", [1.0])
     model, size = learner.model.gaussian(0).native(learner.model.tally), learner.model.gaussian(0).size
 
-    def call(rows=2, width=size, residuals=4, support=0, room=9, work=10**6, block=2, threads=1, weights=None):
+    def call(rows=2, width=size, residuals=4, support=0, room=9, block=2, threads=1, weights=None):
         coordinates = _native.Coordinates(
             np.zeros((rows, width)), np.zeros(residuals), np.zeros(2), np.zeros(2), np.zeros(2), support, room
         )
         labels = np.ones(2, dtype=np.int8)
-        known, scratch = np.ones(1, dtype=np.int64), np.empty(work)
-        _native.learn_coordinates(rule, [model], known, True, [coordinates], labels, weights, scratch, block, threads)
+        known = np.ones(1, dtype=np.int64)
+        _native.learn_coordinates(rule, [model], known, True, [coordinates], labels, weights, block, threads)
 
     for bad in (
         {"rows": 3}, {"width": size - 1}, {"residuals": 3}, {"support": size - 1, "room": size + 1}, {"support": -1},
-        {"room": -1}, {"work": 3}, {"weights": np.ones(3)}, {"block": 0}, {"threads": 0},
+        {"room": -1}, {"weights": np.ones(3)}, {"block": 0}, {"threads": 0},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w"):
             call(**bad)
@@ -179,12 +179,12 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
     all_spans = spans_of(sizes)
 
     def call(
-        models=models, known=3, joint=True, spans=all_spans, labels=2, weights=None, work=10**6, scores=None,
+        models=models, known=3, joint=True, spans=all_spans, labels=2, weights=None, scores=None,
         variances=None, block=2, threads=1,
     ):  # fmt: skip
         _native.learn_coordinates(
-            rule, models, np.array([known]), joint, spans, np.zeros(labels, dtype=np.int32), weights, np.empty(work),
-            block, threads, None, scores, variances,
+            rule, models, np.array([known]), joint, spans, np.zeros(labels, dtype=np.int32), weights, block,
+            threads, None, scores, variances,
         )  # fmt: skip
 
     call()
@@ -194,7 +194,7 @@ def test_native_calls_for_classes_reject_arrays_that_do_not_fit():
         {"models": []}, {"models": [*models[:2], None]}, {"known": 4}, {"known": -1}, {"spans": spans_of(sizes[:2])},
         {"spans": [None] * 3}, {"spans": spans_of([sizes[0] + 1, *sizes[1:]])}, {"spans": spans_of(sizes, rows=3)},
         {"spans": [*spans_of(sizes[:2]), *spans_of(sizes[2:], rows=3)]}, {"labels": 3}, {"weights": np.ones(3)},
-        {"work": 3}, {"scores": np.empty((3, 3))}, {"scores": np.empty(2)},
+        {"scores": np.empty((3, 3))}, {"scores": np.empty(2)},
         {"variances": np.empty(3)}, {"block": 0}, {"threads": 0}, {"models": [*models[:2], other.native(tally)]},
         {"models": [*models[:2], binary.model.gaussian(0).native(tally)]},
     ):  # fmt: skip

@@ -171,7 +171,6 @@ def call(**changed):
         "labels": np.array([0, 1, 2], dtype=np.int32),
         "weights": None,
         "rivals": "max",
-        "work": np.empty(_native.work_entries("diagonal", False, 3, lanes, 1)),
         "trace": None,
         "scores": None,
         "variances": None,
@@ -180,7 +179,7 @@ def call(**changed):
     } | changed
     names = ("covariance", "joint", "shared", "size", "lanes", "entries", "scalars", "known", "tally")
     classes = _native.Model(*(given[name] for name in names), 1.0, rivals=given["rivals"])
-    rest = ("labels", "weights", "work", "block", "threads", "trace", "scores", "variances")
+    rest = ("labels", "weights", "block", "threads", "trace", "scores", "variances")
     rule = native_rule(find_rule("arow"), {"r": 1.0})
     _native.learn_rows(rule, classes, given["values"], None, None, 3, False, *(given[name] for name in rest))
     return given
@@ -213,7 +212,6 @@ def test_the_native_module_learns_where_all_fits():
         {"labels": np.array([[0, 1, 2]], dtype=np.int32)},
         {"weights": np.ones(2)},
         {"rivals": "min"},
-        {"work": np.empty(3)},
         {"scores": np.empty((2, 3))},
         {"scores": np.empty(9)},
         {"trace": np.empty((3, 4))},
@@ -277,13 +275,10 @@ def test_broken_sparse_arrays_are_refused_or_harmless():
         assert state(learner) == before
     # The loops check again, because another thread may write to the arrays in the meantime.
     x, y = hashed("joint", 20, 3)
-    models, work = (
-        learner.model.native(learner._tally),
-        np.empty(_native.work_entries("diagonal", False, FEATURES, 8, 1)),
-    )
+    models = learner.model.native(learner._tally)
     rule = native_rule(find_rule("arow"), {"r": 1.0})
     indices, offsets = x.indices.copy(), x.indptr.copy()
     indices[::7], indices[1::7], offsets[5], offsets[9] = 10**9, -(10**9), -4, 10**9
     rows = (x.data, indices, offsets, FEATURES, False)
-    _native.learn_rows(rule, models, *rows, y.astype(np.int32), None, work, 1, 1)
+    _native.learn_rows(rule, models, *rows, y.astype(np.int32), None, 1, 1)
     assert np.isfinite(learner.model.memory).all()

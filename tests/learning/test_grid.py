@@ -328,9 +328,8 @@ def test_tuning_follows_an_order():
 # The native calls check their arguments
 
 
-def new_together(rules, models, intercept=False, threads=1, size=3):
-    work = np.empty(_native.ModelBatches.work_entries("diagonal", size, max(1, len(models))))
-    return _native.ModelBatches(rules, models, intercept, threads, work)
+def new_together(rules, models, intercept=False, threads=1):
+    return _native.ModelBatches(rules, models, intercept, threads)
 
 
 def natives(count, size=3, covariance="diagonal"):
@@ -361,8 +360,6 @@ def test_native_calls_refuse_what_does_not_fit():
         new_together(rules, models, intercept=True).learn(x, None, None, 3, labels)
     with pytest.raises(ValueError, match="label"):
         new_together(rules, models).learn(x, None, None, 3, labels[:1])
-    with pytest.raises(ValueError, match="work"):
-        new_together(rules, models, size=2)
     with pytest.raises(ValueError, match="started with"):
         new_together(rules, models).write(natives(2, size=4)[1])
     with pytest.raises(ValueError, match="thread"):

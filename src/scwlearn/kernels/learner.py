@@ -302,12 +302,11 @@ class KernelLearner(BaseLearner):
         ]
         at_once = min(form.block(max(sizes), max(sizes), 1, model.joint), len(batch))
         rule, natives = self.config.native_rule, model.native(**self.config.native)
-        scratch = np.empty(sum(form.scratch(size, 1, at_once) for size in sizes))
         # Of all classes together; a thread takes one of them.
         threads = threads if form.uses_threads(int(math.hypot(*sizes))) else 1
         out: dict[str, Any] = {} if record is None else record.out(batch.part)
         handles = [native for _, native in spans]
-        given = batch.labels, batch.weights, scratch, at_once, threads
+        given = batch.labels, batch.weights, at_once, threads
         taken = learn_coordinates(rule, natives, known, model.joint, handles, *given, **out)
         self._extend(batch, [coordinates for coordinates, _ in spans], taken)
 

@@ -104,7 +104,6 @@ class ClassAxis(ABC):
         labels: NDArray[Any],
         weights: Array | None,
         config: LearnerConfig,
-        scratch: Array,
         record: Recorded | None,
         *,
         at_once: int,
@@ -113,7 +112,7 @@ class ClassAxis(ABC):
         """Learn from a block of rows."""
         rows = block.values, block.indices, block.offsets, block.width, config.intercept
         out: dict[str, Any] = {} if record is None else record.out(slice(block.start, block.start + block.count))
-        learn_rows(rule, native, *rows, labels, weights, scratch, at_once, threads, **out)
+        learn_rows(rule, native, *rows, labels, weights, at_once, threads, **out)
 
     def one_by_one(
         self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None

@@ -286,9 +286,8 @@ def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with models that keep little, side by side in registers."""
     threads, start = allowed_threads(), runs[0].model
     rules = [run.learner.config.native_rule for run in runs]
-    work = np.empty(ModelBatches.work_entries(start.covariance.name, start.size, len(runs)))
     intercept = runs[0].learner.config.intercept
-    together = ModelBatches(rules, [run.native() for run in runs], intercept, threads, work)
+    together = ModelBatches(rules, [run.native() for run in runs], intercept, threads)
     per_row = len(runs) * start.covariance.work(start.size, batch.stored, 1, 1, True)
     for block, labels in batch.blocks(threads * WORK_OF_A_BLOCK / per_row):
         together.learn(block.values, block.indices, block.offsets, block.width, labels)

@@ -308,16 +308,13 @@ class Learner(OneAtATime):
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
-        scratch = np.empty(form.scratch(size, lanes, at_once))
         before = None if safe or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
         try:
             for block in rows.blocks(block_rows, batch.places):
                 chosen = batch.chosen(block)
                 weights = None if batch.weights is None else batch.weights[chosen]
-                self._axis.learn(
-                    rule, native, block, batch.labels[chosen], weights, self.config, scratch, record, **limits
-                )
+                self._axis.learn(rule, native, block, batch.labels[chosen], weights, self.config, record, **limits)
             self.model, self._tally = model, tally
         except BaseException:
             if before is not None:

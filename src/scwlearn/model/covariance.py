@@ -55,9 +55,6 @@ class Covariance(Protocol):
     def uses_threads(self, size: int) -> bool:
         """Whether a model of this size is large enough for several threads."""
 
-    def scratch(self, size: int, lanes: int, block: int) -> int:
-        """Return how many floats of scratch memory the native loops need."""
-
     def start(self, size: int, lanes: int, prior: float) -> Array:
         """Allocate the memory of the prior: weights 0, variance `prior` in every direction."""
 

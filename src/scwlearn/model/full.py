@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import SMALLEST_VARIANCE, full_stride, work_entries
+from scwlearn._native import SMALLEST_VARIANCE, full_stride
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -65,9 +65,6 @@ class Full:
 
     def uses_threads(self, size: int) -> bool:
         return size >= _SIZE_FOR_THREADS
-
-    def scratch(self, size: int, lanes: int, block: int) -> int:
-        return work_entries(self.name, self.shared, size, lanes, block)
 
     def start(self, size: int, lanes: int, prior: float) -> Array:
         memory = zeros(*self.shape(size, lanes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import LANE_MULTIPLE, work_entries
+from scwlearn._native import LANE_MULTIPLE
 from scwlearn.model.covariance import Array, Matrix, check_variances, squares, zeros
 
 
@@ -43,9 +43,6 @@ class Interleaved:
 
     def uses_threads(self, size: int) -> bool:
         return False
-
-    def scratch(self, size: int, lanes: int, block: int) -> int:
-        return work_entries(self.name, self.shared, size, lanes, block)
 
     def start(self, size: int, lanes: int, prior: float) -> Array:
         memory = zeros(*self.shape(size, lanes))

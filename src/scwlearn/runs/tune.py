@@ -23,6 +23,7 @@ from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import training_labels
 from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.metrics import LabelOrder
 from scwlearn.runs.train import TrainingRun
 
 # Batches are collected until they hold this many values for each feature: interleaving the models costs as much as
@@ -114,6 +115,7 @@ class ModelBatch:
 
     def __init__(self, cells: Sequence[ModelConfig], *, probabilities: bool = False, keep: bool = False) -> None:
         self._cells, self._probabilities = cells, probabilities
+        self.label_order = LabelOrder()
         self._joint: _JointModels | None = None
         # Separate runs; empty while the models learn together.
         self._trainings: list[TrainingRun] = []
@@ -124,8 +126,10 @@ class ModelBatch:
 
     def learn(self, examples: Batch) -> None:
         """Let every model learn from some examples."""
+        labels = training_labels(examples)
+        self.label_order.update(labels)
         if self._joint is not None:
-            if self._joint.learn(examples):
+            if self._joint.learn(examples, labels):
                 return
             self._separate()
         with ThreadPoolExecutor(allowed_threads()) as pool:
@@ -176,9 +180,9 @@ class _JointModels:
         self._cuts: bool | None = None
         self._validation = ProgressiveValidation(curve_steps())
 
-    def learn(self, examples: Batch) -> bool:
+    def learn(self, examples: Batch, labels: NDArray[Any]) -> bool:
         """Learn from examples, now or once enough are collected; return False if the models must learn separately."""
-        rows, found = examples.x, self._classes.find(training_labels(examples))
+        rows, found = examples.x, self._classes.find(labels)
         classes = self._classes.add(found.new)
         if len(classes) > 2 or examples.weights is not None or not isinstance(rows, Rows):
             return False

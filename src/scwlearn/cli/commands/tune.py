@@ -71,8 +71,6 @@ def command(**given: Any) -> None:
     before it is learned.
     """
     from scwlearn.cli.input import Input
-    from scwlearn.runs.batches import training_labels
-    from scwlearn.runs.metrics import LabelOrder
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.tune import ModelBatch, best_first
 
@@ -82,13 +80,12 @@ def command(**given: Any) -> None:
     note = data.terminal.note
     # Keeping all models takes much longer than reading the data a second time for the best.
     keep = given["model"] is not None and data.is_pipe
-    models, order = ModelBatch(cells, probabilities=metric == "log-loss", keep=keep), LabelOrder()
+    models = ModelBatch(cells, probabilities=metric == "log-loss", keep=keep)
     start = time.perf_counter()
     note(f"{plural(len(cells), 'model')} in one pass")
     with data.progress("tuning"):
         for examples in data.examples(given["shuffle_buffer"], given["seed"]):
             models.learn(examples)
-            order.update(training_labels(examples))
         results = models.finish()
     seconds = time.perf_counter() - start
     if not results[0].counts.seen:
@@ -97,7 +94,7 @@ def command(**given: Any) -> None:
     best = ranked[0]
     note(f"{plural(best.counts.seen, 'example')} in {seconds:.2f} s")
     data.report_skipped()
-    if order.looks_sorted:
+    if models.label_order.looks_sorted:
         note(f"warning: {SORTED_LABELS}: the errors may not carry over to other orders")
         note("use --shuffle-buffer N to shuffle them")
     own = [each for each in ranked if each.rule == best.rule]

@@ -18,7 +18,7 @@ from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
 
 if TYPE_CHECKING:
-    from scwlearn.runs.config import ModelConfig
+    from scwlearn.runs.train import ModelConfig
 
 _ALL = "all"
 _NAMES = [rule.name for rule in all_rules()]
@@ -149,7 +149,7 @@ def check_parameters(rule: Rule, given: Mapping[str, float]) -> dict[str, float]
 
 def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str, Any]) -> ModelConfig:
     """Return the configuration of a model, or raise a usage error for invalid settings."""
-    from scwlearn.runs.config import ModelConfig
+    from scwlearn.runs.train import ModelConfig
 
     config = ModelConfig(rule, parameters, model_settings(given))
     with usage_error():

@@ -1,10 +1,11 @@
-"""Training runs: one or more passes over the data, with holdout, checkpoints and a record."""
+"""Training runs: the configuration of a model; passes over the data, with holdout, checkpoints and a record."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from heapq import merge
 from itertools import count
 from types import MappingProxyType
@@ -18,10 +19,12 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
+from scwlearn.learning.settings import Face
+from scwlearn.rules import Rule
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
-from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import ProbabilityMetrics, ProgressiveMetrics, label_ranks
 from scwlearn.runs.predict import predict
 from scwlearn.runs.record import Point, Record
@@ -29,6 +32,40 @@ from scwlearn.runs.trained_model import TrainedModel
 
 #: Largest weights of each class in a record.
 _TOP_WEIGHTS = 20
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """An algorithm with its parameters, and settings by the names that estimators and streams give them."""
+
+    rule: Rule
+    parameters: Mapping[str, float]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def learner_config(self) -> LearnerConfig:
+        """The configuration of the learner; a ValueError or TypeError for invalid settings."""
+        settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
+        return LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
+
+    def classifier(self) -> Classifier:
+        """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
+        return Classifier(self.learner_config, self.settings.get("class_weight"))
+
+    def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
+        """Convert the labels of class weights, given as text, to the type of these labels."""
+        weights = self.settings.get("class_weight")
+        if not isinstance(weights, Mapping) or labels.dtype.kind in "UO":
+            return self
+        return replace(self, settings={**self.settings, "class_weight": {_number(k): w for k, w in weights.items()}})
+
+
+def _number(text: Any) -> Any:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"class weight for {text!r}: the labels in the data are numbers") from None
+    return int(number) if number.is_integer() else number
 
 
 @dataclass

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
     from scwlearn.learning.classifier import Classifier
-    from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.record import Point, Record
-    from scwlearn.runs.train import TrainingRun
+    from scwlearn.runs.train import ModelConfig, TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
 # More classes than this, a new one with every tenth example, are probably a regression target.

@@ -30,7 +30,7 @@ from scwlearn.display.formatting import number_text, parameter_text, plural
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
-    from scwlearn.runs.config import ModelConfig
+    from scwlearn.runs.train import ModelConfig
     from scwlearn.runs.tune import CellResult
 
 # From the best to the worst.

@@ -115,7 +115,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; head and the like are no error.
+        # A reader such as head has closed the pipe: no message.
         _discard_output()
         return 1
     except (click.ClickException, OSError, MemoryError, ValueError) as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-#: Key in the context of a command whose model says how data are read.
+#: Key in the context of a command whose model determines how data is read.
 SCHEMA_FIXED = "scwlearn.schema_fixed"
 
-#: What several commands say of sorted data.
+#: Warning of several commands about sorted data.
 SORTED_LABELS = "labels come in long runs, as in a sorted file"
 
 # Options with another name than the argument of Python.

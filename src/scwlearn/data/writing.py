@@ -13,7 +13,7 @@ from scwlearn.data.io.output import Target, open_output
 from scwlearn.data.schema import COLUMN_KINDS
 from scwlearn.data.writer import WriterOptions, named_cells
 
-# A table with more columns would be of no use to anybody.
+# A table with more columns would not be useful.
 _MAX_COLUMNS = 10_000
 
 

@@ -225,7 +225,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return other
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        # By its rule, which knows where it was declared; a subclass is pickled by name as usual.
+        # Generated classes are pickled by their rule, which knows where it was declared; subclasses by name, as usual.
         if type(self).__module__ != ESTIMATORS:
             return super().__reduce_ex__(protocol)
         return _new_of_rule, (self._rule, self._face), self.__getstate__()

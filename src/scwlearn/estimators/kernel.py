@@ -74,7 +74,7 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The value of gamma, which `gamma` may leave to the data."""
+        """The value of gamma in use; `gamma` may leave it to the data ("scale", "auto")."""
         parameters = self._fitted("gamma_").learner.kernel.parameters
         if "gamma" not in parameters:
             raise AttributeError(f"kernel {self.kernel!r} takes no gamma")

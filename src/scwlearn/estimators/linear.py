@@ -160,7 +160,7 @@ class SecondOrderClassifier(LinearClassifier):
 
     @property
     def covariance_kind_(self) -> str:
-        """The form of Sigma, which `covariance` may leave open ("auto")."""
+        """The form of Sigma in use; `covariance` may leave it open ("auto")."""
         return self._fitted("covariance_kind_").covariance_kind
 
     def _variances(self) -> Array | None:

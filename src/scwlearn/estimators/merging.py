@@ -12,7 +12,7 @@ from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.models import Method, titled
 
-# The seed of `fit` is no part of the model.
+# The seed of `fit` is not part of the model.
 _NOT_COMPARED = "random_state"
 
 

@@ -302,7 +302,7 @@ class KernelLearner(BaseLearner):
         ]
         at_once = min(form.block(max(sizes), max(sizes), 1, model.joint), len(batch))
         rule, natives = self.config.native_rule, model.native(**self.config.native)
-        # Of all classes together; a thread takes one of them.
+        # The work is that of all classes together; each thread takes one class at a time.
         threads = threads if form.uses_threads(int(math.hypot(*sizes))) else 1
         out: dict[str, Any] = {} if record is None else record.out(batch.part)
         handles = [native for _, native in spans]
@@ -342,8 +342,8 @@ class KernelLearner(BaseLearner):
         """Return the coordinates of a batch in a span with room for more examples: padded, and for the loops."""
         residuals = batch.kernels - inside @ inside.T
         norms = np.maximum(batch.kernels.diagonal(), 0.0)
-        # A residual norm must not come out too small: divided by too short a vector, coordinates on it become too long,
-        # and nothing can take that back. If they are too short, what is missing is left for a later example.
+        # Round residual norms up. If a norm were too small, the coordinates along its vector would be too large
+        # forever; if it is too large, a later example makes up for the difference.
         left = residuals.diagonal() + _ROUNDING * norms
         tolerance = self._tolerance()
         rounding = min(tolerance, _EXACT) * norms

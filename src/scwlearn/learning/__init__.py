@@ -1,1 +1,1 @@
-"""Rule x model x rows: learners, and what is built of them."""
+"""Learners, which run a rule with a model over rows, and what is built on them."""

@@ -43,7 +43,7 @@ class LabeledBatch:
         places: NDArray[np.intp] | None = None,
         weights: Array | None = None,
     ) -> LabeledBatch:
-        """Leave out rows of weight 0. Labels, places and weights are checked already, the rows need not be."""
+        """Return a batch without the rows of weight 0. Labels, places and weights must be checked; rows need not be."""
         if weights is None or weights.all():
             return cls(rows, labels, weights, places, None)
         # Removed, not skipped: a skipped row would still count as an occurrence of its features.
@@ -87,7 +87,7 @@ class LabeledBatch:
 
 
 def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> list[Array]:
-    """Apply a function to each block of rows, where a row takes `per_row` temporary floats: some 10 MB at a time."""
+    """Apply a function that needs `per_row` temporary floats per row to blocks of rows, of about 10 MB each."""
     rows.check()
     return [function(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
 

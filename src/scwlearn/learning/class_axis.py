@@ -1,4 +1,4 @@
-"""What differs between two classes and more: labels, the shape of scores, and the native calls.
+"""What differs between binary and multi-class learners: labels, the shape of scores, and the native calls.
 
 A binary learner takes labels -1 and +1, gives one score per example, and has a model with one row of weights. A
 multi-class learner takes class numbers from 0, gives a score per class, and moves a class against its rival.

@@ -169,7 +169,7 @@ class Classifier:
         checked = check_weights(weights, len(y), name="sample_weight")
         places = None if order is None else row_numbers(order, len(rows))
         if isinstance(rows, NamedRows) and self.config.max_features is not None and self.config.overflow == "drop":
-            # Which features stay is decided example by example, in the order in which they are learned from.
+            # Which features to drop is decided example by example, in learning order.
             if places is not None:
                 rows, y = rows.take(places), y[places]
                 checked, places = None if checked is None else checked[places], None
@@ -210,7 +210,7 @@ class Classifier:
         if self.is_binary and len(classes) > 2:
             self.snapshot = self._learn_third_class(lesson, classes, places)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
-            # Ctrl-C may come after some dicts, and must not leave what was learned of a class that is not known.
+            # Ctrl-C may interrupt between two dicts, and must not leave a class in the model that is not in `classes`.
             snapshot = Snapshot(copy(self.learner), copy(self.calibration), classes)
             lesson.teach(snapshot)
             self.snapshot = snapshot
@@ -221,7 +221,7 @@ class Classifier:
                 self.snapshot = snapshot
             except BaseException:
                 if done := self.counts.seen - before.seen:
-                    # What some dicts taught before Ctrl-C stays.
+                    # Keep what was learned before Ctrl-C.
                     self.snapshot = snapshot
                     self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
                 raise
@@ -326,13 +326,13 @@ class _Lesson(NamedTuple):
     observer: Observer | None
 
     def part(self, places: NDArray[np.intp]) -> _Lesson:
-        """Return the lesson with all rows but these at weight 0."""
+        """Return the lesson with weight 0 for all rows but these."""
         weights = np.zeros(len(self.rows))
         weights[places] = 1.0 if self.weights is None else self.weights[places]
         return self._replace(weights=weights)
 
     def teach(self, snapshot: Snapshot) -> None:
-        """Let the learner learn from the rows, and the calibration from their scores before."""
+        """Let the learner learn from the rows, and the calibration from their scores before that."""
         learner = snapshot.learner
         if not snapshot.is_binary:
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)

@@ -274,8 +274,8 @@ class Learner(OneAtATime):
                 self._learn_rows(batch, rows, classes, record)
             return
         rows.check()
-        # A compiled rule cannot fail on a few rows that are checked, once the model has its memory: no copy is worth
-        # its time for them.
+        # A compiled rule cannot fail on checked rows once the model has its memory, so for few rows there is no need to
+        # copy the scale.
         has_memory = self.model is not None and classes <= self._known_classes()
         safe = self.config.compiled and has_memory and 8 * rows.stored < rows.width
         before = scale if safe else scale.copy()
@@ -295,16 +295,16 @@ class Learner(OneAtATime):
         work = form.work(size, stored, lanes, classes, model.joint)
         block_rows = max(1, int(WORK_OF_A_BLOCK / work))
         at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
-        # A single short block of a compiled rule cannot fail once it is checked; a copy of the model to go back to
-        # would cost more than the work.
+        # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
+        # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
         safe = safe and len(rows) * work < 8 * model.memory.size
         if safe or at_once > 1 or self.config.compiled is None:
-            # Rows that are learned together must be in full blocks, which are large enough that checking them first is
-            # free. A user's function is never called twice for a row.
+            # Check all rows first: blocks of rows that are learned together must be full, and a user's function must
+            # never be called twice for a row.
             rows.check()
         if safe:
-            # One call of the loop, before or after which Ctrl-C comes.
+            # There is only one call of the loop, which Ctrl-C cannot interrupt.
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}

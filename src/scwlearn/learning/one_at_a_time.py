@@ -278,12 +278,12 @@ class OneAtATime(BaseLearner):
 
     @contextmanager
     def _rollback(self) -> Iterator[None]:
-        """Put the state back unless something was learned: not from a bad example, nor from one of weight 0."""
+        """Restore the state unless an example was learned from: it may be invalid, or have weight 0."""
         before, seen = {name: getattr(self, name) for name in _STATE}, self.counts.seen
         try:
             yield
         finally:
-            # Ctrl-C may come after the example, whose names are known by then.
+            # After Ctrl-C, the example may have been learned already; then its names stay.
             if self.counts.seen == seen:
                 with STATE_LOCK:
                     self.__dict__.update(before)
@@ -305,7 +305,7 @@ class OneAtATime(BaseLearner):
         """Return a handle with room for the new names of this example and for its class."""
         features, _, new_names = one.vocabulary.read(x)
         if self._named is not one and self._named is not None:
-            # A key of a user-defined class has let the learner learn, which made room.
+            # While the dict was read, user code (of a key) made the learner learn, which made room.
             return self._named
         model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
         most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept

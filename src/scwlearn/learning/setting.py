@@ -65,7 +65,7 @@ class Setting:
     mutable: bool = False
     #: Whether it acts in the native loops: the native model takes it, by the same name.
     native: bool = False
-    #: Returns what is wrong with it beside the rule and the other settings, or None.
+    #: Returns how it conflicts with the rule or with other settings, or None.
     conflict: Callable[[Rule | OwnRule, Mapping[str, Any]], str | None] | None = None
     #: For a shorthand: the settings that a value expands to.
     expand: Callable[[Any], dict[str, Any]] | None = None

@@ -54,13 +54,13 @@ class Full:
         return classes * stored + (1 if self.shared else 2 if joint else classes) * one
 
     def block(self, size: int, stored: float, lanes: int, joint: bool) -> int:
-        # Sparse rows that read little of U, while it fits into the cache, gain nothing from company.
+        # Sparse rows read little of U; while U fits into the cache, they gain nothing from blocks.
         if size <= _SIZE_IN_CACHE and stored * _FEATURES_PER_VALUE < size:
             return 1
         if joint and lanes > 1 and not self.shared:
-            # Each class processes its own part of the rows, and smaller models gain nothing.
+            # Each class processes only its own rows of a block, from which small models gain nothing.
             return _ROWS_OF_CLASS_BLOCK if size >= _SIZE_FOR_CLASS_BLOCKS else 1
-        # More rows at a time cost more for applying each update to the rows behind it than they save.
+        # In larger blocks, applying each update to the later rows costs more than is saved.
         return 16 if size < 1500 else 32
 
     def uses_threads(self, size: int) -> bool:
@@ -172,11 +172,11 @@ class Full:
     def _size(self, memory: Array) -> int:
         if not self.shared:
             return int(memory.shape[1]) - 3
-        # The last column of U ends with its one. Without features the last row is D, which is empty.
+        # The last row is the last column of U, which ends with a 1; without features, it is D, which is empty.
         return int(np.append(-1, np.flatnonzero(memory[-1]))[-1]) + 1
 
     def _sigmas(self, memory: Array, size: int | None = None) -> list[Array]:
-        """Return views of the mean, places, D and U of each Sigma; of a shared one, with the last mean."""
+        """Return views of the mean, places, D and U of each Sigma; for a shared one, the mean of the last lane."""
         if not self.shared:
             return list(memory)
         return [memory[-((self._size(memory) if size is None else size) + 3) :]]

@@ -72,7 +72,7 @@ class Record:
     reliability: list[Bin] | None = None
     #: Confusion matrix (rows: true class); None for too many classes.
     confusion: list[list[int]] | None = None
-    #: By label, as text; of two classes, those of the second.
+    #: By label, as text; with two classes, only those of the second.
     top_weights: dict[str, list[TopWeight]] = field(default_factory=dict)
     #: Metrics of the held-out examples: count, error, log_loss.
     holdout: dict[str, float] | None = None

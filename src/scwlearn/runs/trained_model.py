@@ -112,7 +112,7 @@ class TrainedModel:
         return isinstance(self.classifier.learner, Learner)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
-        """Return the largest weights of each class (of two, the second), for features after scaling.
+        """Return the largest weights of each class (with two classes, of the second), for scaled features.
 
         Numbered features are named as in their file.
         """
@@ -123,7 +123,7 @@ class TrainedModel:
             if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
                 return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
             return top
-        # An estimator made in Python never met a file; LIBSVM numbers from 1.
+        # Features of a model made in Python are numbered from 1, as in LIBSVM files.
         first = 0 if self.schema is not None and self.schema.zero_based else 1
         names = self.column_names or range(first, first + self.n_features)
         return largest_weights(
@@ -131,7 +131,7 @@ class TrainedModel:
         )
 
     def constants(self) -> dict[Any, Weight]:
-        """Return the intercept of each class (of two, the second); empty without intercepts."""
+        """Return the intercept of each class (with two classes, of the second); empty without intercepts."""
         if self.classifier.learner.model is None or not self.classifier.config.intercept:
             return {}
         variances = self._variances()

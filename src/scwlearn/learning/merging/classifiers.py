@@ -1,4 +1,4 @@
-"""Merging classifiers: classes are united by label, and what was learned of each finds its place."""
+"""Merging classifiers: classes are matched by label, then learners and calibrations are merged class by class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None,
 
 def _merge_calibrations(parts: Sequence[Any], before: Any) -> Any:
     if before is not None and all(part.rows == before.rows for part in parts):
-        # None has learned since.
+        # None has learned since the common model.
         return copy(before)
     return type(parts[0]).merged(parts, before)
 
@@ -66,7 +66,7 @@ def _part(model: Classifier, classes: Classes) -> _Part:
 def _binary(model: Classifier, places: Places) -> tuple[Learner, Calibration]:
     if not len(places) or places[0] == 0:
         return model.learner, model.calibration
-    # The first class here, label -1, is the second of all.
+    # The first class of this model, label -1, is the second of the merged one.
     learner = copy(model.learner)
     if learner.model is not None:
         np.negative(learner.model.mean, out=learner.model.mean)
@@ -80,7 +80,7 @@ def _several(model: Classifier, places: Places, count: int) -> tuple[Learner, Ca
     elif model.is_fitted and len(places) == 2:
         learner, calibration = model.learner.split(), model.calibration.expanded()
     else:
-        # A single class has met no rival: nothing is known of the other one, nor of probabilities.
+        # With a single class, nothing is known about another class or about probabilities.
         learner = model.learner.split() if model.is_fitted else model.several(count)
     if calibration is not None and np.array_equal(places, np.arange(count)):
         return learner, calibration

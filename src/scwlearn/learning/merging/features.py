@@ -29,7 +29,7 @@ def unite_names(known: Mapping[str, Vocabulary | None]) -> Vocabulary | None:
     vocabularies = {title: names for title, names in known.items() if names is not None}
     if not vocabularies:
         return None
-    # A vocabulary that has met no key yet agrees with all.
+    # A vocabulary without keys is compatible with all others.
     types = {title: one.key_type for title, one in vocabularies.items() if one.key_type is not None}
     _check_all_same("type of keys", types)
     first, *others = vocabularies.values()
@@ -44,7 +44,7 @@ def arrange_alike(
     prior: Callable[[int], Gaussian],
 ) -> list[Gaussian]:
     """Return the models, each with its vocabulary, over the features of all; for None, the prior of that size."""
-    # Hashed names have their places.
+    # Hashed names have the same indices in all models.
     names = None if united is None or united.hashed else united.names
     size = widest(models, united, intercept)
     return [

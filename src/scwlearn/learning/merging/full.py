@@ -1,15 +1,15 @@
 """Merging with a full Sigma, in factors from beginning to end.
 
-L = Sigma^-1 is never formed: its eigenvalues may lie so far apart that the small ones, which say where a model knows
-nothing, would be lost to rounding. From Sigma = U D U' comes Q = D^-1/2 U^-1 with L = Q'Q. The QR decomposition of all
-sqrt(w_k) Q_k, one below the other, gives an upper triangular T with T'T = sum of w_k L_k: kl needs no more. For the
-others the prior is looked at through T, where it has the eigenvalues c and the directions V:
+L = Sigma^-1 is never formed: its eigenvalues may lie so far apart that the small ones, in directions about which a
+model knows nothing, would be lost to rounding. From Sigma = U D U' follows Q = D^-1/2 U^-1 with L = Q'Q. The QR
+decomposition of all sqrt(w_k) Q_k, stacked, gives an upper triangular T with T'T = sum of w_k L_k, which is all that kl
+needs. For the other methods, the prior is expressed in the coordinates of T, with eigenvalues c and directions V:
 
     T'^-1 L_0 T^-1 = V c V',    L = T'V p V'T
 
-with p = 1 - (w_1 + .. + w_K - 1) c for bcm. As L_k >= L_0, p lies between 1/(w_1 + .. + w_K) and 1 where weights are at
-least 1: to take the prior away, which is in every L_k, costs no digits. A triangular factor of V p V' makes a
-triangular factor of L, and so U and D again: Sigma is positive by construction.
+with p = 1 - (w_1 + .. + w_K - 1) c for bcm. As L_k >= L_0, p lies between 1/(w_1 + .. + w_K) and 1 if the weights are
+at least 1, so removing the prior, which is contained in every L_k, loses no digits. A triangular factor of V p V' gives
+a triangular factor of L, and hence U and D: Sigma is positive definite by construction.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _stacked(shards: Shards, order: NDArray[np.intp]) -> tuple[Array, Array]:
 
 def _without_prior(shards: Shards, c: Array) -> Array:
     times, kept = sum(shard.weight / shard.growth for shard in shards), 1 / shards.growth
-    # Below the bound only where rounding has lost what a Sigma knew.
+    # It is below the bound only if a Sigma has lost information to rounding.
     p: Array = np.maximum(1 - (times - kept) * c, min(1.0, kept / times))
     return p
 

@@ -148,11 +148,12 @@ def check_parameters(rule: Rule, given: Mapping[str, float]) -> dict[str, float]
 
 
 def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str, Any]) -> ModelConfig:
-    """Return the configuration of a model, or raise a usage error for invalid settings."""
+    """Return the configuration of a model, or raise a usage error for invalid parameters or settings."""
     from scwlearn.runs.train import ModelConfig
 
-    config = ModelConfig(rule, parameters, model_settings(given))
+    settings = model_settings(given)
     with usage_error():
+        config = ModelConfig(rule, rule.check(parameters), settings)
         config.classifier()
     return config
 

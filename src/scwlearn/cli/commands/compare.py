@@ -47,7 +47,7 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.compare import compare, read_all, standings
 
-    configs = [model_config(rule, rule.check({}), given) for rule in given["algorithm"]]
+    configs = [model_config(rule, {}, given) for rule in given["algorithm"]]
     data, permutations = Input(given), given["permutations"]
     with data.progress("reading"), closing(data.examples()) as batches:
         examples = read_all(batches, given["limit"])

@@ -162,7 +162,7 @@ def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig |
     """Return a new configuration, or the classifier to continue with: only parameters of its algorithm may change."""
     rule, parameters = given["algorithm"], given_parameters(given)
     if resumed is None:
-        return model_config(rule, check_parameters(rule, parameters), given)
+        return model_config(rule, parameters, given)
     if not resumed.is_linear:
         raise ValueError(f"{given['resume']} holds a kernel model; the command line trains linear models only")
     if is_given("algorithm") and rule.name != resumed.rule.name:

@@ -1,5 +1,5 @@
 // Covariances that keep at most one variance per feature (identity, diagonal): the step at one feature, and how a row
-// is looked at and learned from.
+// is scored and learned from.
 #pragma once
 
 #include "core/model.hpp"
@@ -17,8 +17,8 @@ struct StepTerms {
     Number least;  // lower bound on the stored variances
 };
 
-// Sigma = a I for ever: first-order learning. Like every feature step, it moves the weight and the variance of one
-// feature with value x, a Number or one number for all lanes; here there is no variance.
+// Sigma = a I, never updated: first-order learning. A feature step moves the weight and the variance (here there is
+// none) of one feature with value x, which is a Number, or one number for all lanes.
 template <class Number>
 class IdentityStep {
 public:
@@ -59,7 +59,7 @@ private:
     Shrink<Number> shrink_;
 };
 
-// By precision: the inverse of the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
+// By precision: invert the diagonal of Sigma'^-1, in which 1/s_i has grown by precision x_i^2.
 template <class Number>
 class ByPrecision {
 public:
@@ -110,7 +110,7 @@ StepTerms<double> terms_of(const Model& model, const Step& step, double y, doubl
             model.least_variance()};
 }
 
-// By how much the squared length of the mean changes when one of its weights does.
+// The change of the squared norm of the mean when one of its weights changes.
 template <class Number>
 Number gain(Number before, Number after) noexcept {
     return (after - before) * (after + before);

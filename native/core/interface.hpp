@@ -97,7 +97,7 @@ struct Scalars {
     double spread_scale;
     double norm2;       // squared norm of the stored mean, kept only for rules that use it
     double norm2_peak;  // the largest since it was last recomputed, which bounds its rounding error
-    double growth;      // by how much Sigma has grown in directions never seen
+    double growth;      // factor by which Sigma has grown in directions never seen
     double rounds;
 };
 

@@ -45,8 +45,8 @@ struct Model : Memory {
         return scalars->norm2 * scalars->mean_scale * scalars->mean_scale / initial_variance;
     }
 
-    // Adds to the squared norm of the stored mean. When little is left of a large norm, what is left is rounding error,
-    // and it is recomputed: once each time that it falls to a quarter.
+    // Adds to the squared norm of the stored mean. A large norm that has become small is mostly rounding error, so
+    // the norm is recomputed each time that it falls to a quarter.
     void gain_norm2(double gained) noexcept {
         double& norm2 = scalars->norm2;
         norm2 += gained;

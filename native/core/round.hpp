@@ -169,7 +169,7 @@ public:
         return step;
     }
 
-    // Computes the share of the step of each class that scores no less than y, in sum 1; the others get 0.
+    // Computes the share of the step of each class: they sum to 1, and classes that score less than y get 0.
     void share(std::int64_t y, const double* scores, double* shares) const noexcept {
         double total = 0.0;
         for (const bool alike : {task_.form.rivals == kUniform, true}) {
@@ -179,7 +179,7 @@ public:
                 shares[r] = !takes ? 0.0 : alike ? 1.0 : scores[r] - scores[y];
                 total += shares[r];
             }
-            // Without differences to share by, all get the same.
+            // If no class leads y, all get the same share.
             if (total > 0.0 && std::isfinite(total)) break;
         }
         for (std::int64_t r = 0; r < classes.known; ++r) shares[r] /= total;

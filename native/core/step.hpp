@@ -15,8 +15,8 @@ struct Look {
     double variance;  // v = x'Sigma x
 };
 
-// Bounds beyond which a product in the next round could overflow. Values up to 1e150 lead there only if their sizes are
-// hundreds of orders of magnitude apart; such a row is counted but not learned from.
+// Bounds beyond which a product in the next round could overflow. Values up to 1e150 exceed them only if their sizes
+// are hundreds of orders of magnitude apart; such a row is counted but not learned from.
 inline constexpr double kLargestLook = 1e305;
 inline constexpr double kLargestMove = 1e150;
 
@@ -27,8 +27,8 @@ inline bool moves(const Step& step) noexcept {
     return step.alpha != 0.0 || step.precision != 0.0 || step.shrink != 1.0 || step.grow != 1.0;
 }
 
-// A repeated row finds its margin where the last step put it, up to rounding: whether its rule asks for another step of
-// 1e-16 is arbitrary. Smaller relative changes of margin and variance are not taken.
+// Smaller relative changes of margin and variance are not made. The margin of a repeated row is where the last step put
+// it, up to rounding, so whether the rule asks for another step of 1e-16 is arbitrary.
 inline constexpr double kSmallestStep = 1e-12;
 
 inline bool shows(const Step& step, const Look& look) noexcept {

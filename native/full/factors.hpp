@@ -66,8 +66,8 @@ struct ModelScratch {
 };
 
 // Sigma = spread_scale U D U' with U unit upper triangular and D a positive diagonal (Bierman's form). D is only ever
-// multiplied by positive numbers and U keeps its shape, so Sigma is positive whatever rounding does, however collinear
-// or badly scaled the stream. The memory holds the mean (of each class), the place of each feature in U and D, D, and U
+// multiplied by positive numbers and U keeps its shape, so rounding cannot make Sigma indefinite, however collinear or
+// badly scaled the stream. The memory holds the mean (of each class), the place of each feature in U and D, D, and U
 // by columns (full/triangle.hpp).
 //
 // A feature at place i affects the columns from i on. Rare features come first, so that most rows, and their updates,
@@ -76,8 +76,8 @@ struct ModelScratch {
 // U computed before the update changes like a row of U. So the rows of a block can be multiplied by U together: each
 // update is applied to the rows that follow at once, and to U later.
 //
-// Later means while one thread decides the next block, row by row, so that the other threads need not wait. Its rows
-// are multiplied by the old U, and then updated as the rows of U are.
+// "Later" means: by the other threads, while one thread goes through the next block row by row. The rows of that block
+// are multiplied by the old U, and then updated like the rows of U.
 class Factors : protected BlockScratch, protected ModelScratch {
 public:
     Factors(Model& model, std::int64_t block, Team& team)
@@ -117,7 +117,7 @@ public:
     }
     double score(std::int64_t row, std::int64_t c) const noexcept { return scores_[c * rows_ + row]; }
 
-    // Moves by a step at a row of the block: D and the following rows at once, U and the mean later. `shares` is the
+    // Takes a step at a row of the block: D and the following rows at once, U and the mean later. `shares` is the
     // share of alpha Sigma x of each class; a single model takes y.
     void move(std::int64_t row, const Step& step, const double* shares, double v) noexcept {
         scale_mean(model_.shrink_mean(step.shrink));

@@ -81,7 +81,7 @@ protected:
     }
 
 private:
-    // From this many rows on, it pays to find out how much of U is still that of the identity.
+    // From this many rows on, it pays to find out which rows of U are still those of the identity.
     static constexpr std::int64_t kManyRows = 16;
     // The cost of a stored value of a sparse row, relative to a value of a dense one.
     static constexpr std::int64_t kCostOfSparse = 4;

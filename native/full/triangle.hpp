@@ -251,9 +251,9 @@ private:
         return before[n_] = 1.0 + kv * sum;
     }
 
-    // The part of kv that takes no D below its floor. Raising D afterwards would raise it times the square of its
-    // column of U, which may be as large as D is small: Sigma would grow. A column whose a_j equals a_(j-1) has no
-    // share in the row, and its D stays.
+    // The largest part of kv that leaves every D at or above its floor. Raising D afterwards instead would make Sigma
+    // grow, because its column of U may be as large as D is small. A column with a_j = a_(j-1) has no share in the
+    // row, and its D does not change.
     double within_floor(std::int64_t from, double kv) const noexcept {
         for (std::int64_t j = from; j < n_; ++j)
             if (before_[j + 1] > before_[j]) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);

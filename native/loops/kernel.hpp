@@ -10,9 +10,9 @@
 namespace scwlearn::SCWLEARN_SET {
 
 // Rows of a batch as coordinates in an orthonormal basis. Basis vector p is the component of support example p outside
-// the span of those before it, so that inner products are values of the kernel. The component of a row outside the span
-// of the support before the batch is known by its inner products with those of the other rows (`residuals`). When a row
-// becomes support, it and all rows behind it get another coordinate.
+// the span of those before it, so that inner products are values of the kernel. The components of the rows outside the
+// span that the support had before the batch are given by their inner products with each other (`residuals`). When a
+// row joins the support, it and all later rows get another coordinate.
 class Coordinates {
 public:
     explicit Coordinates(const KernelBatch& batch) noexcept : batch_(batch), support_(batch.support) {}

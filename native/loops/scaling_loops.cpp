@@ -24,7 +24,7 @@ template <class Number>
 struct SeenValues {
     Number scale, count;
 
-    // Takes in a value. Only the ratio of the smaller to the larger of value and scale is squared.
+    // Updates the scale with a value. Only the ratio of the smaller to the larger of value and scale is squared.
     void add(Number x) noexcept {
         const Number size = x < 0.0 ? -x : x;
         const auto larger = size > scale;
@@ -46,8 +46,8 @@ struct SeenValues {
     }
 };
 
-// `states` holds the scale and the count of each feature side by side. If kLearn, values are taken in before they are
-// scaled.
+// `states` holds the scale and the count of each feature side by side. If kLearn, each value updates its scale before
+// it is scaled.
 template <bool kLearn>
 class Scales {
 public:

@@ -29,7 +29,7 @@ public:
     nb::object state_copy() const { return array_.attr("copy")(); }
     std::int64_t n_scores() const noexcept { return n_scores_; }
 
-    // Checks everything before learning anything: a number that is not finite would stay in the sums for ever.
+    // Checks everything before learning anything: a number that is not finite would stay in the sums forever.
     void learn(const ReadOnly& scores, const Column<double>& variances, const Column<std::int64_t>& labels,
                const std::optional<Column<double>>& weights) {
         const std::size_t rows = variances.size();

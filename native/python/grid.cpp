@@ -157,7 +157,7 @@ private:
     HeldModels models_;
     bool intercept_;
     int threads_;
-    Numbers entries_;  // large arrays of NumPy lie in large pages, where scattered features are found sooner
+    Numbers entries_;  // a NumPy array, because large ones lie in huge pages, where scattered access is faster
     std::vector<Rule> asked_;
     std::vector<Scalars> scalars_;
     std::vector<Memory> memories_;

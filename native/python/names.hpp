@@ -227,8 +227,8 @@ public:
 
     static double sign(std::uint32_t hash) noexcept { return static_cast<std::int32_t>(hash) < 0 ? -1.0 : 1.0; }
 
-    // Majority vote: the owner of a slot loses a vote to every other name, and the slot when none is left, so that a
-    // name that is more frequent than all others together owns it in the end. Names with the same hash count as one.
+    // Majority vote: the owner of a slot loses a vote to every other name, and the slot when no vote is left. So a name
+    // that is more frequent than all others together ends up as the owner. Names with the same hash count as one.
     void vote(std::uint32_t hash, const Name& name, std::int64_t times = 1) noexcept {
         Owner& owner = owners_[static_cast<std::size_t>(slot(hash))];
         if (owner.name.is_valid() && owner.hash == hash) {

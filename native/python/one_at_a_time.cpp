@@ -46,7 +46,7 @@ public:
         return with_values(row, to);
     }
 
-    // Takes in the values first; `undoable` allows `go_back`.
+    // Updates the scales with the values first; `undoable` allows `go_back`.
     Rows learn(const Rows& row, double* to, bool undoable) {
         if (!states_) return row;
         before_.clear();

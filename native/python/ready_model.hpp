@@ -8,7 +8,7 @@
 
 namespace scwlearn {
 
-// A rule that always holds, to find out what a round would look at.
+// A rule that never asks for a step, to compute what a round computes before one.
 inline constexpr Rule kNoRule{[](const void*, double, double, double, double, double, double) { return HOLD; }, nullptr,
                               false, false};
 
@@ -63,7 +63,7 @@ public:
         score_for(model_.form, is_binary(), row.kind)(row, weights, scratch_, scores);
     }
 
-    // Computes also the variance of the largest score, by a round from which nothing is learned.
+    // Also computes the variance of the largest score, by a round that learns nothing.
     void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
         look_scalars_.assign(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
         Task task{row, model_.memory(&scratch_), model_.form, kNoRule};

@@ -31,9 +31,9 @@ Example = dict[Any, Any]
 class StreamClassifier:
     """An online classifier of dicts of named features, in any number of classes.
 
-    Features are known by name and may come and go. A number counts as it is, True as 1; a string is a feature of its
-    own, "name=string", with value 1; a list, tuple or set of strings is a bag of words. Names are strings or integers,
-    all of one type. An empty dict is allowed: only the intercept applies.
+    Features are named and may appear at any time. A number is the value of its feature (True is 1); a string is the
+    feature "name=string" with value 1; a list, tuple or set of strings is a bag of words. Names are strings or
+    integers, all of one type. An empty dict is allowed: only the intercept applies.
 
     Labels are strings, numbers or bools, all of one kind; a new class starts from the prior. Predicting changes
     nothing, and is safe in several threads while one learns. After an error the classifier is as it was.
@@ -43,7 +43,7 @@ class StreamClassifier:
     rule : str or Rule
         Name of an algorithm, or its declaration.
     classes : array-like, optional
-        Labels to come, which take part from the start.
+        Labels to declare in advance; these classes take part from the start.
     {settings}
     **parameters : float
         The rule's parameters.
@@ -196,7 +196,7 @@ class StreamClassifier:
     def learn_many(self, examples: Any, y: Any, w: ArrayLike | None = None) -> None:
         """Learn from examples in turn, bit for bit as `learn_one` does.
 
-        All or nothing, except that Ctrl-C keeps what was learned before it, unless the examples bring a class.
+        All or nothing, except that Ctrl-C keeps what was learned before it, unless there is a new class in `y`.
 
         Parameters
         ----------
@@ -235,8 +235,7 @@ class StreamClassifier:
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
 
-        Of names that share a weight by hashing, the most frequent one is given. Weights apply to features as the model
-        sees them, after scaling.
+        If hashing makes names share a weight, the most frequent one is shown. Weights apply to scaled features.
 
         Parameters
         ----------
@@ -267,7 +266,7 @@ class StreamClassifier:
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """Return what each known feature adds to the score of each class (with two classes, of the second).
 
-        Values and weights are as the model sees them, after scaling.
+        Values and weights are those after scaling.
 
         Parameters
         ----------
@@ -316,7 +315,7 @@ class StreamClassifier:
         return model
 
     def copy(self) -> Self:
-        """Return a copy that has learned the same."""
+        """Return an independent copy."""
         return copy(self)
 
     def __copy__(self) -> Self:

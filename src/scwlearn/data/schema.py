@@ -29,7 +29,7 @@ _find_words = re.compile(r"\w+").findall
 
 @dataclass(frozen=True)
 class Schema:
-    """How examples are read from data. A model keeps it to read the data that it predicts as it read its training data.
+    """How examples are read from data. A model keeps it, so that later data is read in the same way.
 
     Parameters
     ----------

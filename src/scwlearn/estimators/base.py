@@ -58,7 +58,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         y : array-like of shape (n_samples,)
             Their labels, of at least two classes. All classes take part from the start.
         sample_weight : array-like of shape (n_samples,), optional
-            The weight of each example; the docstring of the class says how it acts. 0 leaves it out.
+            The weight of each example; the docstring of the class says how it acts. Examples of weight 0 are skipped.
 
         Returns
         -------
@@ -97,9 +97,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         y : array-like of shape (n_samples,)
             Their labels. A label never seen before is a new class, which starts from the prior.
         classes : array-like of shape (n_classes,), optional
-            Labels to come. They take part from now on, as classes without an example so far.
+            Labels to declare in advance. These classes take part from now on.
         sample_weight : array-like of shape (n_samples,), optional
-            The weight of each example; the docstring of the class says how it acts. 0 leaves it out.
+            The weight of each example; the docstring of the class says how it acts. Examples of weight 0 are skipped.
 
         Returns
         -------
@@ -157,8 +157,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         Returns
         -------
         array of shape (n_samples,)
-            The labels. Ties go to the class that came first, of two classes to the one that came second; `fit` takes
-            the classes in the order of `classes_`.
+            The labels. Ties go to the earliest class, with two classes to the second; `fit` takes the classes in the
+            order of `classes_`.
         """
         check_is_fitted(self)
         return self._classifier.predict(self._rows(X, reset=False))

@@ -41,10 +41,10 @@ class Kernel:
     Parameters
     ----------
     of : str or function
-        A name of scikit-learn's, "precomputed", or a function of two matrices that returns the kernel matrix of their
-        rows.
+        The name of a kernel of scikit-learn, "precomputed", or a function of two matrices that returns the kernel
+        matrix of their rows.
     parameters : dict
-        gamma, degree and coef0, as the kernel takes them; 1, 3 and 1 by default.
+        Those of gamma, degree and coef0 that the kernel takes; 1, 3 and 1 by default.
     constant : bool
         Whether to add 1 to the kernel, which makes the learner learn an intercept.
 

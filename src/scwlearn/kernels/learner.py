@@ -65,10 +65,10 @@ class _KernelBatch:
 class KernelLearner(BaseLearner):
     """An online learner in the feature space of a kernel, on labels -1 and +1 or on class numbers.
 
-    The Gaussian over the weights is exact: it is kept in coordinates on the span of the support, which are the examples
-    that updated it and are not combinations of others. Several classes share one support, so each row is compared with
-    each example once. A class of a second-order rule lies in the span of the examples that updated it, or, with a
-    budget, in the span of all.
+    The Gaussian over the weights is exact. It is stored in coordinates in the span of the support: the examples that
+    updated it and are not combinations of others. Several classes share one support, so each row is compared with each
+    example once. With a second-order rule, each class has the span of the examples that updated it or, with a budget,
+    the span of the whole support.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class KernelLearner(BaseLearner):
     n_classes : int, optional
         As for `Learner`.
     kernel_parameters : dict, optional
-        gamma, degree and coef0, as the kernel takes them.
+        Those of gamma, degree and coef0 that the kernel takes.
     {settings}
     **parameters : float
         The rule's parameters.

@@ -99,7 +99,7 @@ class BaseLearner(ABC):
             The order in which to learn from the rows.
         weights : array-like, optional
             The weight of each row; each rule defines how weights act (docs/weights.md). A row of weight 0 is left out,
-            and brings no class.
+            and adds no class.
         scores_out : array of shape (rows,) or (rows, classes at the end or more), optional
             Receives the scores of row i of x before it was learned from: -infinity for a class not known then, NaN for
             a row of weight 0.

@@ -35,7 +35,7 @@ class Learner(OneAtATime):
 
     Learns from matrices with one example per row, from vectors, or from dicts of named features.
 
-    With `n_classes` it is a multi-class learner. A label that equals the number of known classes brings a new class,
+    With `n_classes` it is a multi-class learner. A label that equals the number of known classes adds a class,
     which starts from the prior; its first row counts as a mistake. A joint step solves the rule's problem in the space
     of all weights, with x in the block of its class and -x in that of the rival. With a shared Sigma the two rows of
     weights are independent and share it, and the divergence of Sigma counts once for each of them.
@@ -97,7 +97,7 @@ class Learner(OneAtATime):
     def learn_batches(self, batches: Iterable[Batch]) -> Counts:
         """Learn from batches of sparse rows with labels -1 (or 0) and +1, as `read_libsvm` yields them.
 
-        The model grows with the widest batch. An error keeps what the batches before it taught.
+        The model grows with the widest batch. After an error, what was learned from earlier batches is kept.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Learner(OneAtATime):
         return self.counts - before
 
     def add_classes(self, count: int) -> None:
-        """Make more classes known; they start from the prior and take part at once."""
+        """Add classes, which start from the prior and take part at once."""
         count = check_int("count", count, minimum=0)
         if self.model is None:
             self._classes += count
@@ -141,7 +141,7 @@ class Learner(OneAtATime):
         return view._variances(view._scaled_rows(x))
 
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
-        """Compute what `scores` and `margin_variances` do, scaling the rows once."""
+        """Compute `scores` and `margin_variances` together, scaling the rows once."""
         view = self._frozen_view(x)
         rows = view._scaled_rows(x)
         return view._axis.scores(view._fitted(), rows, view.config.intercept), view._variances(rows)
@@ -158,7 +158,7 @@ class Learner(OneAtATime):
         return other
 
     def widen(self, n_features: int) -> None:
-        """Make room for features never seen before, after the known ones."""
+        """Append features that have not been seen yet."""
         model = self._fitted()
         known = model.size - self.config.intercept
         if n_features < known:

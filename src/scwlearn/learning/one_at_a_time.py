@@ -86,7 +86,7 @@ class OneAtATime(BaseLearner):
         Parameters
         ----------
         x : array-like or dict
-            A vector, or a dict of named features; names never seen count nothing.
+            A vector, or a dict of named features; unknown names are ignored.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class OneAtATime(BaseLearner):
         Returns
         -------
         float or array
-            The score before learning; -infinity for a class that the example brings.
+            The score before learning; -infinity for a class that the example adds.
 
         Examples
         --------
@@ -178,8 +178,8 @@ class OneAtATime(BaseLearner):
     ) -> Array:
         """Learn from dicts in turn, bit for bit as `learn_one` does.
 
-        All or nothing, except that Ctrl-C keeps what was learned before it, and so does an error that a key or number
-        of a user-defined class raises though it did not when it was checked.
+        All or nothing, with two exceptions that keep what was learned before: Ctrl-C, and an error that user code (a
+        key or number of a user-defined class) raises only after all examples were checked.
 
         Parameters
         ----------

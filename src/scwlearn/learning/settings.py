@@ -124,8 +124,7 @@ SETTINGS = (
         str,
         "auto",
         'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
-        'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule. '
-        "`covariance_kind_` holds the resulting form.",
+        'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule.',
         LINEAR,
         applies_to=_second_order,
         helps={

@@ -104,11 +104,11 @@ def docstring(face: Face, rule: Rule) -> str:
         attributes = f"\nAttributes\n----------\n{_CLASSES}{own}{_COUNTS}"
     return f"""{rule.title}: an online {"kernel" if kernel else "linear"} classifier.
 
-The step::
+Update rule::
 
 {indent(inspect.getdoc(rule.function) or rule.title, "    ")}
 
-The weight of an example: {WEIGHT_MEANINGS[rule.weight]}.
+Sample weight: {WEIGHT_MEANINGS[rule.weight]}.
 
 Parameters
 ----------

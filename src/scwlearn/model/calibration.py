@@ -21,7 +21,7 @@ WINDOW = Parameter("window", 30_000.0, "Rows fade as if the stream were never lo
 
 
 class Calibration(_native.Calibration):
-    """Curve from scores to probabilities, learned online from the scores before the model learned from each example.
+    """Curve from scores to probabilities, learned online from scores computed before the model learned each example.
 
     In the binary case, from the score f = mu.x and its variance v = x'Sigma x::
 
@@ -170,8 +170,8 @@ class Calibration(_native.Calibration):
         """Return the calibration of a model merged from shards, as if their rows had been interleaved.
 
         The order of the parts does not matter, and a part that has learned nothing changes nothing. The scores of a
-        merged model differ slightly from those of its parts, so its probabilities become as good as those of a single
-        stream only as it learns on; hence rows fade as if there had been only the longest part.
+        merged model differ slightly from those of its parts, so it must learn more before its probabilities are as good
+        as those of a single stream; therefore rows fade as if there had been only the longest part.
 
         Parameters
         ----------

@@ -44,9 +44,9 @@ def merge_gaussians(
     weights: Sequence[float] | None = None,
     prior: Gaussian | None = None,
 ) -> Gaussian:
-    """Merge Gaussians, each of which continued from the prior with examples of its own.
+    """Merge Gaussians that continued from a common prior, each with its own examples.
 
-    Several classes are merged class by class; Sigma does not depend on the means, so a shared one can be, too.
+    Several classes are merged class by class, and a shared Sigma as one.
 
     Parameters
     ----------

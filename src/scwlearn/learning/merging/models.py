@@ -27,10 +27,10 @@ def merge(
 ) -> Model:
     """Merge models that were trained on different examples.
 
-    The models are of one kind, with the same settings, and started from the same prior. They are not changed. Features
-    are united, by name where they have names, otherwise by index; a feature that a model has not met has the prior's
-    weight and variance. If that makes more than `max_features`, the least certain features are dropped. Classes are
-    united by label and merged one by one. Counts and rounds are added. The result can go on learning.
+    The models must be of one kind, have the same settings, and have started from the same prior. They are not changed.
+    The result has the features of all models, matched by name or else by index; a feature that a model has not seen has
+    the weight and variance of the prior. Beyond `max_features`, the least certain features are dropped. Classes are
+    matched by label and merged one by one. Counts and rounds are added. The result can continue to learn.
 
     With L = Sigma^-1, the gain of model k over the prior dL_k = L_k - L_0, and the weights w_k:
 
@@ -41,9 +41,10 @@ def merge(
       If no variance fell, the models whose mean moved count equally. With a full Sigma, the directions in which the
       evidence of all together is uncorrelated replace the features.
     * "kl" minimises sum w_k KL(N || N_k): L = mean of L_k, L mu = mean of L_k mu_k, weighted. Only the ratios of the
-      weights matter. What one model alone knows is diluted by the others.
-    * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none. With `prior` it is "ev" for a diagonal Sigma, too,
-      and "kl" for a full one, except with AROW, NHERD, SCW-I and SCW-II: with other rules repeated "bcm" diverges.
+      weights matter. What only one model knows is diluted by the others.
+    * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none. With `prior`, it is "ev" for a diagonal Sigma too;
+      for a full one, "bcm" with AROW, NHERD, SCW-I and SCW-II, and "kl" with other rules, for which repeated "bcm"
+      diverges.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ def merge(
     weights : sequence of float, optional
         A positive number for each model; 1 each if not given.
     prior : model, optional
-        The model that all of them continued from, if they did not start untrained: when models are merged repeatedly
-        while they learn, the merged model of the last time, of which each is a copy that has learned on.
+        The model that all of them continued from, if they did not start untrained. When models are merged repeatedly,
+        this is the previous merged model.
 
     Returns
     -------

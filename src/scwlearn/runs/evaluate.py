@@ -54,7 +54,7 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
 
     Raises ValueError if there are no examples, their labels are of another type, or all have weight 0.
     """
-    from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
 
     known = classes = model.classifier.classes
     results = []
@@ -85,9 +85,13 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
     known_weights = None if used is None else used[is_known]
     weighted: dict[str, Any] = {"sample_weight": used}
     options = weighted | {"zero_division": 0.0}
+    confusion = None
     with warnings.catch_warnings():
         # Of scikit-learn, about classes without examples, and data of a single class.
         warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true|A single label was found")
+        if len(classes) <= MAX_CONFUSION_CLASSES:
+            table = confusion_matrix(truth, predicted, labels=np.arange(len(classes)), **weighted)
+            confusion = table[:, : len(known)].tolist()
         return Evaluation(
             examples=len(truth),
             accuracy=float(accuracy_score(truth, predicted, **weighted)),
@@ -96,7 +100,7 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
             f1=float(f1_score(truth == 1, predicted == 1, **options)) if len(known) == 2 else None,
             **_probability_metrics(probabilities[is_known], truth[is_known], known_weights, notes),
             classes=[classes.values[i] for i in order],
-            confusion=_confusion(truth, predicted, used, len(classes), len(known)),
+            confusion=confusion,
             weighted=used is not None,
             notes=notes,
         )
@@ -160,15 +164,3 @@ def calibration_error(probabilities: Array, truth: Ranks, weights: Array | None 
     total = np.ones(len(confidence)) if weights is None else weights
     bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
     return float(np.abs(np.bincount(bins, (confidence - right) * total, BINS)).sum() / total.sum())
-
-
-def _confusion(
-    truth: Ranks, predicted: Ranks, weights: Array | None, classes: int, known: int
-) -> list[list[float]] | None:
-    from sklearn.metrics import confusion_matrix
-
-    if classes > MAX_CONFUSION_CLASSES:
-        return None
-    table = confusion_matrix(truth, predicted, labels=np.arange(classes), sample_weight=weights)
-    rows: list[list[float]] = table[:, :known].tolist()
-    return rows

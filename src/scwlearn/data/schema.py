@@ -61,10 +61,7 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a JSON object."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "ignore": list(self.ignore),
-            "columns": dict(self.columns),
-        }
+        return vars(self) | {"ignore": list(self.ignore), "columns": dict(self.columns)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:

@@ -66,6 +66,13 @@ class NamedRows:
         return NamedRows(rows, [*numbers])
 
     @staticmethod
+    def of_numbers(rows: Rows) -> NamedRows:
+        """Return rows whose features are named by their numbers, from 0."""
+        values, columns, offsets = rows.compressed(np.int64)
+        numbers, places = np.unique(columns, return_inverse=True)
+        return NamedRows(Rows.from_csr(values, places.astype(np.int32), offsets, len(numbers)), numbers.tolist())
+
+    @staticmethod
     def summed(
         rows: NDArray[np.int64], numbers: NDArray[np.int64], values: NDArray[np.float64], names: list[str], count: int
     ) -> NamedRows:
@@ -162,15 +169,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def with_rows(self, x: Rows | NamedRows) -> Batch:
-        """Return the batch with other features."""
-        return replace(self, x=x)
-
     def widened(self, width: int) -> Batch:
         """Return the batch with at least `width` numbered features; the new ones are zero."""
         if isinstance(self.x, NamedRows) or self.x.width >= width:
             return self
-        return self.with_rows(self.x.widened(width))
+        return replace(self, x=self.x.widened(width))
 
     def with_labels(self, labels: NDArray[Any], labelled: NDArray[np.bool_]) -> Batch:
         """Return the batch with labels, some or all of which may be missing."""

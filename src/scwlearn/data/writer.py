@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
-from scwlearn.data.rows import Rows
 from scwlearn.data.schema import split_words
 
 #: Column that a feature came from, and the string in it, which is None for a number.
@@ -46,12 +43,6 @@ class Writer(ABC):
 
     def finish(self) -> None:  # noqa: B027
         """Write what follows the last batch: by default, nothing."""
-
-    def write_lines(self, heads: Iterable[str], features: list[str], cells: Cells) -> None:
-        """Write lines of a head and the features of a row."""
-        rows = zip(heads, pairwise(cells.offsets.tolist()), strict=True)
-        lines = [" ".join([head, *features[begin:end]]) + "\n" for head, (begin, end) in rows]
-        self.file.write("".join(lines).encode())
 
 
 class TableWriter(Writer):
@@ -126,34 +117,12 @@ class DelimitedWriter(TableWriter):
         return texts
 
 
-class Cells(NamedTuple):
-    """The non-zero features of some rows as a CSR matrix."""
-
-    values: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    offsets: NDArray[Any]
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """Row of each feature."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-
-def cells_of(rows: Rows) -> Cells:
-    """Return the non-zero features of the rows."""
-    values, columns, offsets = rows.compressed(np.int64)
-    kept = values != 0
-    return Cells(values[kept], columns[kept], np.append(0, np.cumsum(kept))[offsets])
-
-
-def named_cells(batch: Batch, *, zero_based: bool = False) -> tuple[list[str], Cells]:
-    """Return the names of the features and the features; the name of a numbered one is its index."""
+def with_names(batch: Batch, *, zero_based: bool = False) -> NamedRows:
+    """Return the features by name; the name of a numbered one is its index."""
     if isinstance(batch.x, NamedRows):
-        return [*map(str, batch.x.names)], cells_of(batch.x.rows)
-    cells = cells_of(batch.x)
-    used, columns = np.unique(cells.columns, return_inverse=True)
-    names = [str(number) for number in (used + (not zero_based)).tolist()]
-    return names, cells._replace(columns=columns.astype(np.int64))
+        return NamedRows(batch.x.rows, [str(name) for name in batch.x.names])
+    rows = NamedRows.of_numbers(batch.x)
+    return NamedRows(rows.rows, [str(number + (not zero_based)) for number in rows.names])
 
 
 def value_text(value: Any) -> Any:
@@ -181,21 +150,16 @@ def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
 
 def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False) -> dict[str, list[Any]]:
     """Return the cells of a table with these columns: a number, a string, a list of strings, or None."""
-    names, cells = named_cells(batch, zero_based=zero_based)
+    rows = with_names(batch, zero_based=zero_based)
+    origins = {name: _origin(name, columns) for name in rows.names}
     table: dict[str, list[Any]] = {column: [None] * len(batch) for column in columns}
-    order = np.argsort(cells.columns, kind="stable")
-    rows, values = cells.rows[order].tolist(), cells.values[order].tolist()
-    ends = np.cumsum(np.bincount(cells.columns, minlength=len(names))).tolist()
-    begin = 0
-    for name, end in zip(names, ends, strict=True):
-        begin, own = end, slice(begin, end)
-        origin = _origin(name, columns)
-        if origin is not None:
-            for row, value in zip(rows[own], values[own], strict=True):
-                _fill(table[origin[0]], row, value, origin, columns, batch)
-        elif rows[own]:
-            shown = ", ".join(map(repr, columns)) or "none"
-            raise error_at(batch, rows[own][0], f"the feature {name!r} belongs to no column; the columns are {shown}")
+    for row, features in enumerate(rows.dicts()):
+        for name, value in features.items():
+            origin = origins[name]
+            if origin is None:
+                shown = ", ".join(map(repr, columns)) or "none"
+                raise error_at(batch, row, f"the feature {name!r} belongs to no column; the columns are {shown}")
+            _fill(table[origin[0]], row, value, origin, columns, batch)
     return table
 
 

@@ -11,7 +11,7 @@ from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.output import Target, open_output
 from scwlearn.data.schema import COLUMN_KINDS
-from scwlearn.data.writer import WriterOptions, named_cells
+from scwlearn.data.writer import WriterOptions
 
 # A table with more columns would not be useful.
 _MAX_COLUMNS = 10_000
@@ -121,7 +121,7 @@ def _numeric_columns(batches: Iterable[Batch], zero_based: bool) -> dict[str, st
     width, names = 0, {}
     for batch in batches:
         if isinstance(batch.x, NamedRows):
-            names.update(dict.fromkeys(named_cells(batch)[0], "numeric"))
+            names.update(dict.fromkeys(map(str, batch.x.names), "numeric"))
         else:
             width = max(width, batch.x.width)
     _check_count(width + len(names))

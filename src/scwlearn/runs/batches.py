@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,7 @@ def align_rows(classifier: Classifier, examples: Batch, names: Sequence[str] | N
 
 def numbers_as_names(examples: Batch) -> Batch:
     """Return examples whose numbered features are named by their numbers, from 0."""
-    if isinstance(examples.x, NamedRows):
-        return examples
-    values, columns, offsets = examples.x.compressed(np.int64)
-    numbers, places = np.unique(columns, return_inverse=True)
-    rows = Rows.from_csr(values, places.astype(np.int32).ravel(), offsets.astype(np.int32), len(numbers))
-    return examples.with_rows(NamedRows(rows, numbers.tolist()))
+    return examples if isinstance(examples.x, NamedRows) else replace(examples, x=NamedRows.of_numbers(examples.x))
 
 
 def _other_features(examples: Batch, learned: str) -> ValueError:

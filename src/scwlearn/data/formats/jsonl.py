@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -32,7 +31,7 @@ from scwlearn.data.schema import (
     split_words,
 )
 from scwlearn.data.weights import ALLOWED_WEIGHT
-from scwlearn.data.writer import Writer, error_at, label_values, named_cells, table_of
+from scwlearn.data.writer import Writer, error_at, label_values, table_of, with_names
 
 #: How deep objects may be nested.
 MAX_DEPTH = 32
@@ -307,10 +306,8 @@ class _Writer(Writer):
                 {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
                 for row in range(len(batch))
             ]
-        names, cells = named_cells(batch, zero_based=zero_based)
-        columns, values = cells.columns.tolist(), cells.values.tolist()
-        pairs = [(names[column], _shortest(value)) for column, value in zip(columns, values, strict=True)]
-        return [dict(pairs[begin:end]) for begin, end in pairwise(cells.offsets.tolist())]
+        rows = with_names(batch, zero_based=zero_based).dicts()
+        return [{name: _shortest(value) for name, value in features.items()} for features in rows]
 
 
 def _shortest(value: Any) -> Any:

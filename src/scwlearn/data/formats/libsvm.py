@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from contextlib import closing
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +21,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import ALLOWED_NUMBER, Schema
-from scwlearn.data.writer import Cells, Writer, WriterOptions, cells_of, error_at, label_values, named_cells, value_text
+from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, value_text
 
 _MAX_WIDTH = int(np.iinfo(np.int64).max)
 _EXACT = re.compile(
@@ -204,22 +205,27 @@ class _Writer(Writer):
             raise error_at(batch, 0, f"labels in LIBSVM text must be numbers; {others} allow strings", repr(labels[0]))
         if None in labels:
             raise error_at(batch, labels.index(None), "every line of LIBSVM text needs a label", "none")
-        cells = self._cells(batch)
+        values, indices, offsets = self._cells(batch)
         # Most data has few distinct values, so each is formatted once.
-        distinct, which = np.unique(cells.values, return_inverse=True)
+        distinct, which = np.unique(values, return_inverse=True)
         texts = [value_text(value) for value in distinct.tolist()]
-        features = [f"{index}:{texts[i]}" for index, i in zip(cells.columns.tolist(), which.tolist(), strict=True)]
-        self.write_lines(labels, features, cells)
+        features = [f"{index}:{texts[i]}" for index, i in zip(indices.tolist(), which.tolist(), strict=True)]
+        rows = zip(labels, pairwise(offsets.tolist()), strict=True)
+        lines = [" ".join([label, *features[begin:end]]) + "\n" for label, (begin, end) in rows]
+        self.file.write("".join(lines).encode())
 
-    def _cells(self, batch: Batch) -> Cells:
+    def _cells(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the non-zero values and their indices, sorted within each row, and the offsets of the rows."""
         if isinstance(batch.x, Rows):
-            cells = cells_of(batch.x)
-            return cells._replace(columns=cells.columns + self._first)
-        names, cells = named_cells(batch)
-        indices = np.array([self._index(name, batch) for name in names], dtype=np.int64)
-        columns = indices[cells.columns] if len(names) else cells.columns
-        order = np.lexsort((columns, cells.rows))
-        return Cells(cells.values[order], columns[order], cells.offsets)
+            values, columns, offsets = batch.x.compressed(np.int64)
+            indices = columns + self._first
+        else:
+            values, columns, offsets = batch.x.rows.compressed(np.int64)
+            indices = np.array([self._index(str(name), batch) for name in batch.x.names], dtype=np.int64)[columns]
+            order = np.lexsort((indices, np.repeat(np.arange(len(batch)), np.diff(offsets))))
+            values, indices = values[order], indices[order]
+        kept = values != 0
+        return values[kept], indices[kept], np.append(0, np.cumsum(kept))[offsets]
 
     def _index(self, name: str, batch: Batch) -> int:
         if self.names is not None:

@@ -16,7 +16,7 @@ from scwlearn.data.reader import LineReader, Parsed, TooLong
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import ALLOWED_NUMBER, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH
 from scwlearn.data.weights import ALLOWED_WEIGHT
-from scwlearn.data.writer import Writer, error_at, label_values, named_cells, value_text
+from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
 # Largest batch with string labels, which are kept in an array, each as long as the longest.
 _MAX_ROWS_WITH_STRINGS = 2**16
@@ -94,14 +94,16 @@ class _Writer(Writer):
 
     def write(self, batch: Batch) -> None:
         """Write the examples of a batch."""
-        names, cells = named_cells(batch, zero_based=self.options.zero_based)
-        for name in names:
+        rows = with_names(batch, zero_based=self.options.zero_based)
+        for name in rows.names:
             if not name or _NOT_IN_NAMES.search(name):
                 problem = "names in VW text have no space, colon or bar; jsonl allows any name"
                 raise DataError(problem, found=repr(name), source=batch.source)
-        values = ["" if value == 1 else ":" + value_text(value) for value in cells.values.tolist()]
-        features = [names[column] + value for column, value in zip(cells.columns.tolist(), values, strict=True)]
-        self.write_lines(_heads(batch), features, cells)
+        lines = []
+        for head, features in zip(_heads(batch), rows.dicts(), strict=True):
+            texts = [name if value == 1 else f"{name}:{value_text(value)}" for name, value in features.items()]
+            lines.append(" ".join([head, *texts]) + "\n")
+        self.file.write("".join(lines).encode())
 
 
 def _heads(batch: Batch) -> list[str]:

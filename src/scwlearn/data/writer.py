@@ -15,8 +15,8 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.schema import split_words
 
-#: Column that a feature came from, and the string in it, which is None for a number.
-_Origin = tuple[str, str | None]
+#: Column that a feature came from, and the string in it.
+_Origin = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,10 +136,31 @@ def error_at(batch: Batch, row: int, problem: str, found: Any = None, hint: str 
     return DataError(problem, found=shown, source=batch.source, line=int(batch.lines[row]), hint=hint)
 
 
+def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False) -> dict[str, list[Any]]:
+    """Return the cells of a table with these columns: a number, a string, a list of strings, or None."""
+    x = with_names(batch, zero_based=zero_based)
+    table: dict[str, list[Any]] = {column: [None] * len(batch) for column in columns}
+    numeric = [table[name] if columns.get(name) == "numeric" else None for name in x.names]
+    origins = [_origin(name, columns) for name in x.names]
+    values, numbers, offsets = x.rows.compressed()
+    rows = np.repeat(np.arange(len(batch)), np.diff(offsets))
+    for row, number, value in zip(rows.tolist(), numbers.tolist(), values.tolist(), strict=True):
+        cells, origin = numeric[number], origins[number]
+        if not value:
+            continue
+        if cells is not None:
+            cells[row] = value
+        elif origin is not None:
+            _add_string(table[origin[0]], row, value, origin, columns, batch)
+        else:
+            shown = ", ".join(map(repr, columns)) or "none"
+            problem = f"the feature {x.names[number]!r} belongs to no column; the columns are {shown}"
+            raise error_at(batch, row, problem)
+    return table
+
+
 def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
-    """Return the origin of a feature in columns of these kinds, or None."""
-    if columns.get(name) == "numeric":
-        return name, None
+    """Return the categorical or text column that a feature came from, and its string; None if there is none."""
     at = name.find("=")
     while at >= 0:
         if columns.get(name[:at], "numeric") != "numeric":
@@ -148,35 +169,19 @@ def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
     return None
 
 
-def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False) -> dict[str, list[Any]]:
-    """Return the cells of a table with these columns: a number, a string, a list of strings, or None."""
-    rows = with_names(batch, zero_based=zero_based)
-    origins = {name: _origin(name, columns) for name in rows.names}
-    table: dict[str, list[Any]] = {column: [None] * len(batch) for column in columns}
-    for row, features in enumerate(rows.dicts()):
-        for name, value in features.items():
-            origin = origins[name]
-            if origin is None:
-                shown = ", ".join(map(repr, columns)) or "none"
-                raise error_at(batch, row, f"the feature {name!r} belongs to no column; the columns are {shown}")
-            _fill(table[origin[0]], row, value, origin, columns, batch)
-    return table
-
-
-def _fill(column: list[Any], row: int, value: float, origin: _Origin, kinds: Mapping[str, str], batch: Batch) -> None:
-    """Put a feature into the column that it came from."""
+def _add_string(
+    cells: list[Any], row: int, value: float, origin: _Origin, columns: Mapping[str, str], batch: Batch
+) -> None:
     name, string = origin
-    if string is None:
-        column[row] = value
-    elif kinds[name] == "categorical":
-        if column[row] is not None or value != 1:
-            found = f"{column[row]!r} and {string!r}" if value == 1 else f"{string!r} with value {value}"
+    if columns[name] == "categorical":
+        if cells[row] is not None or value != 1:
+            found = f"{cells[row]!r} and {string!r}" if value == 1 else f"{string!r} with value {value}"
             raise error_at(batch, row, f"the categorical column {name!r} holds one string of value 1", found)
-        column[row] = string
+        cells[row] = string
     else:
         if value < 0 or not value.is_integer():
             raise error_at(batch, row, f"the text column {name!r} counts words", f"{string!r} with value {value}")
-        column[row] = (column[row] or []) + [string] * int(value)
+        cells[row] = (cells[row] or []) + [string] * int(value)
 
 
 def label_values(batch: Batch) -> list[Any]:

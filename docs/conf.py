@@ -155,7 +155,7 @@ and ROMMA.
 |---|---|---|---|---|---|---|
 {rows}
 
-A rule takes the margin `m` and the variance `v` of an example and returns a `Step`; `HOLD` means no loss. The sources
+A rule takes the margin `m` and the variance `v` of an example and returns a `Step`; `HOLD` means no update. The sources
 below are the code that runs: the build compiles them to C++.
 {"".join(map(section, all_rules()))}"""
     (GENERATED / "algorithms.md").write_text(page)

@@ -83,7 +83,7 @@ class StreamClassifier:
 
     @property
     def n_features(self) -> int:
-        """The number of known features; where names are hashed, of the weights that they share."""
+        """The number of known features; if names are hashed, the number of weights in use."""
         vocabulary = self._classifier.learner.vocabulary
         if vocabulary is None:
             return 0

@@ -138,7 +138,7 @@ class Binary(ClassAxis):
 
     def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
         return ensure_memory(
-            # While it learns there may be a copy to go back to.
+            # While it learns, there may be a copy for a rollback.
             2 * 8 * _entries(covariance, size, 1),
             what=f"{{covariance={covariance.name}}} with {size} weights",
             instead=(

@@ -283,7 +283,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
 
 
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Learn with models that keep little, side by side in registers."""
+    """Learn with models that keep at most one variance per feature, side by side in registers."""
     threads, start = allowed_threads(), runs[0].model
     rules = [run.learner.config.native_rule for run in runs]
     intercept = runs[0].learner.config.intercept
@@ -306,11 +306,11 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     rules = [run.learner.config.native_rule for run in runs]
     natives = [run.native(model) for model, run in zip(models, runs, strict=True)]
     covariance, size, intercept = models[0].covariance, models[0].size, runs[0].learner.config.intercept
-    # Few models leave some threads over, which a large one can use.
+    # With fewer models than threads, a large model can use several.
     inside = max(1, threads // len(runs)) if covariance.uses_threads(size) else 1
     per_row = covariance.work(size, batch.stored, 1, 1, True)
     at_once = min(covariance.block(size, batch.stored, 1, True), len(batch.rows) or 1)
-    # The blocks of a learner that is alone: with a full covariance the last bits depend on them.
+    # The same blocks as for a single learner, because the last bits of a full covariance depend on them.
     for block, labels in batch.blocks(WORK_OF_A_BLOCK / per_row):
         share = max(threads, int(threads * WORK_OF_A_BLOCK / (per_row * max(1, block.count))))
         for first in range(0, len(runs), share):
@@ -324,7 +324,7 @@ def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
 
 
 def _learn_in_python(runs: list[_Run], batch: _Batch, keep: bool) -> None:
-    """Learn with rules that are not compiled: the interpreter runs one at a time."""
+    """Learn with rules that are not compiled, one model after another."""
     for run in runs:
         trial = copy(run.learner)
         trial.learn(batch.rows, batch.labels, order=batch.places)

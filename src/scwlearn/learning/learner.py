@@ -1,4 +1,4 @@
-"""A learner: a rule run with a model over rows. Labels are -1 and +1, or class numbers, from here inward."""
+"""A learner: runs a rule with a model over rows, whose labels are -1 and +1, or class numbers."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ class Learner(OneAtATime):
         name: str = self.config.covariance
         if name != "auto":
             return name
-        # Not the classes that a batch brings: a batch is learned as its rows are one by one.
+        # Without the new classes of a batch, so that learning a batch equals learning its rows one by one.
         sigmas = 1 if self.config.shared_covariance else max(1, self._classes)
         return auto_covariance(self.rule, width, named=named, sigmas=sigmas)
 

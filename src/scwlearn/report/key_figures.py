@@ -33,7 +33,7 @@ def curve_points(record: Record) -> list[Point]:
 
 
 def difference(one: Point, other: Point) -> Point:
-    """Return the examples between two points of a curve as a point by themselves."""
+    """Return the numbers of the examples between two points of a curve, as a point."""
     seen, loss = other.seen - one.seen, None
     if one.log_loss is not None and other.log_loss is not None:
         loss = (other.log_loss * other.seen - one.log_loss * one.seen) / seen

@@ -115,7 +115,7 @@ def _several(records: Sequence[Record], names: Sequence[str]) -> Markup:
 def _figures_panel(records: Sequence[Record], names: Sequence[str]) -> Markup:
     runs = [{figure.name: figure for figure in key_figures(record)} for record in records]
     columns = list(dict.fromkeys(name for figures in runs for name in figures))
-    # The best values are those of the same data, as far as the records show.
+    # Mark the best values only if all runs used the same data, as far as the records show.
     data = {(tuple(record.sources), record.curve[-1].seen if record.curve else 0) for record in records}
     best = _best_values(runs, columns) if len(data) == 1 else {}
     rows = []

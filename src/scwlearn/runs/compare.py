@@ -222,7 +222,7 @@ def run_jobs(
     or an error, the jobs under way stop soon, and the outcomes so far are in the results.
     """
     missing, stop = [], Event()
-    # By order, so that jobs under way at the same time share it.
+    # In order of permutations, so that concurrent jobs share one.
     for job in sorted(jobs, key=lambda job: job.order):
         if job in results:
             finished(job, True)
@@ -297,7 +297,7 @@ def compare(
             report.advance(len(configs) * len(part) / len(ordered.examples), "tuning")
         for best in reversed(best_first(models.finish())):
             chosen[best.rule.name] = best.cell
-    # Only the algorithm and the order tell the jobs apart: `chosen` has the parameters.
+    # Jobs differ only in algorithm and order; `chosen` has the parameters.
     job = Job("", "", "", "", "", (), seed, 0, len(examples), version="")
     jobs = {name: [replace(job, rule=name, order=order) for order in range(1, permutations + 1)] for name in chosen}
     results: dict[Job, Outcome] = {}

@@ -32,7 +32,7 @@ def _merge_part(shards: Shards, rule: str, part: slice) -> tuple[Array, Array]:
     L = np.array([_precision(gaussian, part) for gaussian in shards.gaussians])
     before = _mean(shards.prior, part)
     moved = np.array([_mean(gaussian, part) for gaussian in shards.gaussians]) - before
-    # What has become of the prior in each, and in the merged model.
+    # The precision of the prior, reduced by the growth of Sigma in each model and in the merged one.
     L_k = _precision(shards.prior, part) / np.array([shard.growth for shard in shards])[:, np.newaxis]
     L_0 = _precision(shards.prior, part) / shards.growth
     dL = np.maximum(L - L_k, 0.0)

@@ -86,6 +86,13 @@ def test_label_weight_and_what_is_ignored():
     assert examples(text, "jsonl", label="gold.class", ignore=("in", "id", "w"))[0][0] == {}
 
 
+def test_objects_may_be_nested_as_deep_as_the_limit():
+    nested = 1
+    for _ in range(MAX_DEPTH):
+        nested = {"a": nested}
+    assert examples(lines({"y": 1} | nested), "jsonl") == [({".".join("a" * MAX_DEPTH): 1}, 1, None)]
+
+
 def test_labels_may_be_missing_if_they_are_optional():
     (batch,) = batches(lines({"x": 1}, {"x": 2}), "jsonl", options={"labels": "optional"})
     assert batch.labels is None
@@ -126,6 +133,7 @@ FAULTS = [
     (GOOD + b'{"y": 1} 2', {}, "data.jsonl, line 2, column 10: a line must be a JSON object: Extra data; found '2'"),
     (GOOD + b"[1]", {}, 'data.jsonl, line 2: a line must be a JSON object, such as {"label": 1}; found [1]'),
     (GOOD + b'{"y": "NaN", "x": NaN}', {}, "data.jsonl, line 2, column 19: numbers must be finite; found NaN"),
+    (GOOD + b'{"y": "\\"NaN", "x": NaN}', {}, "data.jsonl, line 2, column 21: numbers must be finite; found NaN"),
     (GOOD + b'{"y": 1, "x": -Infinity}', {}, "data.jsonl, line 2, column 15: numbers must be finite; found -Infinity"),
     (GOOD + b'{"y": 1, "x": 1e999}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}inf"),
     (GOOD + b'{"y": 1, "x": -2e150}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}-2e+150"),

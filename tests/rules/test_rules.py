@@ -106,6 +106,79 @@ def test_alpha_and_precision_have_thirteen_digits(name, margin):
         assert abs(Decimal(float(step.precision)) / precision - 1) < Decimal("1e-13"), (m, v, constants)
 
 
+@pytest.mark.parametrize("name", ["cw", "scw1", "scw2"])
+@pytest.mark.parametrize(("m", "v"), [(-1e300, 1.0), (-1e250, 1e20)])
+def test_a_margin_that_is_wrong_beyond_all_bounds_gives_a_finite_step(name, m, v):
+    rule = find_rule(name)
+    step = rule.step(m, v, 0.0, 1.0, rule.constants({}))
+    assert 0 < step.alpha < math.inf
+    assert 0 < step.precision < math.inf
+
+
+#: The margin from which on a rule holds, and whether it holds there, too; norm2 = 9, v = 4, b = 1.
+HOLDS = {
+    **dict.fromkeys(("perceptron", "romma", "second_order_perceptron", "iellip"), (0.0, False)),
+    **dict.fromkeys(("pa", "pa1", "pa2", "aggressive_romma", "arow", "nherd"), (1.0, True)),
+    # The new variance is 1/b: 1 + k v = 4.
+    "narow": (4.0, True),
+}
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_a_rule_holds_from_its_margin_on(name):
+    limit, holds_there = HOLDS[name]
+    rule = find_rule(name)
+
+    def holds(m):
+        return rule.step(m, 4.0, 9.0, 1.0, rule.constants({})) == HOLD
+
+    assert holds(limit) == holds_there
+    assert holds(np.nextafter(limit, 9.0))
+    assert not holds(np.nextafter(limit, -9.0))
+
+
+@pytest.mark.parametrize("name", ["cw", "scw1", "scw2"])
+def test_a_confidence_weighted_rule_holds_from_its_confidence_on(name):
+    rule = find_rule(name)
+    constants = rule.constants({})
+    for v in (0.25, 1.0, 16.0):
+        assert rule.step(constants["phi"] * math.sqrt(v), v, 0.0, 1.0, constants) == HOLD
+        assert rule.step(np.nextafter(constants["phi"], 0.0) * math.sqrt(v), v, 0.0, 1.0, constants) != HOLD
+
+
+@pytest.mark.parametrize("t", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("n", [1.0, 2.0])
+def test_iellip_cuts_less_in_every_round(t, n):
+    step = find_rule("iellip").step(-0.5, 2.0, 0.0, t, {"b": 0.3, "c": 0.1}, n)
+    cut = 0.1 * 0.3 ** (t - 1)
+    assert step == pytest.approx((0.75, n * cut / (1 - cut) / 2.0, 1.0, 1 / (1 - cut)), rel=1e-15)
+
+
+@pytest.mark.parametrize(("m", "v", "b"), [(0.5, 4.0, 1.0), (-2.0, 3.0, 0.5), (-2.0, 0.5, 1.0), (0.0, 2.0, 0.5)])
+def test_the_narow_of_libol_takes_arows_step_with_its_own_r(m, v, b):
+    step = find_rule("narow_libol").step(m, v, 0.0, 1.0, {"b": b})
+    assert _native.Rule("narow_libol", [b]).step(m, v, 0.0, 1.0, 1.0, 1.0) == step
+    if b * v > 1:
+        r = v / (b * v - 1)
+        assert step == pytest.approx(((1 - m) / (v + r), 1 / r, 1.0, 1.0), rel=1e-14)
+    else:
+        # Nothing moves, but the round counts as an update.
+        assert step.alpha == 0
+        assert 1e-12 < step.precision * v < 1e-11
+
+
+@pytest.mark.parametrize(("m", "v", "w"), [(-1.0, 2.0, 1.0), (-0.1, 0.3, 0.5), (0.2, 5.0, 2.0), (-30.0, 0.01, 1.0)])
+def test_the_scw2_of_libol_has_two_typos(m, v, w):
+    C, phi = 0.7, 1.2
+    step = find_rule("scw2_libol").step(m, v, 0.0, 1.0, {"C": C, "phi": phi}, 1.0, w)
+    assert _native.Rule("scw2_libol", [C, phi]).step(m, v, 0.0, 1.0, 1.0, w) == pytest.approx(step, rel=1e-14)
+    n = v + 1 / (2 * w * C)
+    root = math.sqrt(phi**4 * m**2 * (v * 2) + 4 * n * v * phi**2 * (n + v * (phi * 2)))
+    alpha = (-(2 * m * n + phi**2 * m * v) + root) / (2 * (n**2 + n * v * phi**2))
+    deviation = (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4 * v)) / 2
+    assert step[:2] == pytest.approx((alpha, alpha * phi / deviation), rel=1e-9)
+
+
 @every_rule
 def test_a_parameter_that_the_rule_does_not_have_is_refused_by_name(rule):
     has = ", ".join(p.name for p in rule.parameters)

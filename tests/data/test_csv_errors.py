@@ -101,7 +101,7 @@ FAULTS = [
     (
         b"a,y\n1,2\n",
         {"columns": {"a": "number"}},
-        "the kind of column 'a' must be one of numeric, categorical, text, got 'number'",
+        "the kind of 'a' must be one of numeric, categorical, text, got 'number'",
     ),
 ]
 

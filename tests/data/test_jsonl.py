@@ -232,7 +232,7 @@ FAULTS = [
     (
         GOOD,
         {"columns": {"x": "words"}},
-        "the kind of key 'x' must be one of numeric, categorical, text, got 'words'",
+        "the kind of 'x' must be one of numeric, categorical, text, got 'words'",
     ),
 ]
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from scwlearn._native import LARGEST_VALUE
+from scwlearn._util.checks import check_choice
 from scwlearn.data.io.errors import DataError
 
-#: Kinds of table columns: numbers, categories, or text that is split into words.
-COLUMN_KINDS = ("numeric", "categorical", "text")
+# Kinds of table columns: numbers, categories, or text that is split into words.
+_COLUMN_KINDS = ("numeric", "categorical", "text")
 #: What a value may be, for messages.
 ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
 #: Labels are kept in an array, each as long as the longest.
@@ -59,6 +60,9 @@ class Schema:
     columns: Mapping[str, str] = field(default_factory=dict)
     zero_based: bool = False
 
+    def __post_init__(self) -> None:
+        check_kinds(self.columns)
+
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a JSON object."""
         return vars(self) | {"ignore": list(self.ignore), "columns": dict(self.columns)}
@@ -69,6 +73,12 @@ class Schema:
         known = {f.name for f in fields(cls)}
         given = {name: value[name] for name in value if name in known}
         return cls(**given | {"ignore": tuple(given.get("ignore", ()))})
+
+
+def check_kinds(columns: Mapping[str, str]) -> None:
+    """Raise a ValueError if a kind of a column or key is unknown."""
+    for name, kind in columns.items():
+        check_choice(f"the kind of {name!r}", kind, _COLUMN_KINDS)
 
 
 def split_words(text: str) -> list[str]:

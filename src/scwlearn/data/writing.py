@@ -10,7 +10,7 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.output import Target, open_output
-from scwlearn.data.schema import COLUMN_KINDS
+from scwlearn.data.schema import check_kinds
 from scwlearn.data.writer import WriterOptions
 
 # A table with more columns would not be useful.
@@ -77,8 +77,7 @@ def write_batches(
     <BLANKLINE>
     """
     chosen = get_format(check_choice("format", format, format_names()))
-    for name, kind in (columns or {}).items():
-        check_choice(f"the kind of column {name!r}", kind, COLUMN_KINDS)
+    check_kinds(columns or {})
     if names is not None and not chosen.numbered:
         raise ValueError(f"names applies to libsvm, which has no names; {format} has them")
     check_bool("zero_based", zero_based)

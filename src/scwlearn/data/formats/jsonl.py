@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
-from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, shown
@@ -22,7 +21,6 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.schema import (
     ALLOWED_NUMBER,
-    COLUMN_KINDS,
     MAX_LABEL_LENGTH,
     MAX_PREFIX_LENGTH,
     Schema,
@@ -59,8 +57,6 @@ class _Reader(Reader):
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
-        for key, kind in schema.columns.items():
-            check_choice(f"the kind of key {key!r}", kind, COLUMN_KINDS)
         self._decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant).decode
         self._label_kind: str | None = None
 

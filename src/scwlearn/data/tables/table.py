@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.reader import Parsed, Reader
-from scwlearn.data.schema import COLUMN_KINDS, MAX_PREFIX_LENGTH, Schema, check_roles, default_label, listed
+from scwlearn.data.schema import MAX_PREFIX_LENGTH, Schema, check_roles, default_label, listed
 from scwlearn.data.tables.columns import Column, joined, kind_of_cells, kind_of_type
 
 #: Arrow arrays of the columns that are read, by name.
@@ -64,8 +63,6 @@ class TableReader(Reader):
     def _resolve(self, columns: Columns) -> Schema:
         """Return the schema with the label and the kind of each column, given the first records."""
         schema = self.schema
-        for name, kind in schema.columns.items():
-            check_choice(f"the kind of column {name!r}", kind, COLUMN_KINDS)
         if schema.label is None:
             schema = replace(schema, label=default_label(self.names, optional=self.options.optional_labels))
         self._check_columns(columns, schema)

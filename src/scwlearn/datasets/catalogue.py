@@ -139,14 +139,7 @@ def find_set(name: str) -> NamedSet:
 
 
 def select_sets(names: Iterable[str]) -> list[NamedSet]:
-    """Return the data sets of these names and groups (paper, extra, embedded, all), each once.
-
-    Examples
-    --------
-    >>> from scwlearn.datasets import select_sets
-    >>> [named.name for named in select_sets(["digits", "embedded"])]
-    ['digits', 'breast-cancer']
-    """
+    """Return the data sets of these names and groups (paper, extra, embedded, all), each once."""
     chosen: dict[str, NamedSet] = {}
     for name in names:
         groups = GROUPS if name == "all" else {name} & {*GROUPS}

@@ -46,15 +46,6 @@ def content_sha256(x: Any, labels: NDArray[Any]) -> str:
 
     Explicit zeros and the order of the indices in a row do not matter: two files have the same checksum if and only if
     they hold the same examples in the same order.
-
-    Examples
-    --------
-    >>> import io
-    >>> from scwlearn.data.formats.libsvm import load_libsvm
-    >>> from scwlearn.datasets.load import content_sha256
-    >>> one, other = b"+1 1:0.5 2:0 3:2\\n", b"1.000   3:2.000000 1:5e-1 # the same\\n"
-    >>> content_sha256(*load_libsvm(io.BytesIO(one))) == content_sha256(*load_libsvm(io.BytesIO(other)))
-    True
     """
     rows = sparse.csr_array(x, dtype=np.float64, copy=True)
     rows.eliminate_zeros()

@@ -117,8 +117,6 @@ def _rank_within_class(numbers: NDArray[np.int32]) -> NDArray[np.intp]:
     """Return for each example how many examples of its class precede it."""
     by_class = np.argsort(numbers, kind="stable")
     in_order = numbers[by_class]
-    starts = np.flatnonzero(np.r_[True, in_order[1:] != in_order[:-1]]) if len(numbers) else np.empty(0, dtype=np.intp)
-    lengths = np.diff(np.r_[starts, len(numbers)])
     ranks = np.empty(len(numbers), dtype=np.intp)
-    ranks[by_class] = np.arange(len(numbers)) - np.repeat(starts, lengths)
+    ranks[by_class] = np.arange(len(numbers)) - np.searchsorted(in_order, in_order)
     return ranks

@@ -68,11 +68,6 @@ class DataError(ValueError):
         self.source, self.line, self.column, self.unit = source, line, column, unit
         self.hint = hint
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the options that the hint mentions."""
-        return tuple(name for _, name, _, _ in string.Formatter().parse(self.hint or "") if name)
-
     def render(self, spell: Callable[[str], str | None] = _python_argument) -> str:
         """Return the whole message.
 
@@ -95,7 +90,7 @@ class DataError(ValueError):
         message = (", ".join(place) + ": " if place else "") + self.problem
         if self.found is not None:
             message += f"; found {self.found}"
-        spelled = {name: spell(name) for name in self.options}
+        spelled = {name: spell(name) for _, name, _, _ in string.Formatter().parse(self.hint or "") if name}
         if self.hint and None not in spelled.values():
             message += f" ({self.hint.format(**spelled)})"
         return message

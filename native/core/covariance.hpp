@@ -97,6 +97,18 @@ using PrecisionStep = DiagonalStep<ByPrecision, Number>;
 template <class Number>
 using DropStep = DiagonalStep<ByDrop, Number>;
 
+template <template <class> class FeatureStep>
+struct StepTag {
+    template <class Number>
+    using Step = FeatureStep<Number>;
+};
+
+// An array with make(tag) for the step of each kind, in the order of CovarianceKind.
+template <class Make>
+constexpr auto for_each_step(Make make) {
+    return std::array{make(StepTag<IdentityStep>{}), make(StepTag<PrecisionStep>{}), make(StepTag<DropStep>{})};
+}
+
 // What the stored variances are multiplied by; for the identity, which stores none, Sigma itself.
 template <template <class> class FeatureStep>
 double variance_scale(const Model& model) noexcept {

@@ -73,6 +73,8 @@ struct Rows {
 
 // Kinds, names and loops (in *_loops.cpp) have the same order; the full covariance comes last.
 enum CovarianceKind { kIdentity, kDiagonal, kDiagonalDrop, kFull, kCovarianceKinds };
+// The kinds that keep at most one variance per feature, which come first: one array of loops serves them all.
+inline constexpr std::size_t kPerFeatureKinds = kFull;
 inline constexpr const char* kCovarianceNames[kCovarianceKinds] = {"identity", "diagonal", "diagonal-drop", "full"};
 
 // Joint classes are one model in the space of all their weights, and learn from the class of a row and its best rival;
@@ -231,12 +233,12 @@ using Score = bool (*)(const Rows&, const Weights&, Scratch& scratch, double* sc
 
 // Binary models.
 struct RowLoops {
-    std::array<LoopsOverRows, kFull> learn;
+    std::array<LoopsOverRows, kPerFeatureKinds> learn;
     std::array<Score, kRowKinds> score;  // also with a full covariance
 };
 
 struct ClassLoops {
-    std::array<Loop, kFull> learn;
+    std::array<Loop, kPerFeatureKinds> learn;
     Score score;
 };
 
@@ -269,7 +271,7 @@ using BatchLoop = void (*)(const ModelBatch&, const Rows&, const std::int8_t* si
 
 struct BatchLoops {
     std::int64_t width;  // lanes of a register
-    std::array<BatchLoop, kFull> loops;
+    std::array<BatchLoop, kPerFeatureKinds> loops;
 };
 
 // Rows of a kernel learner as coordinates in the span of its support (loops/kernel.hpp).

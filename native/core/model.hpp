@@ -32,7 +32,7 @@ struct Model : Memory {
         : Memory(memory), mean(mean), variances(variances) {}
     Model(const Memory& memory, CovarianceKind kind) noexcept
         : Memory(memory),
-          mean{entries, kind == kDiagonal || kind == kDiagonalDrop ? 2 : 1, size},
+          mean{entries, kind == kIdentity || kind == kFull ? 1 : 2, size},
           variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size} : Strided{entries + 1, 2, size}) {}
 
     // Lower bound on the stored variances of features.

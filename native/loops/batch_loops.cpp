@@ -117,6 +117,7 @@ void learn(const ModelBatch& batch, const Rows& rows, const std::int8_t* labels)
 
 }  // namespace
 
-extern constinit const BatchLoops batch_loops{kWidth, {&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}};
+extern constinit const BatchLoops batch_loops{
+    kWidth, for_each_step([](auto tag) { return &learn<decltype(tag)::template Step>; })};
 
 }  // namespace scwlearn::SCWLEARN_SET

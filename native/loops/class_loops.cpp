@@ -273,6 +273,7 @@ bool score(const Rows& rows, const Weights& weights, Scratch& scratch, double* s
 }  // namespace
 
 // Initialized at compile time: no code of an instruction set may run before it is known to be supported.
-extern constinit const ClassLoops class_loops{{&learn<IdentityStep>, &learn<PrecisionStep>, &learn<DropStep>}, &score};
+extern constinit const ClassLoops class_loops{
+    for_each_step([](auto tag) { return &learn<decltype(tag)::template Step>; }), &score};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -67,9 +67,8 @@ struct ScoreOver {
 }  // namespace
 
 // Initialized at compile time: no code of an instruction set may run before it is known to be supported.
-extern constinit const RowLoops row_loops{{over_rows<RowByRow<IdentityStep>::Over, LoopsOverRows>(),
-                                           over_rows<RowByRow<PrecisionStep>::Over, LoopsOverRows>(),
-                                           over_rows<RowByRow<DropStep>::Over, LoopsOverRows>()},
-                                          over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
+extern constinit const RowLoops row_loops{
+    for_each_step([](auto tag) { return over_rows<RowByRow<decltype(tag)::template Step>::template Over, LoopsOverRows>(); }),
+    over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
 
 }  // namespace scwlearn::SCWLEARN_SET

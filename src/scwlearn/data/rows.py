@@ -171,8 +171,7 @@ class Rows:
         """Raise a ValueError for the first invalid value or index; sort rows that are not sorted."""
         if self._checked:
             return
-        x = self._x
-        is_native = self._sparse or (x.dtype in _NATIVE_TYPES and x.flags.c_contiguous and x.flags.aligned)
+        is_native = self._sparse or _is_native(self._x)
         # Rows that have to be converted are converted in blocks that fit the cache.
         blocks = self._blocks(len(self) if is_native else 8192 // max(1, self.width))
         # Every block is scanned before SciPy sorts, because SciPy trusts the indices.
@@ -272,7 +271,7 @@ class Rows:
             stop = min(start + rows, count)
             if not self._sparse:
                 x = self._x[start:stop] if order is None else self._x[order[start:stop]]
-                arrays = np.require(x, _native_type(x), ["C", "A"]), None, None
+                arrays = x if _is_native(x) else np.require(x, _native_type(x), ["C", "A"]), None, None
             elif order is None:
                 # Offsets into the whole matrix: no value is copied.
                 arrays = self._x.values, self._x.indices, self._x.offsets[start : stop + 1]
@@ -309,6 +308,11 @@ def as_rows(x: Any, *, check: bool = True) -> Rows:
     if check:
         x.check()
     return x
+
+
+def _is_native(x: NDArray[Any]) -> bool:
+    """Return whether the native loops can read a matrix without conversion."""
+    return x.dtype in _NATIVE_TYPES and x.flags.c_contiguous and x.flags.aligned
 
 
 def _native_type(values: NDArray[Any]) -> np.dtype[Any]:

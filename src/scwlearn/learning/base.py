@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +59,7 @@ class BaseLearner(ABC):
     @property
     def parameters(self) -> Mapping[str, float]:
         """The rule's parameters; read-only."""
-        return self.config.parameters
+        return MappingProxyType(self.config.parameters)
 
     @property
     def is_binary(self) -> bool:

@@ -50,7 +50,8 @@ class LabeledBatch:
         kept = np.flatnonzero(weights)
         if places is not None:
             places = np.searchsorted(kept, nonzero_rows(places, weights))
-        return cls(rows.take(kept), labels[kept], weights[kept], places, kept)
+        taken = rows.take(kept) if isinstance(rows, Rows) else replace(rows, rows=rows.rows.take(kept))
+        return cls(taken, labels[kept], weights[kept], places, kept)
 
     @property
     def rounds(self) -> int:

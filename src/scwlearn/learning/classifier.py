@@ -168,7 +168,7 @@ class Classifier:
         rows: Rows | NamedRows | Dicts = x if isinstance(x, NamedRows) else as_rows(x, check=False)
         checked = check_weights(weights, len(y), name="sample_weight")
         places = None if order is None else row_numbers(order, len(rows))
-        if isinstance(rows, NamedRows) and self.config.max_features is not None and self.config.overflow == "drop":
+        if isinstance(rows, NamedRows) and self.config.drops_features:
             # Which features to drop is decided example by example, in learning order.
             if places is not None:
                 rows, y = rows.take(places), y[places]

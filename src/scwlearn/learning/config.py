@@ -93,6 +93,11 @@ class LearnerConfig:
             if setting.conflict is not None and (problem := setting.conflict(self.rule, self.settings)):
                 raise OptionError(problem)
 
+    @property
+    def drops_features(self) -> bool:
+        """Whether named features are dropped when there are too many."""
+        return self.max_features is not None and self.overflow == "drop"
+
     @cached_property
     def compiled(self) -> _native.Rule | None:
         """The rule for the native loops if the build compiled it, so that it cannot raise."""

@@ -198,8 +198,6 @@ class Learner(OneAtATime):
         New names are known once these rows have been learned from. A name that is zero in every row stays unknown, as
         it does in dicts.
         """
-        if self.config.max_features is not None and self.config.overflow == "drop":
-            raise ValueError("overflow='drop' needs dicts; use learn_many")
         self._check_kind(named=True)
         seen = self.counts.seen
         with self._rollback():
@@ -234,6 +232,8 @@ class Learner(OneAtATime):
 
     def _check_rows(self, rows: Rows | NamedRows) -> None:
         if isinstance(rows, NamedRows):
+            if self.config.drops_features:
+                raise ValueError("overflow='drop' needs dicts; use learn_many")
             return
         self._check_kind(named=False)
         if self.model is not None and rows.width != self.n_features:
@@ -249,7 +249,10 @@ class Learner(OneAtATime):
         model, intercept = self._fitted(), self.config.intercept
         per_row = rows.width if model.covariance.correlated else rows.stored // max(1, len(rows))
         parts = map_blocks(rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept)))
-        return self._axis.squeeze(np.concatenate([np.empty((0, model.classes)), *parts]))
+        # Another thread may add a class between two blocks.
+        classes = min((part.shape[1] for part in parts), default=model.classes)
+        joined = np.concatenate([part[:, :classes] for part in parts]) if parts else np.empty((0, classes))
+        return self._axis.squeeze(joined)
 
     def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         if batch.all_skipped:

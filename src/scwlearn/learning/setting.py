@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 from scwlearn.rules import OwnRule, Rule
+
+T = TypeVar("T")
 
 
 class Face(Flag):
@@ -72,15 +74,15 @@ class Setting:
 
     def name_in(self, face: Face) -> str:
         """Return its name in an interface."""
-        return next((name for faces, name in self.names.items() if face in faces), self.name)
+        return _value_in(face, self.names, self.name)
 
     def default_in(self, face: Face) -> Any:
         """Return its default in an interface."""
-        return next((default for faces, default in self.defaults.items() if face in faces), self.default)
+        return _value_in(face, self.defaults, self.default)
 
     def help_in(self, face: Face) -> str:
         """Return its help text in an interface."""
-        return next((text for faces, text in self.helps.items() if face in faces), self.help)
+        return _value_in(face, self.helps, self.help)
 
     @property
     def annotation(self) -> str:
@@ -112,18 +114,32 @@ class Setting:
         """
         if self.type is None or (value is None and self.optional):
             return value
-        message = f"{self.name_in(face)} must be {self.allowed}, got {value!r}"
+        if error := self._problem(value):
+            raise error(f"{self.name_in(face)} must be {self.allowed}, got {value!r}")
+        return self.type(value)
+
+    def _problem(self, value: Any) -> Callable[[str], Exception] | None:
+        """Return the type of error to raise for a value, or None if it is allowed."""
+        if self.choices:
+            return None if isinstance(value, str) and value in self.choices else ValueError
         # NumPy's bool is not a Python bool.
         is_bool = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
-        number = {int: Integral, float: Real}.get(self.type)
-        if not (is_bool if self.type is bool else isinstance(value, number or str) and not (number and is_bool)):
-            raise (ValueError if self.choices else TypeError)(message)
+        if self.type is bool:
+            return None if is_bool else TypeError
+        if is_bool or not isinstance(value, Integral if self.type is int else Real):
+            return TypeError
         try:
-            checked = self.type(value)
+            number: Any = value if self.type is int else float(value)
         except OverflowError:  # an int may be larger than any float
-            raise ValueError(message) from None
-        above = checked >= self.low if self.closed or self.type is int else number is None or checked > self.low
+            return ValueError
         high = min(self.high, _INT_LIMIT) if self.type is int else self.high
-        if (self.choices and checked not in self.choices) or (number and not (above and checked < high)):
-            raise ValueError(message)
-        return checked
+        above = number >= self.low if self.closed or self.type is int else number > self.low
+        return None if above and number < high else ValueError
+
+
+def _value_in(face: Face, by_face: Mapping[Face, T], default: T) -> T:
+    """Return the value for an interface, or the default."""
+    for faces, value in by_face.items():
+        if face in faces:
+            return value
+    return default

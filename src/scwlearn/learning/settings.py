@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from scwlearn.learning.setting import Face as Face
@@ -268,6 +269,7 @@ SETTINGS = (
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
+@cache
 def settings_for(face: Face, rule: Rule | None = None) -> tuple[Setting, ...]:
     """Return the settings that an interface shows; where it has a class per rule, those that apply to `rule`."""
     shown = (setting for setting in SETTINGS if face in setting.faces)

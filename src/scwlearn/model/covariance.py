@@ -40,6 +40,9 @@ class Covariance(Protocol):
     def correlated(self) -> bool:
         """Whether it has covariances between features."""
 
+    def size(self, memory: Array) -> int:
+        """Return the number of weights of a class."""
+
     def lanes(self, memory: Array) -> int:
         """Return the number of classes that the memory has room for."""
 

@@ -40,8 +40,14 @@ class Full:
     name = "full"
     correlated = True
 
+    def size(self, memory: Array) -> int:
+        if not self.shared:
+            return int(memory.shape[1]) - 3
+        # The last row is the last column of U, which ends with a 1; without features, it is D, which is empty.
+        return int(np.append(-1, np.flatnonzero(memory[-1]))[-1]) + 1
+
     def lanes(self, memory: Array) -> int:
-        return len(memory) - 2 - self._size(memory) if self.shared else len(memory)
+        return len(memory) - 2 - self.size(memory) if self.shared else len(memory)
 
     def shape(self, size: int, lanes: int) -> tuple[int, ...]:
         stride = full_stride(min(size, _LARGEST_SIZE))
@@ -80,11 +86,11 @@ class Full:
             sigma[1, np.argsort(counts, kind="stable")] = np.arange(len(counts))
 
     def means(self, memory: Array) -> Array:
-        size = self._size(memory)
+        size = self.size(memory)
         return memory[: self.lanes(memory), :size] if self.shared else memory[:, 0, :size]
 
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
-        lanes, size = self.lanes(memory), self._size(memory)
+        lanes, size = self.lanes(memory), self.size(memory)
         wider = self.start(size + count, lanes, 1.0)
         for old, new, variance in zip(self._sigmas(memory), self._sigmas(wider, size + count), variances, strict=False):
             new[1, : size + count] = np.insert(old[1, :size], [at] * count, size + np.arange(count))
@@ -117,7 +123,7 @@ class Full:
         return other
 
     def enlarge(self, memory: Array, lanes: int, prior: float, places: NDArray[np.intp]) -> Array:
-        larger = self.start(self._size(memory), lanes, prior)
+        larger = self.start(self.size(memory), lanes, prior)
         if self.shared:
             larger[lanes:] = memory[self.lanes(memory) :]
         else:
@@ -128,19 +134,19 @@ class Full:
 
     def begin(self, memory: Array, lane: int, variance: float) -> None:
         if not self.shared:
-            memory[lane, 2, : self._size(memory)] = variance
+            memory[lane, 2, : self.size(memory)] = variance
 
     def row(self, memory: Array, lane: int) -> Array:
         one = self._sigmas(memory)[0 if self.shared else lane].copy()
-        one[0, : self._size(memory)] = self.means(memory)[lane]
+        one[0, : self.size(memory)] = self.means(memory)[lane]
         return one[np.newaxis]
 
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         self._sigmas(memory)[0 if self.shared else lane][1:] = row[0, 1:]
-        self.means(memory)[lane] = row[0, 0, : self._size(memory)]
+        self.means(memory)[lane] = row[0, 0, : self.size(memory)]
 
     def diagonal_in_place(self, memory: Array) -> Array:
-        return memory[0, 2, : self._size(memory)]
+        return memory[0, 2, : self.size(memory)]
 
     def variances(self, memory: Array, prior: float) -> Array:
         return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
@@ -169,17 +175,11 @@ class Full:
         """Return the place of each feature in the prior."""
         return np.arange(size)
 
-    def _size(self, memory: Array) -> int:
-        if not self.shared:
-            return int(memory.shape[1]) - 3
-        # The last row is the last column of U, which ends with a 1; without features, it is D, which is empty.
-        return int(np.append(-1, np.flatnonzero(memory[-1]))[-1]) + 1
-
     def _sigmas(self, memory: Array, size: int | None = None) -> list[Array]:
         """Return views of the mean, places, D and U of each Sigma; for a shared one, the mean of the last lane."""
         if not self.shared:
             return list(memory)
-        return [memory[-((self._size(memory) if size is None else size) + 3) :]]
+        return [memory[-((self.size(memory) if size is None else size) + 3) :]]
 
 
 class AppendableFull(Full):
@@ -189,7 +189,7 @@ class AppendableFull(Full):
     """
 
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
-        size = self._size(memory)
+        size = self.size(memory)
         if at != size:
             raise ValueError(f"features can only be appended after the {size} known ones, not inserted at {at}")
         wider = self.start(size + count, 1, float(variances[0]))

@@ -88,7 +88,7 @@ class Gaussian:
     @property
     def size(self) -> int:
         """The number of weights of a class, the intercept included."""
-        return int(self.covariance.means(self.memory).shape[1])
+        return self.covariance.size(self.memory)
 
     @property
     def mean(self) -> Array:
@@ -207,8 +207,13 @@ class Gaussian:
 
     def _of_classes(self, columns: Array) -> Array:
         """Scale something proportional to Sigma, one column per lane or one for all, and keep the known classes."""
-        lines = columns[:, : self.classes] * self.scalars[: self.classes, SPREAD_SCALE]
-        return np.array(np.broadcast_to(lines, (len(columns), self.classes)))
+        if self.is_binary:
+            scaled: Array = columns * self.scalars[0, SPREAD_SCALE]
+            return scaled
+        # Read once: another thread may add a class.
+        classes = self.classes
+        lines = columns[:, :classes] * self.scalars[:classes, SPREAD_SCALE]
+        return np.array(np.broadcast_to(lines, (len(columns), classes)))
 
     def _measure(self) -> None:
         """Recompute the squared norm of the weights where it is kept."""

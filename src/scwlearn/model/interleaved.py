@@ -24,6 +24,9 @@ class Interleaved:
     correlated = False
     keeps_variances = True
 
+    def size(self, memory: Array) -> int:
+        return len(memory)
+
     def lanes(self, memory: Array) -> int:
         stride: int = memory.shape[1]
         if not self.keeps_variances:

@@ -57,7 +57,8 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     assert "the model determines how data is read (remove --zero-based)" in said
     table = written(tmp_path / "it.csv", CSV)
     said = failed(capsys, "train", table, "--label", "kind", "--numeric", "color")
-    assert said.endswith("found 'red' (use --categorical for a column of strings)\n")
+    advice = "correct the cell, leave such records out with --on-error skip, or name the column in --categorical"
+    assert said.endswith(f"found 'red' ({advice})\n")
 
 
 def test_plurals():

@@ -14,8 +14,12 @@ from table_text import Reading, batches, exactly, examples, named
 
 FINITE = "a finite number of at most 1e+150 in magnitude"
 NUMBER = f"a cell of a numeric column must be empty or {FINITE}; found "
-ANY_STRING = """ (use columns={...: "categorical"} for a column of strings)"""
+ANY_STRING = (
+    """ (correct the cell, leave such records out with on_error="skip", or name the column in """
+    """columns={...: "categorical"})"""
+)
 CELLS = "a record must have 2 cells, one for each column of the header; found "
+QUOTE = """ (quote cells that contain the delimiter, or leave such records out with on_error="skip")"""
 WEIGHT = "a weight must be 0 or a number from 1e-100 to 1e+100; found "
 WHICH = "data.csv: which column is the label? "
 
@@ -32,8 +36,8 @@ FAULTS = [
     (b"a,label", {}, "data.csv: no examples; records must follow the header"),
     (b"a,label\n\n\n", {}, "data.csv: no examples; records must follow the header"),
     (b"a,b,a\n1,2,3\n", {}, "data.csv: two columns have the name 'a'; names must be unique"),
-    (b"a,label\n1,2\n\n1,2,3\n", {}, f"data.csv, line 4: {CELLS}3"),
-    (b'a,label\n"1\n\n",2\n\n1\n', {}, f"data.csv, line 6: {CELLS}1"),
+    (b"a,label\n1,2\n\n1,2,3\n", {}, f"data.csv, line 4: {CELLS}3{QUOTE}"),
+    (b'a,label\n"1\n\n",2\n\n1\n', {}, f"data.csv, line 6: {CELLS}1{QUOTE}"),
     (*numeric(1, "x"), f"data.csv, line 3, column 'a': {NUMBER}'x'{ANY_STRING}"),
     (*numeric(1, "nan"), f"data.csv, line 3, column 'a': {NUMBER}'nan'{ANY_STRING}"),
     (*numeric(1, 2, "-inf"), f"data.csv, line 4, column 'a': {NUMBER}'-inf'{ANY_STRING}"),
@@ -58,7 +62,7 @@ FAULTS = [
     (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "data.csv: 'y' cannot be both the label and the weight"),
     (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "data.csv: 'y' cannot be both the label and ignored"),
     (b"a,label\nx,1\n\xffy,2\n", {}, "data.csv, line 3, column 'a': cells must be UTF-8; found '\\xffy'"),
-    (b"a,label\nx,1\n\xff\n", {}, f"data.csv, line 3: {CELLS}1"),
+    (b"a,label\nx,1\n\xff\n", {}, f"data.csv, line 3: {CELLS}1{QUOTE}"),
     (b"a\xff,label\nx,1\n", {}, "data.csv, line 1: the header must be UTF-8; found '\\xff,label\\n'"),
     (
         b"a,label\nx,1\ny\0z,2\n",
@@ -142,7 +146,7 @@ def test_a_byte_order_mark_inside_a_file_is_a_character(chunk_bytes):
     ]
     assert [name for batch in read for name in batch.x.names] == ["a=\ufeffx", "a=\ufeff\ufeff"]
     assert [line for batch in read for line in batch.lines.tolist()] == [2, 4]
-    assert [str(fault) for fault in faults.first] == [f"data.csv, line 3: {CELLS}1"]
+    assert [str(fault) for fault in faults.first] == [f"data.csv, line 3: {CELLS}1{QUOTE}"]
 
 
 def test_an_error_in_a_later_chunk_has_its_line_too():

@@ -11,6 +11,8 @@ SCHEMA_FIXED = "scwlearn.schema_fixed"
 #: Warning of several commands about sorted data.
 SORTED_LABELS = "labels come in long runs, as in a sorted file"
 
+# Options of reading that apply to the data of a model, too.
+_NOT_IN_SCHEMA = {"on_error", "max_record_bytes"}
 # Options with another name than the argument of Python.
 _OPTIONS = {"columns": "--numeric, --categorical, --text"}
 
@@ -18,8 +20,8 @@ _OPTIONS = {"columns": "--numeric, --categorical, --text"}
 def option_name(argument: str) -> str | None:
     """Return the option for an argument of Python: ``--zero-based`` for ``zero_based``.
 
-    With a value, ``multi_class=joint``, it is ``--multi-class joint``. None if the command has no such option, or if a
-    model has fixed how its data are read.
+    With a value, ``multi_class=joint``, it is ``--multi-class joint``. None if the command has no such option, or if
+    the schema of a model determines it and the user has not typed it.
     """
     name, _, value = argument.partition("=")
     option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
@@ -28,7 +30,8 @@ def option_name(argument: str) -> str | None:
     ctx = click.get_current_context(silent=True)
     if ctx is not None:
         found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
-        if found is None or (SCHEMA_FIXED in ctx.meta and not is_given(found)):
+        is_fixed = SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA
+        if found is None or (is_fixed and not is_given(found)):
             return None
     return option if value in ("", "True") else f"{option} {value}"
 

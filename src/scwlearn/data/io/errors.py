@@ -14,7 +14,8 @@ _SHOWN = 40
 
 
 def _python_argument(option: str) -> str:
-    return _PYTHON_SPELLING.get(option, f"{option}=...")
+    name, _, value = option.partition("=")
+    return f'{name}="{value}"' if value else _PYTHON_SPELLING.get(name, f"{name}=...")
 
 
 class DataError(ValueError):
@@ -38,7 +39,7 @@ class DataError(ValueError):
     unit : {"line", "record"}
         What `line` counts; Parquet and Arrow files have no lines.
     hint : str or None
-        What to do next. Options of the reader or writer appear as ``{name}``: "use {zero_based} for a file that counts
+        What to do next. Options appear as ``{name}`` or ``{name=value}``: "use {zero_based} for a file that counts
         from 0".
 
     Examples

@@ -25,6 +25,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LIKE_A_NUMBER = rf"^\s*([+-]?(nan|inf|infinity)|na|n/a|null|none)\s*$|{_NUMBER}"
 # From here on, floats cannot represent all integers.
 _FIRST_INEXACT = 2.0**53
+_NUMERIC_HINT = "correct the cell, leave such records out with {on_error=skip}, or name the column in {categorical}"
 
 
 class Features(NamedTuple):
@@ -143,7 +144,7 @@ class Column:
         values, _, wrong = _as_numbers(self.cells)
         if wrong.any():
             problem = f"a cell of a numeric column must be empty or {ALLOWED_NUMBER}"
-            self.reject(wrong, problem, "use {categorical} for a column of strings")
+            self.reject(wrong, problem, _NUMERIC_HINT)
             return None
         there = values != 0
         values = values if there.all() else values[there]

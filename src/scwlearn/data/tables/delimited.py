@@ -69,7 +69,10 @@ class DelimitedReader(TableReader):
         count = len(next(iter(columns.values()))) + len(ragged)
         places = before + _record_lines(text, lines - before, self._delimiter, count)
         problem = f"a record must have {len(self.names)} cells, one for each column of the header"
-        errors = [DataError(problem, found=str(cells), line=int(places[number - 1])) for number, cells in ragged]
+        hint = "quote cells that contain the delimiter, or leave such records out with {on_error=skip}"
+        errors = [
+            DataError(problem, found=str(cells), line=int(places[number - 1]), hint=hint) for number, cells in ragged
+        ]
         places = np.delete(places, [number - 1 for number, _ in ragged])
         if not is_clean:
             columns, places = self._decoded(columns, places, errors)

@@ -29,11 +29,14 @@ struct BlockScratch {
     BlockScratch(const Memory& memory, std::int64_t block, std::int64_t classes) : rows_(rows_of_block(block)) {
         Scratch& scratch = *memory.scratch;
         const std::int64_t n = memory.size;
-        vectors_ = scratch.take(Update::entries(n));
-        x_ = scratch.take(rows_ * full_stride(n));
-        for (Updates* updates : {&made_, &pending_})
-            *updates = {0, scratch.take(2 * rows_ * n), scratch.take<std::int64_t>(rows_), scratch.take(rows_ * classes)};
-        sums_ = scratch.take(rows_ * kStrip);
+        x_ = scratch.take(rows_ * (full_stride(n) + kStrip) + Update::entries(n));
+        sums_ = x_ + rows_ * full_stride(n);
+        vectors_ = sums_ + rows_ * kStrip;
+        for (Updates* updates : {&made_, &pending_}) {
+            updates->coefficients = scratch.take(rows_ * (2 * n + classes));
+            updates->rates = updates->coefficients + 2 * rows_ * n;
+            updates->firsts = scratch.take<std::int64_t>(rows_ / kGroup);
+        }
         present_ = scratch.take<std::int64_t>(rows_ / kStrip * (n + 1));
     }
 
@@ -51,10 +54,10 @@ struct ModelScratch {
     ModelScratch(const Memory& memory, std::int64_t block, std::int64_t classes) {
         Scratch& scratch = *memory.scratch;
         const std::int64_t n = memory.size, rows = rows_of_block(block);
-        f_ = scratch.take(rows * n);
-        scores_ = scratch.take(rows * classes);
-        variances_ = scratch.take(rows);
-        mean_ = scratch.take(full_stride(n) * classes);
+        f_ = scratch.take(rows * (n + classes + 1) + full_stride(n) * classes);
+        scores_ = f_ + rows * n;
+        variances_ = scores_ + rows * classes;
+        mean_ = variances_ + rows;
         places_ = scratch.take<std::int64_t>(n);
     }
 

@@ -97,6 +97,7 @@ public:
           shares_(task.memory.scratch->take(task.memory.lanes)),
           rows_(task.rows, task.block, *task.memory.scratch),
           common_(task.memory, task.block, 1) {
+        own_.reserve(static_cast<std::size_t>(task.memory.lanes));
         for (std::int64_t lane = 0; lane < task.memory.lanes; ++lane) own_.emplace_back(task.memory, task.block);
         for (std::int64_t c = 0; c < round_.classes.known; ++c) add_class();
     }

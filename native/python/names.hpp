@@ -73,7 +73,7 @@ private:
     // Adds a new name, if there is room.
     void keep(const Name& name, std::int64_t number) {
         if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
-            std::vector<Entry> more(2 * entries_.size());
+            std::vector<Entry> more(4 * entries_.size());
             entries_.swap(more);
             last_ = entries_.size() - 1;
             for (Entry& entry : more)

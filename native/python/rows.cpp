@@ -113,15 +113,16 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
     require(!signs || signs->size() == features.size(), "signs must have one sign per name");
     require(width <= std::numeric_limits<std::int32_t>::max(), "width must fit into 32 bits");
     std::vector<double> placed;
-    std::vector<std::int32_t> indices, ends{0};
+    std::vector<std::int32_t> indices, ends;
     {
         const nb::gil_scoped_release release_gil;
         const std::int32_t *const column = columns.data(), *const offset = offsets.data();
         const std::size_t rows = offsets.size() - 1;
         const auto most = static_cast<std::size_t>(offset[rows] - offset[0]);
-        placed.reserve(most);
-        indices.reserve(most);
-        ends.reserve(rows + 1);
+        placed.resize(most);
+        indices.resize(most);
+        ends.resize(rows + 1);
+        std::size_t stored = 0;
         std::vector<std::pair<std::int32_t, double>> row;
         for (std::size_t i = 0; i < rows; ++i) {
             row.clear();
@@ -138,11 +139,13 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
                 double sum = row[k].second;
                 for (++k; k < row.size() && row[k].first == feature; ++k) sum += row[k].second;
                 if (sum == 0.0) continue;
-                indices.push_back(feature);
-                placed.push_back(sum);
+                indices[stored] = feature;
+                placed[stored++] = sum;
             }
-            ends.push_back(static_cast<std::int32_t>(placed.size()));
+            ends[i + 1] = static_cast<std::int32_t>(stored);
         }
+        placed.resize(stored);
+        indices.resize(stored);
     }
     return {array_of(std::move(placed)), array_of(std::move(indices)), array_of(std::move(ends))};
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <deque>
-#include <vector>
+#include <memory>
 
 #include "full/full_blocks.hpp"
 
@@ -96,9 +96,11 @@ public:
           scores_(task.memory.scratch->take(task.memory.lanes)),
           shares_(task.memory.scratch->take(task.memory.lanes)),
           rows_(task.rows, task.block, *task.memory.scratch),
-          common_(task.memory, task.block, 1) {
-        own_.reserve(static_cast<std::size_t>(task.memory.lanes));
-        for (std::int64_t lane = 0; lane < task.memory.lanes; ++lane) own_.emplace_back(task.memory, task.block);
+          common_(task.memory, task.block, 1),
+          own_(task.memory.scratch->take<ClassBlocks::Own>(task.memory.lanes)) {
+        // For all classes, known or to come: nothing is taken once the first row is learned from.
+        for (std::int64_t lane = 0; lane < task.memory.lanes; ++lane)
+            std::construct_at(own_ + lane, task.memory, task.block);
         for (std::int64_t c = 0; c < round_.classes.known; ++c) add_class();
     }
 
@@ -219,7 +221,7 @@ private:
     double* shares_;
     PlainRows rows_;
     BlockScratch common_;
-    std::vector<ClassBlocks::Own> own_;
+    ClassBlocks::Own* own_;
     std::deque<OneClass> classes_;
 };
 

@@ -227,7 +227,7 @@ def test_indices_are_int64_if_one_does_not_fit_int32():
     assert [batch.x.width for batch in batches] == [1, 2**63 - 1]
 
 
-# SkippedRecords
+# Errors
 
 NUMBER = r"a finite number of at most 1e\+150 in magnitude"
 FAULTS = {
@@ -274,6 +274,8 @@ FAULTS = {
 # What Python or C takes for a number, but the format does not; and what is one, but too large for a row.
 NO_VALUES = ["nan", "inf", "-inf", "infinity", "1_000", "\u0661", "0x10", "1,5", "1d5", "--1", "1e1.5"]
 NO_VALUES += ["1e151", "1e309", "-1e999", "1" * 152, "0." + "0" * 400 + "1e750"]
+# An exponent that is small modulo 2^64.
+NO_VALUES += ["1e18446744073709551617"]
 FAULTS |= {
     f"value {word[:9]}": (
         f"1 2:{word}".encode(),
@@ -304,10 +306,12 @@ def test_an_error_is_reported_alike_inside_of_a_text_and_at_its_ends(text):
 
 @native
 def test_error_messages_state_the_limits_in_force():
-    with pytest.raises(ValueError, match=r"column 7: indices must be from 1 to 5 \(n_features=5\); found '6:1'"):
-        loaded(b"1 5:1 6:1", n_features=5)
-    with pytest.raises(ValueError, match=r"column 7: indices must be from 0 to 4 \(n_features=5\); found '5:1'"):
-        loaded(b"1 4:1 5:1", n_features=5, zero_based=True)
+    # Inside of a text, another path reads short features.
+    for padding in (b"", PADDING):
+        with pytest.raises(ValueError, match=r"column 7: indices must be from 1 to 5 \(n_features=5\); found '6:1'"):
+            loaded(padding + b"1 5:1 6:1\n" + padding, n_features=5)
+        with pytest.raises(ValueError, match=r"column 7: indices must be from 0 to 4 \(n_features=5\); found '5:1'"):
+            loaded(padding + b"1 4:1 5:1\n" + padding, n_features=5, zero_based=True)
     with pytest.raises(ValueError, match=r"at most 3\.40282e\+38 in magnitude, .*; found '1e39'"):
         loaded(b"1 4:1e39", dtype=np.float32)
     assert loaded(b"1 4:3.4028235e38", dtype=np.float32)[0].data[0] == np.finfo(np.float32).max

@@ -77,6 +77,14 @@ def test_labels_keep_their_type(labels):
     assert {type(label) for label in label_list(batch)} == {type(labels[0]), *(type(None) for x in labels if x is None)}
 
 
+def test_integer_labels_beyond_int64_become_floats():
+    (batch,) = batches(lines({"x": 1, "y": 2**63}, {"x": 2, "y": 1}), "jsonl")
+    assert batch.labels.dtype == float
+    assert label_list(batch) == [2.0**63, 1.0]
+    (batch,) = batches(lines({"x": 1, "y": 2**63 - 1}, {"x": 2, "y": 1 - 2**63}), "jsonl")
+    assert label_list(batch) == [2**63 - 1, 1 - 2**63]
+
+
 def test_label_weight_and_what_is_ignored():
     text = lines({"id": 7, "in": {"id": 8, "k": 9}, "gold": {"class": "a"}, "w": 2}, {"gold": {"class": "b"}, "w": 0})
     assert examples(text, "jsonl", label="gold.class", weight="w", ignore=("id", "in.id")) == [

@@ -239,6 +239,7 @@ FAULTS = {
         b"1 qid:x 1:1",
         r"column 3: a query must be qid:n, with an integer n, after the label; found 'qid:x'",
     ),
+    "a query without a number": (b"1 qid: 1:1", r"column 3: a query must be .* after the label; found 'qid:'"),
     "a late query": (b"1 1:1 qid:3", r"column 7: a query must be .* after the label; found 'qid:3'"),
     "no query": (b"1 quid:3", r"column 3: a feature must be index:value, .*; found 'quid:3'"),
     "no colon": (

@@ -7,6 +7,7 @@ from helpers import split
 from learner_examples import FORMS, every_form, in_order_of_appearance, state
 from multi_class_examples import CLASSES, FEATURES, ROWS, assert_close, examples
 from scwlearn import Learner, rules
+from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import Step, all_rules
 
 pytestmark = pytest.mark.native
@@ -114,6 +115,21 @@ def test_weights_reach_the_rule(name, form):
         same = Learner(name, n_classes=0, **how, **own[name])
         same.learn(x, y)
         assert state(weighed) == state(same)
+
+
+@every_form
+@pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
+def test_weighted_rows_of_late_classes_equal_their_rows_one_by_one(form, covariance):
+    rng = np.random.default_rng(5)
+    x, w = rng.normal(size=(40, 4)), rng.choice([0.1, 0.5, 1.0, 3.0], 40)
+    y = np.where(np.arange(40) < 17, np.arange(40) % 2, np.arange(40) % 4)
+    many, one = (Learner("scw2", n_classes=0, covariance=covariance, **FORMS[form]) for _ in range(2))
+    many.learn(x, in_order_of_appearance(y), weights=w)
+    for row, label, weight in zip(x[:, None], in_order_of_appearance(y), w, strict=True):
+        one.learn(row, [label], weights=[weight])
+    assert many.counts == one.counts
+    np.testing.assert_allclose(many.model.weights(), one.model.weights(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(many.model.variances(), one.model.variances(), rtol=1e-9)
 
 
 def test_recorded_scores_are_in_the_order_of_the_rows():

@@ -382,3 +382,22 @@ def test_a_model_too_large_for_memory_is_refused(form, monkeypatch):
     with pytest.raises(ValueError, match=r'covariance="full" with 400 weights for each of 40 classes needs .* GiB'):
         learner.learn(x, np.arange(40))
     assert learner.model is None
+
+
+@every_form
+@pytest.mark.parametrize("block", [1, 64])
+@pytest.mark.parametrize("rule", ["pa1", "scw1", "arow"])
+def test_recorded_variances_are_those_of_the_class_with_the_largest_score(rule, form, block, use_class_block):
+    use_class_block(block)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 5))
+    y = in_order_of_appearance((x @ rng.normal(size=(5, 3))).argmax(axis=1))
+    learner, again = (Learner(rule, covariance="full", n_classes=3, **FORMS[form]) for _ in range(2))
+    recorded = np.empty(80)
+    learner.learn(x, y, variances_out=recorded)
+    # A row of zeros, so that there is a model before the first row.
+    again.learn(np.zeros((1, 5)), [0])
+    for row, label, variance in zip(x[:, None], y, recorded, strict=True):
+        expected = again.margin_variances(row)[0, again.scores(row)[0].argmax()]
+        assert variance == pytest.approx(expected, rel=1e-8)
+        again.learn(row, [label])

@@ -20,6 +20,7 @@ FEW, MANY = 33, 34
         (FEW, {}, "full"),
         (MANY, {}, "diagonal"),
         (MANY, {"rule": "cw"}, "diagonal-drop"),
+        (MANY, {"rule": "nherd"}, "diagonal-drop"),
         (FEW, {"multi_class": "ovr"}, "full"),
         (MANY, {"multi_class": "ovr"}, "diagonal"),
         (MANY, {"shared_covariance": True}, "full"),

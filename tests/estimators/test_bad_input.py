@@ -86,6 +86,14 @@ def test_classes_must_be_of_the_kind_of_the_labels():
     assert state(model) == before
 
 
+def test_bad_labels_add_none_of_the_given_classes():
+    model = SCW1().fit(X, Y)
+    before = state(model)
+    with pytest.raises(TypeError, match=r"labels of type str, but the classes are \[0, 1\]"):
+        model.partial_fit(X, np.where(Y, "a", "b"), classes=[0, 1, 2])
+    assert state(model) == before
+
+
 BAD_PARAMETERS = [
     ({"C": 0}, ValueError, "C must be a number strictly between 0 and inf, got 0"),
     ({"C": -1.0}, ValueError, "C must be .*, got -1.0"),

@@ -81,3 +81,16 @@ def test_a_class_of_weight_zero_is_not_learned():
     come = SCW1(covariance="diagonal", class_weight={2: 0.0}).partial_fit(x, y)
     two = SCW1(covariance="diagonal").partial_fit(x[y != 2], y[y != 2])
     same_model(come, two)
+
+
+def test_class_weights_changed_in_place_are_noticed():
+    x, y = np.eye(2), [0, 1]
+    model = SCW1(class_weight={0: 1.0, 1: 2.0}).partial_fit(x, y)
+    model.class_weight[1] = 5.0
+    with pytest.raises(ValueError, match="class_weight cannot change"):
+        model.partial_fit(x, y)
+
+
+def test_a_class_whose_examples_all_weigh_nothing_is_unknown_to_fit():
+    x, y = np.eye(3), np.array(["a", "b", "c"])
+    assert SCW1().fit(x, y, sample_weight=[1.0, 1.0, 0.0]).classes_.tolist() == ["a", "b"]

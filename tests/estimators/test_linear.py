@@ -322,3 +322,12 @@ def test_an_estimator_of_a_users_module_can_be_unpickled_elsewhere(tmp_path, mon
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1]"
     monkeypatch.delitem(sys.modules, "elsewhere")
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.parameters], ids=lambda rule: rule.name)
+def test_every_parameter_of_a_rule_may_change_between_calls_of_partial_fit(rule):
+    x, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    model = getattr(scwlearn, rule.estimator)().partial_fit(x[:5], y[:5])
+    changed = {parameter.name: 0.9 * parameter.default for parameter in rule.parameters}
+    model.set_params(**changed).partial_fit(x[5:], y[5:])
+    assert model._classifier.learner.parameters == changed

@@ -83,7 +83,7 @@ public:
     double weight(std::int64_t i) const noexcept { return task_.weight(i); }
 
     // The class of a row, at most the number of known classes. Labels have been checked, but the array belongs to
-    // Python and may have changed since: a row with an invalid label is skipped, as -1.
+    // Python and may have changed since: -1 for an invalid one, whose row is of no class.
     std::int64_t label(std::int64_t i) const noexcept {
         const std::int64_t y = task_.labels[i];
         return y >= 0 && y <= known && y < task_.memory.lanes ? y : -1;

@@ -95,7 +95,7 @@ def test_sources_that_are_not_files_are_rejected(tmp_path):
         [*Reading(tmp_path / "missing.svm", LIBSVM)]
 
 
-def test_truncated_compressed_data_is_rejected_after_its_whole_lines(tmp_path):
+def test_truncated_compressed_data_is_rejected_after_its_whole_chunks(tmp_path):
     path = tmp_path / "cut.svm.gz"
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(100_000))
     path.write_bytes(gzip.compress(text)[:-2000])

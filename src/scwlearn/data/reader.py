@@ -70,7 +70,11 @@ class Reader(ABC):
         """Parse a chunk, in parallel with others; raise a DataError if reading cannot continue after it."""
 
     def read(self) -> Generator[Any, None, None]:
-        """Yield the schema as soon as it is complete, then the batches. An error follows the examples before it."""
+        """Yield the schema as soon as it is complete, then the batches.
+
+        An error in a record is raised after the examples before it; one in the stream, such as truncated gzip data,
+        after the chunks before it.
+        """
         skips, skipped, name = self.options.skips, self.options.skipped, self.stream.name
         lines = bad = 0
         found, is_announced = False, self.is_resolved

@@ -131,7 +131,7 @@ class TrainingRun:
         self.finish()
 
     def learn(self, examples: Batch) -> None:
-        """Learn from a batch; after an error, everything up to the last checkpoint is kept."""
+        """Learn from a batch; after an error, the classifier has learned everything up to the last checkpoint."""
         labels = training_labels(examples)
         if not self.has_begun:
             self._begin(labels)

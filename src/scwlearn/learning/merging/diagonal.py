@@ -12,7 +12,7 @@ from scwlearn.model.gaussian import MEAN_SCALE, SPREAD_SCALE, Gaussian
 _AT_ONCE = 2**16
 
 #: Relative to the prior. Less evidence than this is rounding, or there is none because the rule moved only the mean:
-#: then all models that moved count the same.
+#: then the models that moved count by their weights alone.
 LEAST_EVIDENCE = 1e-12
 
 
@@ -27,24 +27,24 @@ def merge_diagonal(shards: Shards, rule: str) -> tuple[Array, Array]:
 
 
 def _merge_part(shards: Shards, rule: str, part: slice) -> tuple[Array, Array]:
-    # One row per model. L is a precision, dL its gain over the prior.
-    w = np.array(shards.weights)[:, np.newaxis]
-    L = np.array([_precision(gaussian, part) for gaussian in shards.gaussians])
+    # One row per model k. L is a precision: L_k of the model, L_0k of the prior within it, dL_k the gain over that. Sigma
+    # may have grown since the prior, which reduces its precision.
+    w_k = np.array(shards.weights)[:, np.newaxis]
+    L_k = np.array([_precision(gaussian, part) for gaussian in shards.gaussians])
     before = _mean(shards.prior, part)
     moved = np.array([_mean(gaussian, part) for gaussian in shards.gaussians]) - before
-    # The precision of the prior, reduced by the growth of Sigma in each model and in the merged one.
-    L_k = _precision(shards.prior, part) / np.array([shard.growth for shard in shards])[:, np.newaxis]
+    L_0k = _precision(shards.prior, part) / np.array([shard.growth for shard in shards])[:, np.newaxis]
     L_0 = _precision(shards.prior, part) / shards.growth
-    dL = np.maximum(L - L_k, 0.0)
+    dL_k = np.maximum(L_k - L_0k, 0.0)
     if rule == "ev":
-        evidence = w * dL
-        share = shares(w * np.maximum(dL, LEAST_EVIDENCE * L_k * (moved != 0)))
-        precision = L_0 + (evidence * shares(evidence)).sum(axis=0)
+        evidence = w_k * dL_k
+        share = shares(w_k * np.maximum(dL_k, LEAST_EVIDENCE * L_0k * (moved != 0)))
+        L = L_0 + (evidence * shares(evidence)).sum(axis=0)
     else:
-        # L (mu - mu_0) = sum of w L_k (mu_k - mu_0), for kl and for bcm.
-        precision = (w * L).sum(axis=0) if rule == "kl" else L_0 + (w * dL).sum(axis=0)
-        share = w * L / precision
-    return before + (share * moved).sum(axis=0), 1 / precision
+        # L (mu - mu_0) = sum of w_k L_k (mu_k - mu_0), for kl and for bcm.
+        L = (w_k * L_k).sum(axis=0) if rule == "kl" else L_0 + (w_k * dL_k).sum(axis=0)
+        share = w_k * L_k / L
+    return before + (share * moved).sum(axis=0), 1 / L
 
 
 def _mean(gaussian: Gaussian, part: slice) -> Array:

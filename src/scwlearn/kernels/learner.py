@@ -65,10 +65,10 @@ class _KernelBatch:
 class KernelLearner(BaseLearner):
     """An online learner in the feature space of a kernel, on labels -1 and +1 or on class numbers.
 
-    Without a budget the Gaussian over the weights is exact. It is stored in coordinates in the span of the support: the examples that
-    updated it and are not combinations of others. Several classes share one support, so each row is compared with each
-    example once. With a second-order rule, each class has the span of the examples that updated it or, with a budget,
-    the span of the whole support.
+    Without a budget the Gaussian over the weights is exact. It is stored in coordinates in the span of the support: the
+    examples that updated it and are not combinations of others. Several classes share one support, so each row is
+    compared with each example once. With a second-order rule, each class has the span of the examples that updated it
+    or, with a budget, the span of the whole support.
 
     Parameters
     ----------

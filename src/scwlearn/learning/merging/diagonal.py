@@ -27,8 +27,8 @@ def merge_diagonal(shards: Shards, rule: str) -> tuple[Array, Array]:
 
 
 def _merge_part(shards: Shards, rule: str, part: slice) -> tuple[Array, Array]:
-    # One row per model k. L is a precision: L_k of the model, L_0k of the prior within it, dL_k the gain over that. Sigma
-    # may have grown since the prior, which reduces its precision.
+    # One row per model k. L is a precision: L_k of the model, L_0k of the prior within it, dL_k the gain over that.
+    # Sigma may have grown since the prior, which reduces its precision.
     w_k = np.array(shards.weights)[:, np.newaxis]
     L_k = np.array([_precision(gaussian, part) for gaussian in shards.gaussians])
     before = _mean(shards.prior, part)

@@ -38,8 +38,8 @@ def merge(
       many times the evidence of a model counts. Models may be merged in groups, in any grouping.
     * "ev" averages the mean of each feature, weighted by evidence:
       mu = mu_0 + sum w_k dL_k (mu_k - mu_0) / sum w_k dL_k, L = L_0 + sum (w_k dL_k)^2 / sum w_k dL_k.
-      If no variance fell, the models whose mean moved count by their weights. With a full Sigma, the directions in which the
-      evidence of all together is uncorrelated replace the features.
+      If no variance fell, the models whose mean moved count by their weights. With a full Sigma, the directions in
+      which the evidence of all together is uncorrelated replace the features.
     * "kl" minimises sum w_k KL(N || N_k): L = mean of L_k, L mu = mean of L_k mu_k, weighted. Only the ratios of the
       weights matter. What only one model knows is diluted by the others.
     * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none. With `prior`, it is "ev" for a diagonal Sigma too;

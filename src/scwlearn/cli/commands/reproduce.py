@@ -221,8 +221,13 @@ def _print_tables(page: Path, blocks: Blocks) -> None:
     if comparisons(blocks):
         tables.append(agreement_table(blocks))
     for table in tables:
-        # Bold numbers are starred.
-        rows = [[re.sub(r"^\*\*(.*)\*\*$", r"* \1", cell) for cell in row] for row in table.rows]
         numbers = {place for place, title in enumerate(table.columns) if not table.is_text(title)}
+        rows = [[_starred(cell, place in numbers) for place, cell in enumerate(row)] for row in table.rows]
         click.echo("\n".join([table.title, *columns([table.columns, *rows], right=numbers), ""]))
+    click.echo("* as good as the best algorithm (paired t-test, 95 %)\n")
     click.echo(f"The report, with figures: {page.resolve()}")
+
+
+def _starred(cell: str, is_number: bool) -> str:
+    """Return a cell of the report as plain text: a bold number gets a star."""
+    return re.sub(r"^\*\*(.*)\*\*$", r"* \1" if is_number else r"\1", cell)

@@ -16,6 +16,7 @@ import math
 import sys
 import textwrap
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,10 @@ class FunctionCompiler:
     def condition(self, node: ast.expr) -> str:
         """Translate a condition. Separate from `value`: `a or b` is a number in Python but a bool in C++."""
         match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-                return f"({self.value(left)} {COMPARISONS[type(op)]} {self.value(right)})"
+            case ast.Compare(left=left, ops=ops, comparators=rest) if {*map(type, ops)} <= COMPARISONS.keys():
+                sides = [*map(self.value, (left, *rest))]
+                pairs = [f"({a} {COMPARISONS[type(op)]} {b})" for (a, b), op in zip(pairwise(sides), ops, strict=True)]
+                return pairs[0] if len(pairs) == 1 else f"({' && '.join(pairs)})"
             case ast.BoolOp(op=op, values=values):
                 return f"({LOGIC[type(op)].join(map(self.condition, values))})"
             case ast.UnaryOp(op=ast.Not(), operand=operand):

@@ -206,7 +206,7 @@ public:
         for (std::int64_t j = from; j < n_; ++j) scaled[j] = f[j * stride] * unit;
         for (std::int64_t j = from; j < n_; ++j) g[j] = d[j] * scaled[j];
         if (sum_up(scaled, g, from, kv) * kSmallestVariance > smallest_d_) {
-            kv = within_floor(from, kv);
+            kv = above_smallest(from, kv);
             sum_up(scaled, g, from, kv);
         }
         const double* __restrict before = before_;
@@ -251,10 +251,10 @@ private:
         return before[n_] = 1.0 + kv * sum;
     }
 
-    // The largest part of kv that leaves every D at or above its floor. Raising D afterwards instead would make Sigma
-    // grow, because its column of U may be as large as D is small. A column with a_j = a_(j-1) has no share in the
-    // row, and its D does not change.
-    double within_floor(std::int64_t from, double kv) const noexcept {
+    // The largest part of kv that leaves every D at or above kSmallestVariance. Raising D afterwards instead would make
+    // Sigma grow, because its column of U may be as large as D is small. A column with a_j = a_(j-1) has no share in
+    // the row, and its D does not change.
+    double above_smallest(std::int64_t from, double kv) const noexcept {
         for (std::int64_t j = from; j < n_; ++j)
             if (before_[j + 1] > before_[j]) kv = std::min(kv, d_[j] / kSmallestVariance - 1.0);
         return std::max(kv, 0.0);

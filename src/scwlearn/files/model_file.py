@@ -1,4 +1,4 @@
-"""Saving models to files and loading them: written atomically, and checked in full before anything is used."""
+"""Saving models to files and loading them: written atomically; every part is checked before it is used."""
 
 from __future__ import annotations
 

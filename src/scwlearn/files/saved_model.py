@@ -42,8 +42,8 @@ class SavedModel:
         Whether the model is a scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river` or a learner.
     class_name : str
         Name of the class.
-    learner : object
-        What has been learned; None for an unfitted estimator.
+    learner : Classifier, Learner or KernelLearner
+        What has been learned: a learner for the kind "learner", else a classifier; None for an unfitted estimator.
     settings : dict
         Arguments of the constructor of an estimator or of a class of `scwlearn.river`.
     attributes : dict

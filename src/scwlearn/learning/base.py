@@ -105,7 +105,8 @@ class BaseLearner(ABC):
             Receives the scores of row i of x before it was learned from: -infinity for a class not known then, NaN for
             a row of weight 0.
         variances_out : array of shape (rows,), optional
-            Receives x'Sigma x, with several classes that of the class with the largest score, 0 where none was known.
+            Receives x'Sigma x, with several classes that of the class with the largest score, 0 where none was known,
+            NaN for a row of weight 0.
 
         Returns
         -------

@@ -112,9 +112,9 @@ class TrainedModel:
         return isinstance(self.classifier.learner, Learner)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
-        """Return the largest weights of each class (with two classes, of the second), for scaled features.
+        """Return the largest weights of each class of a linear model; with two classes, of the second.
 
-        Numbered features are named as in their file.
+        The weights are those of scaled features. Numbered features are named as in their file.
         """
         if self.classifier.learner.model is None:
             return {}

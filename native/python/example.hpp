@@ -165,8 +165,8 @@ inline void check_weight(double w) {
         refuse(PyExc_ValueError, "w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
 }
 
-// Held while an example is learned from. User code (a rule, a name, a number) and other threads may run meanwhile, and
-// a nested update would change the model between scoring the example and learning from it.
+// Held while an example is learned from. User code (a rule, a name, a number) and other threads may run at that
+// time, and a nested update would change the model between scoring the example and learning from it.
 class ReentrancyGuard {
 public:
     explicit ReentrancyGuard(bool& taken) : taken_(taken) {

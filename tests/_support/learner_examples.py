@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from scwlearn.rules import HOLD, Parameter, Step, rule
+
 #: How more than two classes are trained.
 FORMS = {"joint": {}, "shared": {"shared_covariance": True}, "ovr": {"multi_class": "ovr"}}
 #: The settings of a binary learner, and of a multi-class learner in every form.
@@ -92,3 +94,19 @@ def assert_same(one, other):
         assert_alike(one, other)
     else:
         assert state(one) == state(other)
+
+
+def declare_arow():
+    """Declare AROW again, outside of the package, as "mine"."""
+
+    @rule(
+        title="mine",
+        estimator="Mine",
+        order=2,
+        parameters=(Parameter("r", 1.0, ""),),
+        large_margin=True,
+        non_separable=True,
+        cite="2026",
+    )
+    def mine(m, v, r):
+        return HOLD if m >= 1 else Step(alpha=(1 - m) / (v + r), precision=1 / r)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from learner_examples import FORMS, every_form, state
+from learner_examples import FORMS, declare_arow, every_form, state
 from multi_class_examples import CLASSES, assert_close, every_covariance, examples
-from scwlearn import Learner, rules
-from scwlearn.rules import HOLD, Parameter, Step
+from scwlearn import Learner
 
 pytestmark = pytest.mark.native
 
@@ -30,18 +29,7 @@ def test_a_function_as_rule_equals_the_built_in_rule(covariance, form):
 @pytest.mark.usefixtures("registry")
 @every_form
 def test_a_rule_declared_outside_the_package_gives_the_same_bits(form):
-    @rules.rule(
-        title="mine",
-        estimator="Mine",
-        order=2,
-        parameters=(Parameter("r", 1.0, ""),),
-        large_margin=True,
-        non_separable=True,
-        cite="2026",
-    )
-    def mine(m, v, r):
-        return HOLD if m >= 1 else Step(alpha=(1 - m) / (v + r), precision=1 / r)
-
+    declare_arow()
     x, y = examples()
     learner = Learner("mine", n_classes=0, r=0.7, covariance="diagonal", **FORMS[form])
     built_in = Learner("arow", n_classes=0, r=0.7, covariance="diagonal", **FORMS[form])

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from learner_examples import declare_arow
 from reference import NAMES, defaults_of, run
 from scwlearn import Learner, rules
 from scwlearn.model.covariances import COVARIANCE_NAMES
-from scwlearn.rules import HOLD, Parameter, Step, all_rules
+from scwlearn.rules import Step, all_rules
 
 pytestmark = pytest.mark.native
 
@@ -249,18 +250,7 @@ def test_a_bad_answer_on_the_first_rows_leaves_the_learner_new():
 @pytest.mark.usefixtures("registry")
 @every_covariance
 def test_a_rule_declared_outside_the_package_runs_through_the_callback(covariance):
-    @rules.rule(
-        title="mine",
-        estimator="Mine",
-        order=2,
-        parameters=(Parameter("r", 1.0, ""),),
-        large_margin=True,
-        non_separable=True,
-        cite="2026",
-    )
-    def mine(m, v, r):
-        return HOLD if m >= 1 else Step(alpha=(1 - m) / (v + r), precision=1 / r)
-
+    declare_arow()
     x, y = examples()
     learner, built_in = Learner("mine", r=0.7, covariance=covariance), Learner("arow", r=0.7, covariance=covariance)
     assert learner.learn(x, y) == built_in.learn(x, y)

@@ -8,10 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from scwlearn.data.rows import Rows
-from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
 from scwlearn.kernels.learner import KernelLearner, kernel_config
 from scwlearn.learning.classifier import Classifier
@@ -99,24 +98,8 @@ class KernelClassifier(OnlineClassifier):
         return found | {"gamma": _gamma(self.gamma, rows)} if "gamma" in known else found
 
 
-class SecondOrderKernelClassifier(KernelClassifier):
+class SecondOrderKernelClassifier(MarginVariance, KernelClassifier):
     """A kernel classifier of a second-order rule: scores have variances."""
-
-    def margin_variance(self, X: Any) -> Array:
-        """Compute x'Sigma x, the variance of the score, of each example.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
-            The variances.
-        """
-        check_is_fitted(self)
-        return self._classifier.margin_variances(self._rows(X, reset=False))
 
 
 # Settings of the kernel, not of the learner.

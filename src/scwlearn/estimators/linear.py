@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from scwlearn.data.rows import Rows
-from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.explain import Part, Weight, largest_weights, parts_of_scores
@@ -116,32 +116,8 @@ class LinearClassifier(OnlineClassifier):
         return Classifier(LearnerConfig.create(self._rule, settings, defaults_of=self._face), class_weight)
 
 
-class SecondOrderClassifier(LinearClassifier):
+class SecondOrderClassifier(MarginVariance, LinearClassifier):
     """A linear classifier that keeps the variance of each weight."""
-
-    def margin_variance(self, X: Any) -> Array:
-        """Compute x'Sigma x, the variance of the score, of each example.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
-            The variances.
-
-        Examples
-        --------
-        >>> from scwlearn import AROW
-        >>> model = AROW().fit([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
-        >>> seen, strange = model.margin_variance([[1.0, 0.0], [0.0, 1.0]])
-        >>> bool(seen < strange)
-        True
-        """
-        check_is_fitted(self)
-        return self._classifier.margin_variances(self._rows(X, reset=False))
 
     @property
     def variance_(self) -> Array:

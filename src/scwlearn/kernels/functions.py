@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scwlearn.data.rows import Block
 from scwlearn.kernels.support import Examples
 
 Array = NDArray[np.float64]
@@ -160,3 +161,20 @@ def check_symmetric(kernels: Array, mirrored: Array) -> None:
     if (apart > _SYMMETRIC * np.abs(kernels).max(initial=0.0)).any():
         place = np.unravel_index(apart.argmax(), apart.shape)
         raise ValueError(f"the kernel is not symmetric: k(x, z) = {kernels[place]}, k(z, x) = {mirrored[place]}")
+
+
+def as_doubles(block: Block) -> Any:
+    """Return a block of rows as a read-only matrix of doubles."""
+    # In single precision, rounding would make every example look independent of the others.
+    x = block.matrix().astype(np.float64, copy=False)
+    if not sparse.issparse(x):
+        # It may be the caller's memory, which the caller's kernel function must not write to.
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def as_dense(x: Any) -> Array:
+    """Return a matrix as a dense one."""
+    dense: Array = x.toarray() if sparse.issparse(x) else x
+    return dense

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scwlearn._native import Coordinates, learn_coordinates
 from scwlearn._util.checks import check_int
@@ -17,7 +16,7 @@ from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows, as_rows
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
-from scwlearn.kernels.functions import Kernel, KernelFunction, check_symmetric
+from scwlearn.kernels.functions import Kernel, KernelFunction, as_dense, as_doubles, check_symmetric
 from scwlearn.kernels.model import KernelModel, padded
 from scwlearn.kernels.support import Examples
 from scwlearn.learning.base import BaseLearner
@@ -281,9 +280,9 @@ class KernelLearner(BaseLearner):
     def _kernel_batch(self, batch: LabeledBatch, rows: Rows, block: Block) -> _KernelBatch:
         part = slice(block.start, block.start + block.count)
         chosen = np.arange(part.start, part.stop) if batch.places is None else batch.places[part]
-        x = _doubles(block)
+        x = as_doubles(block)
         if self.kernel.is_precomputed:
-            check_symmetric(_dense(x), _dense(rows.columns(chosen)).T)
+            check_symmetric(as_dense(x), as_dense(rows.columns(chosen)).T)
         x = self.support.like(x)
         weights = None if batch.weights is None else batch.weights[chosen]
         return _KernelBatch(x, chosen, batch.labels[chosen], weights, part, self.kernel.with_each_other(x, chosen))
@@ -374,7 +373,7 @@ class KernelLearner(BaseLearner):
             raise ValueError("this learner has not learned from any row yet")
         rows = as_rows(x)
         self._check_width(rows)
-        blocks = (_doubles(block) for block in rows.blocks(_ROWS_SCORED_AT_ONCE))
+        blocks = (as_doubles(block) for block in rows.blocks(_ROWS_SCORED_AT_ONCE))
         return [function(block, self.kernel.with_support(block, self.support)) for block in blocks]
 
 
@@ -392,18 +391,3 @@ _ARGUMENTS = (
 )
 KernelLearner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
 KernelLearner.__doc__ = fill_settings(KernelLearner.__doc__, _ARGUMENTS[2:])
-
-
-def _doubles(block: Block) -> Any:
-    # In single precision, rounding would make every example look independent of the others.
-    x = block.matrix().astype(np.float64, copy=False)
-    if not sparse.issparse(x):
-        # It may be the caller's memory, which the caller's kernel function must not write to.
-        x = x.view()
-        x.flags.writeable = False
-    return x
-
-
-def _dense(x: Any) -> Array:
-    dense: Array = x.toarray() if sparse.issparse(x) else x
-    return dense

@@ -16,11 +16,9 @@
 #include "parse/name_table.hpp"
 #include "parse/number.hpp"
 #include "parse/utf8.hpp"
+#include "records/labels.hpp"
 
 namespace scwlearn {
-
-// Upper bound on the characters of a label: Python stores labels side by side, each as long as the longest.
-inline constexpr std::int64_t kLongestLabel = 256;
 
 // Upper bound on the characters of a namespace, whose name is repeated with each of its features.
 inline constexpr std::int64_t kLongestPrefix = 256;

@@ -5,7 +5,7 @@
 
 #include "parse/libsvm.hpp"
 #include "parse/vw.hpp"
-#include "python/bindings.hpp"
+#include "python/records.hpp"
 
 using namespace nanobind::literals;
 
@@ -72,14 +72,6 @@ LibsvmArrays parse_libsvm(const Text& text, bool zero_based, std::int64_t max_fe
     const std::string_view lines = lines_of(text);
     const LibsvmForm form{{labels_optional, skip_faults, most_found}, zero_based, max_features};
     return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
-}
-
-// Each distinct name becomes one Python string.
-nb::object string_of(std::string_view text) {
-    // The text is valid, but memory may run out.
-    PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
-    if (made == nullptr) throw nb::python_error();
-    return nb::steal(made);
 }
 
 // namespace^name, or the name alone outside a namespace.

@@ -208,6 +208,21 @@ def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,)
     Return whether the first label in a text of whole lines is a word, or None without labels.
     """
 
+class FeatureSpec:
+    """How records become features, for the readers of all formats."""
+
+    def __init__(self, *, kinds: dict, separator: str, lowercase: bool, ngram: int, skips: int, char_ngrams: tuple[int, int], longest_word: int, decimal: str, nan_is_missing: bool, missing: Sequence[str], interactions: Sequence[Sequence[str]], slots: int) -> None: ...
+
+class RecordReader:
+    """Reads dicts, one at a time, by a spec."""
+
+    def __init__(self, spec: FeatureSpec) -> None: ...
+
+    def read(self, record: dict, /) -> dict[str, float] | tuple[str, str, str]:
+        """
+        Return the values of the features by name; or why the record is refused, the key and the value found there.
+        """
+
 class ModelBatches:
     """
     Models that learn from the same rows together, in memory of their own; of the models that they started from, only the tallies are updated.

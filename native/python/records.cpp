@@ -1,0 +1,265 @@
+// Records as Python has them, dicts of values of any kind: their features by name.
+#include "python/records.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include "python/example.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+RowArrays row_arrays(RowBuilder& builder) {
+    nb::list names;
+    std::string name;
+    for (std::size_t column = 0; column < builder.columns(); ++column) {
+        if (!builder.has_name(column)) {
+            names.append(nb::none());
+            continue;
+        }
+        builder.name_of(column, name);
+        names.append(string_of(name));
+    }
+    BuiltRows& rows = builder.rows();
+    std::optional<NewArray> hashes;
+    if (builder.is_hashed()) hashes = array_of(std::vector<std::uint32_t>(builder.hashes()));
+    return {array_of(std::move(rows.values)), array_of(std::move(rows.columns)), array_of(std::move(rows.offsets)), names,
+            std::move(hashes)};
+}
+
+LabelArrays label_arrays(LabelColumn& labels) {
+    nb::list words;
+    for (std::size_t i = 0; i < labels.words().size(); ++i) words.append(string_of(labels.words()[i].text));
+    return {array_of(std::move(labels.numbers())), array_of(std::move(labels.word_numbers())), words, labels.all_bools()};
+}
+
+LabelKind label_kind(const std::string& name) {
+    if (name == "any") return LabelKind::any;
+    require(name == "numeric" || name == "categorical", "labels must be any, numeric or categorical");
+    return name == "numeric" ? LabelKind::numbers : LabelKind::words;
+}
+
+namespace {
+
+Kind kind_named(const std::string& name) {
+    static const TextMap<Kind> kinds = {{"auto", Kind::automatic},
+                                        {"numeric", Kind::numeric},
+                                        {"categorical", Kind::categorical},
+                                        {"text", Kind::text},
+                                        {"date", Kind::date},
+                                        {"ignore", Kind::ignore},
+                                        {"label", Kind::label},
+                                        {"weight", Kind::weight}};
+    const auto found = kinds.find(name);
+    require(found != kinds.end(), "unknown kind of a key");
+    return found->second;
+}
+
+FeatureSpec spec_of(const nb::dict& kinds, const std::string& separator, bool lowercase, std::size_t ngram,
+                    std::size_t skips, const std::tuple<std::size_t, std::size_t>& char_ngrams, std::size_t longest_word,
+                    const std::string& decimal, bool nan_is_missing, std::vector<std::string> missing,
+                    const std::vector<std::vector<std::string>>& interactions, std::int64_t slots) {
+    FeatureSpec spec;
+    for (const auto [key, kind] : kinds)
+        spec.kinds.emplace(nb::cast<std::string>(key), kind_named(nb::cast<std::string>(kind)));
+    require(decimal == "." || decimal == ",", "decimal must be a point or a comma");
+    require(slots >= 0 && slots <= std::numeric_limits<std::int32_t>::max(), "slots must fit into 32 bits");
+    spec.separator = separator;
+    const auto [least, most] = char_ngrams;
+    // Python's own tables, which need no GIL.
+    const Letters letters{[](char32_t c) { return Py_UNICODE_ISALNUM(c) || c == '_'; },
+                          [](char32_t c) { return static_cast<char32_t>(Py_UNICODE_TOLOWER(c)); }};
+    spec.text = {lowercase, ngram, skips, least, most, longest_word, letters};
+    spec.decimal = decimal[0];
+    spec.nan_is_missing = nan_is_missing;
+    spec.missing = std::move(missing);
+    for (const std::vector<std::string>& groups : interactions) {
+        std::vector<std::size_t> numbers;
+        for (const std::string& group : groups) {
+            const auto at = std::find(spec.groups.begin(), spec.groups.end(), group);
+            numbers.push_back(static_cast<std::size_t>(at - spec.groups.begin()));
+            if (at == spec.groups.end()) spec.groups.push_back(group);
+        }
+        spec.interactions.push_back(std::move(numbers));
+    }
+    require(spec.groups.size() <= kMostGroups, "too many groups of interactions");
+    spec.slots = slots;
+    return spec;
+}
+
+// Reads dicts by a spec. The names of features are kept from call to call, up to a limit.
+class RecordReader {
+public:
+    explicit RecordReader(std::shared_ptr<FeatureSpec> spec) : spec_(std::move(spec)) {
+        require(spec_->slots == 0, "records are read by name");
+    }
+
+    // Returns the values of the features by name; or the fault, the key and the value found there.
+    nb::object read(const nb::dict& record) {
+        // User code, of a value, may call this again.
+        std::unique_ptr<Kept> kept = std::move(kept_);
+        if (!kept || kept->builder.columns() > kMostKept) kept = std::make_unique<Kept>(*spec_);
+        RowBuilder& builder = kept->builder;
+        builder.begin_row();
+        nb::object result;
+        if (read_dict(builder, record, {}, 1) && builder.end_row())
+            result = features_of(*kept);
+        else
+            result = nb::make_tuple(builder.fault().fault, string_of(builder.fault().key), found_of(builder.fault()));
+        kept_ = std::move(kept);
+        return result;
+    }
+
+private:
+    static constexpr std::size_t kMostKept = 1 << 16;
+
+    struct Kept {
+        explicit Kept(const FeatureSpec& spec) : builder(spec) {}
+        RowBuilder builder;
+        std::vector<nb::object> names;  // of the columns
+    };
+
+    static nb::object features_of(Kept& kept) {
+        BuiltRows& rows = kept.builder.rows();
+        nb::dict features;
+        std::string text;
+        for (std::size_t i = 0; i < rows.values.size(); ++i) {
+            const auto column = static_cast<std::size_t>(rows.columns[i]);
+            if (kept.names.size() <= column) kept.names.resize(kept.builder.columns());
+            nb::object& name = kept.names[column];
+            if (!name.is_valid()) {
+                kept.builder.name_of(column, text);
+                name = string_of(text);
+                PyObject* interned = name.release().ptr();
+                PyUnicode_InternInPlace(&interned);
+                name = nb::steal(interned);
+            }
+            add_to(features, name, rows.values[i]);
+        }
+        rows.values.clear();
+        rows.columns.clear();
+        rows.offsets.assign(1, 0);
+        return features;
+    }
+
+    // Two columns may have one name: "a=b" is the key a=b, and the word b of the key a.
+    static void add_to(nb::dict& features, const nb::object& name, double value) {
+        const nb::float_ number(value);
+        PyObject* const held = PyDict_SetDefault(features.ptr(), name.ptr(), number.ptr());
+        if (held == nullptr) nb::raise_python_error();
+        if (held != number.ptr()) features[name] = nb::float_(PyFloat_AS_DOUBLE(held) + value);
+    }
+
+    static nb::object found_of(const RecordFault& fault) {
+        // The text may be cut within a character.
+        const auto size = static_cast<Py_ssize_t>(fault.found.size());
+        return checked(PyUnicode_DecodeUTF8(fault.found.data(), size, "ignore"));
+    }
+
+    bool read_dict(RowBuilder& builder, const nb::dict& record, std::string_view prefix, int depth) {
+        const Py_ssize_t size = PyDict_GET_SIZE(record.ptr());
+        PyObject *borrowed_key, *borrowed_value;
+        for (Py_ssize_t at = 0; PyDict_Next(record.ptr(), &at, &borrowed_key, &borrowed_value);) {
+            // Kept alive, because a value of the user's class may run any code, and change the dict.
+            const nb::object key = nb::borrow(borrowed_key), value = nb::borrow(borrowed_value);
+            if (!read_item(builder, key, value, prefix, depth)) return false;
+            if (PyDict_GET_SIZE(record.ptr()) != size) throw nb::value_error("the record changed while it was read");
+        }
+        return true;
+    }
+
+    bool read_item(RowBuilder& builder, const nb::object& given, const nb::object& value, std::string_view prefix,
+                   int depth) {
+        if (value.is_none()) return true;
+        const nb::object text = key_text(given);
+        std::string joined;
+        std::string_view name = text_of(text);
+        if (!prefix.empty()) name = joined.append(prefix).append(name);
+        RowBuilder::Key& key = builder.key(name);
+        if (key.kind == Kind::ignore) return true;
+        if (!PyDict_Check(value.ptr())) return read_value(builder, key, value);
+        if (depth == kDeepest) return builder.fail("depth", key, {});
+        if (key.long_name) return builder.fail("prefix", key, key.name);
+        return read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
+    }
+
+    static nb::object key_text(const nb::object& key) {
+        if (PyUnicode_CheckExact(key.ptr())) return key;
+        if (PyUnicode_Check(key.ptr())) return checked(PyUnicode_FromObject(key.ptr()));
+        if (PyLong_Check(key.ptr()) && !PyBool_Check(key.ptr())) return checked(PyObject_Str(key.ptr()));
+        refuse(PyExc_TypeError, "a record has the key %R; keys must be strings or whole numbers", key);
+    }
+
+    static std::string_view text_of(const nb::object& string) {
+        Py_ssize_t size = 0;
+        const char* const text = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+        if (text == nullptr) nb::raise_python_error();
+        return {text, static_cast<std::size_t>(size)};
+    }
+
+    static bool read_value(RowBuilder& builder, RowBuilder::Key& key, const nb::object& value) {
+        PyObject* const held = value.ptr();
+        if (PyFloat_CheckExact(held)) return builder.add_number(key, PyFloat_AS_DOUBLE(held));
+        if (PyBool_Check(held)) return builder.add_bool(key, held == Py_True);
+        if (PyUnicode_Check(held)) return builder.add_string(key, text_of(value));
+        if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
+        const double number = PyFloat_AsDouble(held);
+        if (number != -1.0 || !PyErr_Occurred()) return builder.add_number(key, number);
+        if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+            PyErr_Clear();
+            return builder.add_number(key, HUGE_VAL);
+        }
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+        PyErr_Clear();
+        // datetime.datetime and datetime.date; pandas' NA is missing.
+        if (std::string_view(Py_TYPE(held)->tp_name).ends_with("NAType")) return true;
+        if (PyObject_HasAttrString(held, "isoformat")) {
+            const nb::object text = checked(PyObject_CallMethod(held, "isoformat", nullptr));
+            if (!PyUnicode_Check(text.ptr())) return builder.fail("value", key, Py_TYPE(held)->tp_name);
+            const std::string_view written = text_of(text);
+            if (written == "NaT") return true;
+            const std::optional<Moment> moment = DateParser(written).parse();
+            return moment ? builder.add_moment(key, *moment) : builder.fail("date", key, written);
+        }
+        return builder.fail("value", key, Py_TYPE(held)->tp_name);
+    }
+
+    static bool read_list(RowBuilder& builder, RowBuilder::Key& key, const nb::object& bag) {
+        const nb::object list = checked(PySequence_List(bag.ptr()));
+        // The order of a set differs between runs of Python.
+        if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list.ptr()) != 0) nb::raise_python_error();
+        std::vector<std::string_view> words;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) {
+            const nb::object word = nb::borrow(PyList_GET_ITEM(list.ptr(), i));
+            if (word.is_none()) continue;
+            if (!PyUnicode_Check(word.ptr())) return builder.fail("list", key, Py_TYPE(word.ptr())->tp_name);
+            words.push_back(text_of(word));
+        }
+        return builder.add_list(key, words);
+    }
+
+    std::shared_ptr<FeatureSpec> spec_;
+    std::unique_ptr<Kept> kept_;
+};
+
+}  // namespace
+
+void bind_records(nb::module_& module) {
+    nb::class_<FeatureSpec>(module, "FeatureSpec", "How records become features, for the readers of all formats.")
+        .def("__init__",
+             [](FeatureSpec* self, const nb::dict& kinds, const std::string& separator, bool lowercase, std::size_t ngram,
+                std::size_t skips, const std::tuple<std::size_t, std::size_t>& char_ngrams, std::size_t longest_word,
+                const std::string& decimal, bool nan_is_missing, std::vector<std::string> missing,
+                const std::vector<std::vector<std::string>>& interactions, std::int64_t slots) {
+                 new (self) FeatureSpec(spec_of(kinds, separator, lowercase, ngram, skips, char_ngrams, longest_word,
+                                                decimal, nan_is_missing, std::move(missing), interactions, slots));
+             },
+             nb::kw_only(), "kinds"_a, "separator"_a, "lowercase"_a, "ngram"_a, "skips"_a, "char_ngrams"_a,
+             "longest_word"_a, "decimal"_a, "nan_is_missing"_a, "missing"_a, "interactions"_a, "slots"_a);
+    nb::class_<RecordReader>(module, "RecordReader", "Reads dicts, one at a time, by a spec.")
+        .def(nb::init<std::shared_ptr<FeatureSpec>>(), "spec"_a)
+        .def("read", &RecordReader::read, nb::sig("def read(self, record: dict, /) -> dict[str, float] | tuple[str, str, str]"),
+             "Return the values of the features by name; or why the record is refused, the key and the value found there.");
+}
+
+}  // namespace scwlearn

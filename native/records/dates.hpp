@@ -1,0 +1,96 @@
+// Dates and times in text, as ISO 8601 writes them: 2026-11-17, 2026-11-17 14:30:05.25, 2026-11-17T14:30Z.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace scwlearn {
+
+struct Moment {
+    double seconds = 0.0;  // since 1970 in UTC; without an offset, as if it were UTC
+    double offset = 0.0;   // of the local time
+    bool has_time = false;
+};
+
+// Days since 1970-01-01 in the Gregorian calendar. A year starts in March here, so that leap days come last.
+inline std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t day) noexcept {
+    year -= month <= 2;
+    const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+    const std::int64_t of_era = year - era * 400;
+    const std::int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+class DateParser {
+public:
+    explicit DateParser(std::string_view text) : text_(text) {}
+
+    std::optional<Moment> parse() noexcept {
+        const std::int64_t year = digits(4);
+        const char mark = peek() == '/' ? '/' : '-';
+        const std::int64_t month = skip(mark) ? digits(2) : -1, day = skip(mark) ? digits(2) : -1;
+        if (year < 0 || month < 1 || month > 12 || day < 1 || day > days_of(year, month)) return std::nullopt;
+        Moment moment{static_cast<double>(days_since_1970(year, month, day)) * 86400.0, 0.0, false};
+        if (text_.empty()) return moment;
+        if (!(skip('T') || skip('t') || skip(' '))) return std::nullopt;
+        if (!read_time(moment) || !read_offset(moment) || !text_.empty()) return std::nullopt;
+        return moment;
+    }
+
+private:
+    static std::int64_t days_of(std::int64_t year, std::int64_t month) noexcept {
+        if (month == 2) return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28;
+        return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+    }
+
+    bool read_time(Moment& moment) noexcept {
+        const std::int64_t hour = digits(2), minute = skip(':') ? digits(2) : -1;
+        const std::int64_t second = skip(':') ? digits(2) : 0;
+        if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return false;
+        double fraction = 0.0, unit = 0.1;
+        if (skip('.') || skip(',')) {
+            if (!is_digit()) return false;
+            for (; is_digit(); text_.remove_prefix(1), unit /= 10) fraction += unit * (text_[0] - '0');
+        }
+        moment.seconds += static_cast<double>(hour * 3600 + minute * 60 + second) + fraction;
+        moment.has_time = true;
+        return true;
+    }
+
+    bool read_offset(Moment& moment) noexcept {
+        if (text_.empty() || skip('Z') || skip('z')) return true;
+        const bool west = peek() == '-';
+        if (!skip('+') && !skip('-')) return false;
+        const std::int64_t hours = digits(2);
+        skip(':');
+        const std::int64_t minutes = text_.empty() ? 0 : digits(2);
+        if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return false;
+        moment.offset = static_cast<double>(hours * 3600 + minutes * 60) * (west ? -1 : 1);
+        moment.seconds -= moment.offset;
+        return true;
+    }
+
+    char peek() const noexcept { return text_.empty() ? '\0' : text_[0]; }
+    bool is_digit() const noexcept { return peek() >= '0' && peek() <= '9'; }
+
+    bool skip(char c) noexcept {
+        if (peek() != c) return false;
+        text_.remove_prefix(1);
+        return true;
+    }
+
+    // Reads that many digits; returns -1 if there are fewer.
+    std::int64_t digits(int count) noexcept {
+        std::int64_t number = 0;
+        for (; count > 0; --count, text_.remove_prefix(1)) {
+            if (!is_digit()) return -1;
+            number = 10 * number + (text_[0] - '0');
+        }
+        return number;
+    }
+
+    std::string_view text_;
+};
+
+}  // namespace scwlearn

@@ -1,0 +1,120 @@
+// Words of a text: runs of letters, digits and _, and the n-grams of words and of their characters.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "parse/utf8.hpp"
+#include "records/spec.hpp"
+
+namespace scwlearn {
+
+class Words {
+public:
+    explicit Words(const TextForm& form) : form_(form) {}
+
+    // Splits valid UTF-8. The words are valid until the next call.
+    const std::vector<std::string_view>& split(std::string_view text) {
+        lowered_.clear();
+        ends_.clear();
+        std::size_t begin = 0, length = 0;  // of the current word; its length in characters
+        for (std::size_t at = 0; at < text.size();) {
+            char32_t letter = static_cast<unsigned char>(text[at]);
+            std::size_t size = 1;
+            if (letter >= 0x80) letter = decode(text.substr(at), size);
+            if (form_.letters.in_words(letter)) {
+                if (length++ < form_.longest) encode(form_.lowercase ? form_.letters.lower(letter) : letter);
+            } else if (length > 0) {
+                ends_.emplace_back(begin, lowered_.size());
+                begin = lowered_.size();
+                length = 0;
+            }
+            at += size;
+        }
+        if (length > 0) ends_.emplace_back(begin, lowered_.size());
+        words_.clear();
+        for (const auto& [from, to] : ends_) words_.push_back(std::string_view(lowered_).substr(from, to - from));
+        return words_;
+    }
+
+    // Calls action(text) for each word and n-gram of words.
+    template <class Action>
+    void each_gram(const std::vector<std::string_view>& words, const Action& action) {
+        for (std::size_t first = 0; first < words.size(); ++first) {
+            if (form_.ngram >= 1) action(words[first]);
+            if (form_.ngram < 2) continue;
+            gram_.assign(words[first]);
+            each_longer(words, first, 1, form_.skips, action);
+        }
+    }
+
+    // Calls action(text) for each n-gram of characters, within words and with a blank on both sides of them. A word that
+    // is shorter than the shortest n-gram counts as a whole.
+    template <class Action>
+    void each_char_gram(const std::vector<std::string_view>& words, const Action& action) {
+        if (form_.char_most == 0) return;
+        for (const std::string_view word : words) {
+            padded_.assign(" ").append(word).append(" ");
+            starts_.clear();
+            for (std::size_t i = 0; i < padded_.size(); ++i)
+                if ((static_cast<unsigned char>(padded_[i]) & 0xc0) != 0x80) starts_.push_back(i);
+            const std::size_t count = starts_.size();
+            starts_.push_back(padded_.size());
+            for (std::size_t n = form_.char_least; n <= form_.char_most; ++n) {
+                const std::size_t taken = std::min(n, count);
+                for (std::size_t i = 0; i + taken <= count; ++i)
+                    action(std::string_view(padded_).substr(starts_[i], starts_[i + taken] - starts_[i]));
+                if (n >= count) break;
+            }
+        }
+    }
+
+private:
+    // Appends a later word to the n-gram, and goes on from there; leaves the n-gram as it was.
+    template <class Action>
+    void each_longer(const std::vector<std::string_view>& words, std::size_t last, std::size_t count, std::size_t skips,
+                     const Action& action) {
+        const std::size_t size = gram_.size();
+        for (std::size_t skipped = 0; skipped <= skips && last + 1 + skipped < words.size(); ++skipped) {
+            const std::size_t next = last + 1 + skipped;
+            gram_.append(" ").append(words[next]);
+            action(std::string_view(gram_));
+            if (count + 1 < form_.ngram) each_longer(words, next, count + 1, skips - skipped, action);
+            gram_.resize(size);
+        }
+    }
+
+    static char32_t decode(std::string_view text, std::size_t& size) noexcept {
+        const auto byte = [text](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
+        size = byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+        char32_t letter = byte(0) & (0xff >> (size + 1));
+        for (std::size_t i = 1; i < size; ++i) letter = letter << 6 | (byte(i) & 0x3f);
+        return letter;
+    }
+
+    void encode(char32_t letter) {
+        const auto put = [this](char32_t byte) { lowered_.push_back(static_cast<char>(byte)); };
+        if (letter < 0x80) return put(letter);
+        if (letter < 0x800) {
+            put(0xc0 | letter >> 6);
+        } else {
+            if (letter < 0x10000) {
+                put(0xe0 | letter >> 12);
+            } else {
+                put(0xf0 | letter >> 18);
+                put(0x80 | (letter >> 12 & 0x3f));
+            }
+            put(0x80 | (letter >> 6 & 0x3f));
+        }
+        put(0x80 | (letter & 0x3f));
+    }
+
+    TextForm form_;
+    std::string lowered_, gram_, padded_;
+    std::vector<std::pair<std::size_t, std::size_t>> ends_;
+    std::vector<std::string_view> words_;
+    std::vector<std::size_t> starts_;
+};
+
+}  // namespace scwlearn

@@ -8,12 +8,12 @@ import os
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from scwlearn.data.batch import Batch
+from scwlearn.data.io.decompress import import_zstd
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import Schema
 from scwlearn.data.writing import write_batches
@@ -167,7 +167,7 @@ def test_names_of_libsvm_features_are_written_to_a_file(tmp_path):
         (".gz", gzip.decompress),
         (".bz2", bz2.decompress),
         (".xz", lzma.decompress),
-        (".zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
+        (".zst", lambda data: import_zstd().decompress(data)),
     ],
 )
 def test_the_suffix_decides_the_compression(tmp_path, ending, unpack):

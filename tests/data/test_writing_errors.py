@@ -5,12 +5,13 @@ import gc
 import io
 import lzma
 import os
+import sys
 import zlib
 from threading import Thread
 
 import pytest
-import zstandard
 
+from scwlearn.data.io.decompress import import_zstd
 from scwlearn.data.writing import write_batches
 from table_text import exactly, made
 
@@ -20,7 +21,7 @@ DECODERS = [
     (".gz", lambda: zlib.decompressobj(wbits=31)),
     (".bz2", bz2.BZ2Decompressor),
     (".xz", lzma.LZMADecompressor),
-    (".zst", lambda: zstandard.ZstdDecompressor().decompressobj()),
+    (".zst", lambda: import_zstd().ZstdDecompressor()),
 ]
 REFUSED = [
     ([], "vw", {}, "no examples to write"),
@@ -217,3 +218,12 @@ def test_compressed_output_to_a_pipe_is_truncated_when_writing_fails(tmp_path, e
     unpacked = decoder()
     unpacked.decompress(got[0])
     assert not unpacked.eof
+
+
+def test_missing_zstd_is_reported_and_no_file_is_left(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, import_zstd().__name__, None)
+    path = tmp_path / "data.vw.zst"
+    message = f"{path}: zstd needs the package backports.zstd: pip install 'scwlearn[zstd]'"
+    with pytest.raises(ValueError, match=exactly(message)):
+        write_batches([made([X], [1])], path, "vw")
+    assert not [*tmp_path.iterdir()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import sys
 import zlib
 from collections.abc import Callable
 from threading import Event
@@ -19,11 +20,9 @@ _MAGIC = {
     # A frame, or a skippable frame such as parallel compressors write first.
     "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
 }
-# Bytes read at a time. Most decoders bound their output. Those that do not get little input: zlib expands it up to a
-# thousandfold, and zstandard can expand 4 bytes to 128 KiB, so at most 64 MiB come out.
-_READ = 2**17
-_READ_GZIP = 2**16
-_READ_ZSTANDARD = 2**10
+# Bytes that a decoder takes and returns at a time. With less, threads often wait for each other; a decoder would have
+# to enlarge its output several times to return more.
+_PIECE = 2**18
 # Largest window of xz and zstd. A decoder allocates it, and a header of a few bytes may ask for 4 GiB. `xz -9` needs
 # 64 MiB; `zstd --ultra -22` and `--long` need 128 MiB, which is also the most that `zstd -d` accepts by default.
 _MAX_WINDOW = 2**27
@@ -49,7 +48,7 @@ class Decompressed(io.RawIOBase):
     def __init__(self, file: Any, kind: str, name: str, stopped: Event) -> None:
         super().__init__()
         self._file, self._kind, self._name, self._stopped = file, kind, name, stopped
-        self._new_decoder, self._errors, self._size = _decoder(kind, name)
+        self._new_decoder, self._errors = _decoder(kind, name)
         self._decoder = self._new_decoder()
         self._given = 0
 
@@ -66,13 +65,13 @@ class Decompressed(io.RawIOBase):
                 if not data:
                     return 0
             elif self._decoder.needs_input:
-                data = self._file.read(self._size)
+                data = self._file.read(_PIECE)
                 if self._stopped.is_set():
                     return 0
                 if not data:
                     raise self._error("truncated")
             try:
-                text = self._decoder.decompress(data, len(memory))
+                text = self._decoder.decompress(data, min(len(memory), _PIECE))
             except self._errors as error:
                 if any(message in str(error) for message in _MEMORY_MESSAGES):
                     limit = f"{self._kind} data with a window of more than {_MAX_WINDOW // 2**20} MiB"
@@ -90,7 +89,7 @@ class Decompressed(io.RawIOBase):
         """Return the first bytes of the next member; nothing at the end. Zeros may pad members."""
         data: bytes = self._decoder.unused_data.lstrip(b"\0")
         while not data:
-            more = self._file.read(self._size)
+            more = self._file.read(_PIECE)
             if not more:
                 return b""
             data = more.lstrip(b"\0")
@@ -101,55 +100,53 @@ class Decompressed(io.RawIOBase):
         return DataError(f"{what} {self._kind} data after {self._given} decompressed bytes{detail}", source=self._name)
 
 
-def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...], int]:
-    """Return a factory of decoders with the interface of bz2's, the errors they raise, and their input size."""
+def import_zstd() -> Any:
+    """Import compression.zstd, or its backport before Python 3.14; both are imported only when needed."""
+    return importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+
+
+def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...]]:
+    """Return a factory of decoders with the interface of bz2's, and the errors they raise."""
+    # Imported when needed: most data is not compressed, and commands should start fast.
     if kind == "gzip":
-        return lambda: _Unbounded(zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)), (zlib.error,), _READ_GZIP
-    # The others are imported when needed: most data is not compressed, and commands should start fast.
+        try:
+            isal = importlib.import_module("isal.igzip_lib")
+        except ImportError:
+            return _ZlibDecompressor, (zlib.error,)
+        return lambda: isal.IgzipDecompressor(flag=isal.DECOMP_GZIP), (isal.IsalError,)
     if kind == "bzip2":
         bz2 = importlib.import_module("bz2")
-        return bz2.BZ2Decompressor, (OSError,), _READ
+        return bz2.BZ2Decompressor, (OSError,)
     if kind == "xz":
         lzma = importlib.import_module("lzma")
         limit = _MAX_WINDOW + _XZ_OVERHEAD
-        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit), (lzma.LZMAError,), _READ
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit), (lzma.LZMAError,)
     try:
-        zstd = importlib.import_module("compression.zstd")  # Python 3.14
-        options = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW.bit_length() - 1}
-        return lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError,), _READ
-    except ImportError:
-        pass
-    try:
-        package = importlib.import_module("zstandard")
+        zstd = import_zstd()
     except ImportError:
         hint = "pip install 'scwlearn[zstd]'"
-        raise DataError("zstd data needs the package zstandard", source=name, hint=hint) from None
-    # One for all frames: creating one takes longer than decompressing a short frame.
-    decompressor = package.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    return lambda: _Unbounded(decompressor.decompressobj()), (package.ZstdError,), _READ_ZSTANDARD
+        raise DataError("zstd data needs the package backports.zstd", source=name, hint=hint) from None
+    options = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW.bit_length() - 1}
+    return lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError,)
 
 
-class _Unbounded:
-    """Decoder that cannot bound its output, with the interface of bz2's."""
+class _ZlibDecompressor:
+    """Decoder of gzip data by zlib, with the interface of bz2's."""
 
-    def __init__(self, decoder: Any) -> None:
-        self._decoder = decoder
-        self._text = memoryview(b"")
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self.needs_input = True
 
     @property
     def eof(self) -> bool:
-        return bool(self._decoder.eof) and not self._text
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._text
+        return self._decoder.eof
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data)
+        return self._decoder.unused_data
 
-    def decompress(self, data: bytes, most: int) -> memoryview:
-        if data:
-            self._text = memoryview(self._decoder.decompress(data))
-        text, self._text = self._text[:most], self._text[most:]
+    def decompress(self, data: bytes, most: int) -> bytes:
+        text = self._decoder.decompress(data or self._decoder.unconsumed_tail, most)
+        # If the output was full, zlib may hold more of it without any input.
+        self.needs_input = len(text) < most
         return text

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from scwlearn._util.atomic import atomic_file
+from scwlearn.data.io.decompress import import_zstd
 
 Target = str | os.PathLike[str] | BinaryIO
 
@@ -86,7 +87,7 @@ def _compressed(file: BinaryIO, path: str) -> Iterator[Any]:
     try:
         opened = compress(borrowed)
     except ImportError:
-        raise ValueError(f"{path}: zstd needs the package zstandard: pip install 'scwlearn[zstd]'") from None
+        raise ValueError(f"{path}: zstd needs the package backports.zstd: pip install 'scwlearn[zstd]'") from None
     with opened as compressed:
         try:
             yield compressed
@@ -96,17 +97,10 @@ def _compressed(file: BinaryIO, path: str) -> Iterator[Any]:
             raise
 
 
-def _zstd(file: Any) -> Any:
-    try:
-        return import_module("compression.zstd").ZstdFile(file, "wb")  # Python 3.14
-    except ImportError:
-        return import_module("zstandard").ZstdCompressor().stream_writer(file, closefd=False)
-
-
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     # Without name and time: the same examples make the same file.
     ".gz": lambda file: import_module("gzip").GzipFile(filename="", mode="wb", fileobj=file, mtime=0),
     ".bz2": lambda file: import_module("bz2").BZ2File(file, "wb"),
     ".xz": lambda file: import_module("lzma").LZMAFile(file, "wb"),
-    ".zst": _zstd,
+    ".zst": lambda file: import_zstd().ZstdFile(file, "wb"),
 }

@@ -95,18 +95,20 @@ def test_sources_that_are_not_files_are_rejected(tmp_path):
         [*Reading(tmp_path / "missing.svm", LIBSVM)]
 
 
-def test_truncated_compressed_data_is_rejected_after_its_whole_chunks(tmp_path):
+@pytest.mark.parametrize("read_ahead", [True, False])
+def test_truncated_compressed_data_is_rejected_after_its_whole_lines(tmp_path, read_ahead):
     path = tmp_path / "cut.svm.gz"
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(100_000))
     path.write_bytes(gzip.compress(text)[:-2000])
-    batches = Reading(path, LIBSVM, ReaderOptions(chunk_bytes=10_000))
-    seen = 0
-    with pytest.raises(ValueError, match="truncated gzip data") as caught:  # noqa: PT012
-        for batch in batches:
-            seen += len(batch)
-    before = int(re.search(r"after (\d+)", str(caught.value))[1])
-    assert str(caught.value) == f"{path}: truncated gzip data after {before} decompressed bytes"
-    assert text[:before].count(b"\n") - 1500 < seen <= text[:before].count(b"\n")
+    for chunk_bytes in (100, 10_000, None):
+        batches = Reading(path, LIBSVM, ReaderOptions(chunk_bytes=chunk_bytes, read_ahead=read_ahead))
+        seen = 0
+        with pytest.raises(ValueError, match="truncated gzip data") as caught:  # noqa: PT012
+            for batch in batches:
+                seen += len(batch)
+        before = int(re.search(r"after (\d+)", str(caught.value))[1])
+        assert str(caught.value) == f"{path}: truncated gzip data after {before} decompressed bytes"
+        assert seen == text[:before].count(b"\n")
     # Not a line that can be skipped.
     assert "truncated gzip data" in fault_of(path, on_error="skip")
 

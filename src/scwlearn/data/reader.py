@@ -72,8 +72,8 @@ class Reader(ABC):
     def read(self) -> Generator[Any, None, None]:
         """Yield the schema as soon as it is complete, then the batches.
 
-        An error in a record is raised after the examples before it; one in the stream, such as truncated gzip data,
-        after the chunks before it.
+        An error is raised after the examples before it, whether it is in a record or in the stream, such as truncated
+        gzip data.
         """
         skips, skipped, name = self.options.skips, self.options.skipped, self.stream.name
         lines = bad = 0
@@ -129,7 +129,7 @@ class Reader(ABC):
         return buffer.rfind(b"\n", 0, used) + 1
 
     def chunks(self) -> Generator[Any, None, None]:
-        """Yield chunks of whole records, each ending with a newline, until the stream ends or is stopped.
+        """Yield chunks of whole records, each ending with a newline, until the stream ends, fails or is stopped.
 
         The chunks lie in a ring of buffers: a chunk is valid until as many more chunks as there are threads are
         requested. A record of more than `max_bytes` that does not fit a chunk is reported as `TooLong`; reading
@@ -141,7 +141,12 @@ class Reader(ABC):
         in_use: deque[bytearray] = deque()
         used = 0
         while True:
-            count = stream.readinto(memoryview(buffer)[used:])
+            try:
+                count = stream.readinto(memoryview(buffer)[used:])
+            except (DataError, OSError):
+                if end := self.last_end(buffer, used):
+                    yield memoryview(buffer)[:end]
+                raise
             if stream.stopped.is_set():
                 return
             if not count:

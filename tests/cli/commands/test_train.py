@@ -349,3 +349,23 @@ def test_the_log_loss_is_that_of_the_probabilities_before_learning(tmp_path, cap
     assert end["mistakes"] == mistakes
     # There, probabilities use the curve of the previous step; here, that of the previous example.
     assert end["log_loss"] == pytest.approx(np.mean(losses), rel=0.01)
+
+
+def test_truncated_data_is_learned_up_to_the_cut_and_counted(tmp_path, capsys, model):
+    text = libsvm_text(3000)
+    path = tmp_path / "cut.libsvm.gz"
+    path.write_bytes(gzip.compress(text.encode())[:-2000])
+
+    def said(*options):
+        assert run(["train", str(path), *options]) == 1
+        *notes, error = capsys.readouterr().err.splitlines()
+        size = int(re.fullmatch(rf"scwlearn: error: {path}: truncated gzip data after (\d+) .*bytes", error)[1])
+        assert notes[-1].startswith(f"stopped after {text[:size].count(chr(10)):,} examples")
+        return notes[-1].partition("; ")[2]
+
+    assert said() == ""
+    assert said("-m", model) == "the model was not saved (--save-every N saves it on the way)"
+    assert said("-m", model, "--save-every", "9999") == "the model was not saved (--save-every N saves it on the way)"
+    assert not (tmp_path / "a.model").exists()
+    assert said("-m", model, "--save-every", "1000") == f"{model} is the model after 2,000 examples"
+    assert TrainedModel.read(model).classifier.counts.seen == 2000

@@ -131,6 +131,10 @@ def command(**given: Any) -> None:
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C")
         raise
+    except (OSError, ValueError):
+        if run.counts.seen:
+            terminal.note(_stopped(run, path))
+        raise
     if not run.has_begun:
         raise ValueError(f"{', '.join(data.names)}: no examples to learn from")
     result = trained_model(run, data, given)
@@ -172,6 +176,18 @@ def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig |
     if not parameters:
         return resumed.classifier
     return resumed.classifier.with_parameters(check_parameters(resumed.rule, {**resumed.parameters, **parameters}))
+
+
+def _stopped(run: TrainingRun, path: Path | None) -> str:
+    """Return the note on a run that an error in its data has stopped."""
+    seen = run.counts.seen
+    stopped = f"stopped after {plural(seen, 'example')}"
+    if path is None:
+        return stopped
+    saved = 0 if run.save_every is None else seen - seen % run.save_every
+    if saved:
+        return f"{stopped}; {path} is the model after {plural(saved, 'example')}"
+    return f"{stopped}; the model was not saved (--save-every N saves it on the way)"
 
 
 def _summary(record: Record) -> str:

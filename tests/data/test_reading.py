@@ -15,7 +15,7 @@ from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
-from table_text import exactly
+from table_text import exactly, features
 
 # How to read
 
@@ -111,13 +111,50 @@ def test_the_name_decides_if_the_content_is_ambiguous():
         (b"1 1:1\n\x00", "byte 7 is 0x00", "'1 1:1\\n\\x00'"),
         (b"\x89PNG\r\n\x1a\n", "byte 1 is 0x89", "'\\x89PNG\\r\\n\\x1a\\n'"),
         (b"a,b\n\xe4,1\n", "byte 5 is 0xe4", "'a,b\\n\\xe4,1\\n'"),
-        ("1 1:1\n".encode("utf-16-le"), "byte 2 is 0x00", "'1\\x00 \\x001\\x00:\\x001\\x00\\n\\x00'"),
     ],
 )
 def test_binary_data_is_rejected(head, place, shown):
     with pytest.raises(ValueError, match="neither") as caught:
         detect_format(head, "x.svm")
     assert str(caught.value) == f"x.svm: neither text in UTF-8 nor Parquet or Arrow: {place}; found {shown}"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "place", "shown"),
+    [
+        ("UTF-16LE", 2, "'g\\x00r\\x00\\xf6\\x00\\xdf\\x00e\\x00,\\x00b\\x00\\n\\x00'"),
+        ("UTF-16BE", 1, "'\\x00g\\x00r\\x00\\xf6\\x00\\xdf\\x00e\\x00,\\x00b\\x00\\n'"),
+    ],
+)
+def test_utf_16_without_a_byte_order_mark_is_rejected_with_advice(encoding, place, shown):
+    with pytest.raises(ValueError, match="neither") as caught:
+        detect_format("größe,b\n".encode(encoding), "x.csv")
+    assert str(caught.value) == (
+        f"x.csv: neither text in UTF-8 nor Parquet or Arrow: byte {place} is 0x00; found {shown} "
+        f"(if this is {encoding} text, convert it: iconv -f {encoding} -t UTF-8)"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("format", ["libsvm", "vw", "csv", "tsv", "jsonl"])
+def test_utf_16_text_is_read_in_every_format(format, encoding):
+    text = {
+        "libsvm": "1 1:0.5\n-1 2:1\n",
+        "vw": "1 |größe katze:0.5\n-1 | 猫\n",
+        "csv": "größe,label\n0.5,ja\n1,nein\n",
+        "tsv": "größe\tlabel\n0.5\tja\n1\tnein\n",
+        "jsonl": '{"größe": 0.5, "label": "ja"}\n{"größe": "猫", "label": "nein"}\n',
+    }[format]
+    marked = text if encoding in ("utf-16", "utf-32") else "\ufeff" + text
+    (expected_schema, expected), (schema, found) = (
+        read_batches([io.BytesIO(data)]) for data in (text.encode(), marked.encode(encoding))
+    )
+    assert schema == expected_schema
+    assert schema.format == format
+    for one, other in zip(expected, found, strict=True):
+        assert features(one) == features(other)
+        assert (one.labels == other.labels).all()
+        assert (one.lines == other.lines).all()
 
 
 def test_an_empty_file_is_rejected_but_a_cut_character_is_not():

@@ -156,4 +156,12 @@ def _check_text(head: bytes, name: str) -> None:
             place = error.start if place is None else min(place, error.start)
     if place is not None:
         problem = f"neither text in UTF-8 nor Parquet or Arrow: byte {place + 1} is 0x{head[place]:02x}"
-        raise DataError(problem, found=shown(head), source=name)
+        raise DataError(problem, found=shown(head), source=name, hint=_utf16_hint(head))
+
+
+def _utf16_hint(head: bytes) -> str | None:
+    """Return what to do about text that seems to be UTF-16 without a byte order mark: half of its bytes are NUL."""
+    for encoding, first in (("UTF-16LE", 1), ("UTF-16BE", 0)):
+        if 2 * head[first::2].count(0) > len(head[first::2]) and not head[1 - first :: 2].count(0):
+            return f"if this is {encoding} text, convert it: iconv -f {encoding} -t UTF-8"
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import glob
 import io
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO
 
 from scwlearn.data.io.decompress import Decompressed, compression_of, may_be_compressed
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.transcode import Transcoded
 
 #: A path, or a file open for reading bytes.
 Source = str | os.PathLike[str] | BinaryIO | io.RawIOBase
@@ -27,8 +29,12 @@ STDIN = "-"
 _POLL_TIME = 100
 #: Largest number of bytes that are inspected to find out the format.
 HEAD_BYTES = 2**16
-_BOM = b"\xef\xbb\xbf"
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+# Byte order marks. That of UTF-32 comes first: in little-endian order, it begins with that of UTF-16.
+_BOMS = {
+    "UTF-8": (codecs.BOM_UTF8,),
+    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 
 
 def check_source(source: Any) -> None:
@@ -73,10 +79,10 @@ def expand_sources(sources: Iterable[Source]) -> list[Source]:
 
 @contextmanager
 def open_source(source: Source) -> Iterator[Stream]:
-    """Open a source for reading bytes, decompressed and without a UTF-8 byte order mark.
+    """Open a source for reading bytes, decompressed, in UTF-8 and without a byte order mark.
 
-    Compression (gzip, bzip2, xz, zstd) is recognized by the first bytes, not by the name. Sources are only read, never
-    rewound, so pipes work.
+    Compression (gzip, bzip2, xz, zstd) is recognized by the first bytes, not by the name. UTF-16 and UTF-32 are
+    recognized by their byte order mark. Sources are only read, never rewound, so pipes work.
 
     Parameters
     ----------
@@ -91,7 +97,7 @@ def open_source(source: Source) -> Iterator[Stream]:
     Raises
     ------
     DataError
-        If the data is UTF-16, or compressed with zstd and no decoder is installed.
+        If the data is compressed with zstd and no decoder is installed.
 
     Examples
     --------
@@ -112,11 +118,12 @@ def open_source(source: Source) -> Iterator[Stream]:
         compression = compression_of(stream.peek(lambda head: not may_be_compressed(head)))
         if compression is not None:
             stream = Stream(Decompressed(stream, compression, name, stopped), name, stopped)
-        head = stream.peek(lambda head: len(head) >= len(_BOM) or not _BOM.startswith(head))
-        if head.startswith(_BOM):
-            stream.skip(len(_BOM))
-        if head.startswith(_UTF16_BOMS):
-            raise DataError("UTF-16 text; only UTF-8 is read", source=name, hint="convert it: iconv -f UTF-16 -t UTF-8")
+        head = stream.peek(lambda head: not any(bom.startswith(head) for boms in _BOMS.values() for bom in boms))
+        encoding = next((each for each, boms in _BOMS.items() if head.startswith(boms)), None)
+        if encoding == "UTF-8":
+            stream.skip(len(codecs.BOM_UTF8))
+        elif encoding is not None:
+            stream = Stream(Transcoded(stream, encoding, name), name, stopped)
         yield stream
 
 

@@ -55,13 +55,14 @@ Kind kind_named(const std::string& name) {
     return found->second;
 }
 
-FeatureSpec spec_of(const nb::dict& kinds, const std::string& separator, bool lowercase, std::size_t ngram,
+FeatureSpec spec_of(const nb::dict& kinds, const std::string& others, const std::string& separator, bool lowercase, std::size_t ngram,
                     std::size_t skips, const std::tuple<std::size_t, std::size_t>& char_ngrams, std::size_t longest_word,
                     const std::string& decimal, bool nan_is_missing, std::vector<std::string> missing,
                     const std::vector<std::vector<std::string>>& interactions, std::int64_t slots) {
     FeatureSpec spec;
     for (const auto [key, kind] : kinds)
         spec.kinds.emplace(nb::cast<std::string>(key), kind_named(nb::cast<std::string>(kind)));
+    spec.others = kind_named(others);
     require(decimal == "." || decimal == ",", "decimal must be a point or a comma");
     require(slots >= 0 && slots <= std::numeric_limits<std::int32_t>::max(), "slots must fit into 32 bits");
     spec.separator = separator;
@@ -176,8 +177,8 @@ private:
         std::string_view name = text_of(text);
         if (!prefix.empty()) name = joined.append(prefix).append(name);
         RowBuilder::Key& key = builder.key(name);
-        if (key.kind == Kind::ignore) return true;
-        if (!PyDict_Check(value.ptr())) return read_value(builder, key, value);
+        if (!PyDict_Check(value.ptr())) return key.kind == Kind::ignore || read_value(builder, key, value);
+        if (RowBuilder::skips_object(key)) return true;
         if (depth == kDeepest) return builder.fail("depth", key, {});
         if (key.long_name) return builder.fail("prefix", key, key.name);
         return read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
@@ -247,14 +248,14 @@ private:
 void bind_records(nb::module_& module) {
     nb::class_<FeatureSpec>(module, "FeatureSpec", "How records become features, for the readers of all formats.")
         .def("__init__",
-             [](FeatureSpec* self, const nb::dict& kinds, const std::string& separator, bool lowercase, std::size_t ngram,
+             [](FeatureSpec* self, const nb::dict& kinds, const std::string& others, const std::string& separator, bool lowercase, std::size_t ngram,
                 std::size_t skips, const std::tuple<std::size_t, std::size_t>& char_ngrams, std::size_t longest_word,
                 const std::string& decimal, bool nan_is_missing, std::vector<std::string> missing,
                 const std::vector<std::vector<std::string>>& interactions, std::int64_t slots) {
-                 new (self) FeatureSpec(spec_of(kinds, separator, lowercase, ngram, skips, char_ngrams, longest_word,
+                 new (self) FeatureSpec(spec_of(kinds, others, separator, lowercase, ngram, skips, char_ngrams, longest_word,
                                                 decimal, nan_is_missing, std::move(missing), interactions, slots));
              },
-             nb::kw_only(), "kinds"_a, "separator"_a, "lowercase"_a, "ngram"_a, "skips"_a, "char_ngrams"_a,
+             nb::kw_only(), "kinds"_a, "others"_a, "separator"_a, "lowercase"_a, "ngram"_a, "skips"_a, "char_ngrams"_a,
              "longest_word"_a, "decimal"_a, "nan_is_missing"_a, "missing"_a, "interactions"_a, "slots"_a);
     nb::class_<RecordReader>(module, "RecordReader", "Reads dicts, one at a time, by a spec.")
         .def(nb::init<std::shared_ptr<FeatureSpec>>(), "spec"_a)

@@ -48,6 +48,7 @@ public:
         std::string_view name;
         Kind kind = Kind::automatic;
         bool long_name = false;
+        bool declared = false;                  // whether the spec names it
         std::uint64_t groups = 0;               // one bit for each group of the spec that the key is in
         std::int64_t plain = -1;                // column of the feature that is called as the key
         std::uint32_t words = 0, grams = 0;     // spaces of "key=word" and "key~characters"; 0 if there are none yet
@@ -64,6 +65,7 @@ public:
             Key& key = keys_.emplace_back();
             key.name = key_names_[number].text;
             key.kind = spec_.kind_of(name);
+            key.declared = spec_.kinds.contains(name);
             key.long_name = utf8_count(name) > kLongestKey;
             key.groups = groups_of(name);
         }
@@ -75,6 +77,9 @@ public:
         entries_.clear();
         fault_ = {};
     }
+
+    // Whether an object, a value of the key, is left out as a whole.
+    static bool skips_object(const Key& key) noexcept { return key.kind == Kind::ignore && key.declared; }
 
     // A number, or NaN for a missing one where the spec allows it.
     bool add_number(Key& key, double value) {

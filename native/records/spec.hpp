@@ -46,6 +46,7 @@ inline constexpr std::string_view kAllGroups = "*";
 
 struct FeatureSpec {
     TextMap<Kind> kinds;
+    Kind others = Kind::automatic;     // of all other keys
     std::string separator = ".";       // joins the keys of nested objects
     TextForm text;
     char decimal = '.';
@@ -57,7 +58,7 @@ struct FeatureSpec {
 
     Kind kind_of(std::string_view key) const {
         const auto found = kinds.find(key);
-        return found == kinds.end() ? Kind::automatic : found->second;
+        return found == kinds.end() ? others : found->second;
     }
 };
 

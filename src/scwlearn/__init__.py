@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scwlearn.data.features import Features as Features
     from scwlearn.estimators import *  # noqa: F403
     from scwlearn.files import load as load
     from scwlearn.files import save as save
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Features": "scwlearn.data.features",
     "Learner": "scwlearn.learning.learner",
     "KernelLearner": "scwlearn.kernels",
     "StreamClassifier": "scwlearn.stream",

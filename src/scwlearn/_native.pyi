@@ -211,7 +211,7 @@ def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,)
 class FeatureSpec:
     """How records become features, for the readers of all formats."""
 
-    def __init__(self, *, kinds: dict, separator: str, lowercase: bool, ngram: int, skips: int, char_ngrams: tuple[int, int], longest_word: int, decimal: str, nan_is_missing: bool, missing: Sequence[str], interactions: Sequence[Sequence[str]], slots: int) -> None: ...
+    def __init__(self, *, kinds: dict, others: str, separator: str, lowercase: bool, ngram: int, skips: int, char_ngrams: tuple[int, int], longest_word: int, decimal: str, nan_is_missing: bool, missing: Sequence[str], interactions: Sequence[Sequence[str]], slots: int) -> None: ...
 
 class RecordReader:
     """Reads dicts, one at a time, by a spec."""

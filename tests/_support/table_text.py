@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import Features
 from scwlearn.data.io.streams import check_source
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
@@ -24,6 +25,8 @@ class Reading:
     def __init__(self, source, schema, options=ReaderOptions()):
         check_source(source)
         given = {f.name: getattr(schema, f.name) for f in fields(schema) if getattr(schema, f.name)}
+        if schema.features.others == "ignore":
+            given = {"schema": schema, "format": schema.format}
         self._open = lambda: read_batches([source], options=options, **given)
 
     @cached_property
@@ -51,9 +54,19 @@ def named(data, name="data.csv"):
     return file
 
 
+def schema_of(format, *, columns=None, ignore=(), **said):
+    """A schema with kinds of columns; if the label is among them, it is complete, as that of a model."""
+    kinds, label, weight = dict(columns or {}), said.get("label"), said.get("weight")
+    if label not in kinds:
+        return Schema(format, features=Features(kinds=kinds | dict.fromkeys(ignore, "ignore")), **said)
+    label_kind = kinds.pop(label)
+    kinds |= dict.fromkeys([*ignore, *filter(None, (label, weight))], "ignore")
+    return Schema(format, label_kind=label_kind, features=Features(kinds=kinds, others="ignore"), **said)
+
+
 def batches(data, format="csv", *, schema=None, options=None, **said):
     """The batches of a file that holds these bytes, read as the schema says that these words make."""
-    schema = Schema(format, **said) if schema is None else schema
+    schema = schema_of(format, **said) if schema is None else schema
     return Reading(named(data, f"data.{format}"), schema, ReaderOptions(**options or {}))
 
 

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.schema import Schema
-from table_text import Reading
+from table_text import Reading, schema_of
 
 native = pytest.mark.native
 LARGEST = 1e150
@@ -19,7 +18,7 @@ class Refused(Exception):
 
 
 def read(text, *, ignore=(), **options):
-    return [*Reading(io.BytesIO(text), Schema("vw", ignore=tuple(ignore)), ReaderOptions(**options))]
+    return [*Reading(io.BytesIO(text), schema_of("vw", ignore=ignore), ReaderOptions(**options))]
 
 
 def examples(text, **options):

@@ -14,7 +14,7 @@ from pyarrow import feather, ipc, parquet
 
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
-from table_text import Reading, batches, exactly, examples, features, label_list
+from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
 
 TABLE = pa.table(
     {
@@ -91,7 +91,7 @@ ways = pytest.mark.parametrize(("format", "written"), WAYS, ids=["parquet", "fil
 @ways
 def test_the_type_decides_the_kind_of_a_column(format, written):
     data = written(TABLE)
-    assert batches(data, format).schema == Schema(format, label="label", columns=KINDS)
+    assert batches(data, format).schema == schema_of(format, label="label", columns=KINDS)
     assert examples(data, format) == EXPECTED
 
 
@@ -173,7 +173,7 @@ def test_unusable_types_are_rejected_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
     message = (
         f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, "
-        "strings and lists of strings can be used (leave it out with ignore=...)"
+        'strings and lists of strings can be used (leave it out with kinds={...: "ignore"})'
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")
@@ -184,7 +184,7 @@ RECORD = "data.parquet, record 2, column "
 NUMBER = "a finite number of at most 1e+150 in magnitude"
 ANY_STRING = (
     """ (correct the cell, leave such records out with on_error="skip", or name the column in """
-    """columns={...: "categorical"})"""
+    """kinds={...: "categorical"})"""
 )
 NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
 

@@ -14,7 +14,7 @@ from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
-from table_text import Reading, batches, ends_open, examples, features, label_list, records
+from table_text import Reading, batches, ends_open, examples, features, label_list, records, schema_of
 
 MIXED = b"""age,job,about,label
 31,nurse,likes long quiet walks,1
@@ -25,7 +25,7 @@ MIXED = b"""age,job,about,label
 
 
 def test_the_first_cells_decide_the_kind_of_a_column():
-    assert batches(MIXED).schema == Schema(
+    assert batches(MIXED).schema == schema_of(
         "csv",
         label="label",
         columns={"age": "numeric", "job": "categorical", "about": "text", "label": "numeric"},
@@ -78,7 +78,7 @@ def test_any_numbers_and_strings_are_read_exactly(rows, chunk_bytes, newline):
         return "" if cell is None else '"' + str(cell).replace('"', '""') + '"'
 
     text = newline.join(["a,b,y", *(",".join(map(quoted, row)) for row in rows)])
-    schema = Schema("csv", label="y", columns={"a": "numeric", "b": "categorical", "y": "categorical"})
+    schema = schema_of("csv", label="y", columns={"a": "numeric", "b": "categorical", "y": "categorical"})
     read = examples(text.encode(), schema=schema, options={"chunk_bytes": chunk_bytes, "read_ahead": False})
     assert read == [
         (({"a": float(a)} if a else {}) | ({f"b={b}": 1.0} if b is not None else {}), y, None) for a, b, y in rows
@@ -88,7 +88,7 @@ def test_any_numbers_and_strings_are_read_exactly(rows, chunk_bytes, newline):
 @given(st.text(st.sampled_from('ab",,\n\r0 é'), max_size=60), st.integers(1, 64))
 @settings(deadline=None, max_examples=500)
 def test_records_and_their_lines_are_those_of_pythons_csv(body, chunk_bytes):
-    schema = Schema("csv", label="z", columns={"x": "categorical", "y": "categorical", "z": "categorical"})
+    schema = schema_of("csv", label="z", columns={"x": "categorical", "y": "categorical", "z": "categorical"})
     faults, options = SkippedRecords(), {"labels": "optional", "on_error": "skip", "chunk_bytes": chunk_bytes}
     expected = records("x,y\n" + body)[1:]
     good = [(line, cells) for line, cells in expected if len(cells) == 2]

@@ -16,7 +16,7 @@ FINITE = "a finite number of at most 1e+150 in magnitude"
 NUMBER = f"a cell of a numeric column must be empty or {FINITE}; found "
 ANY_STRING = (
     """ (correct the cell, leave such records out with on_error="skip", or name the column in """
-    """columns={...: "categorical"})"""
+    """kinds={...: "categorical"})"""
 )
 CELLS = "a record must have 2 cells, one for each column of the header; found "
 QUOTE = """ (quote cells that contain the delimiter, or leave such records out with on_error="skip")"""
@@ -59,8 +59,8 @@ FAULTS = [
         {},
         f"{WHICH}'label' and 'y' could both be it; the columns are 'y', 'label', 'a' (name it with label=...)",
     ),
-    (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "data.csv: 'y' cannot be both the label and the weight"),
-    (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "data.csv: 'y' cannot be both the label and ignored"),
+    (b"a,y\n1,2\n", {"label": "y", "weight": "y"}, "'y' cannot be both the label and the weight"),
+    (b"a,y\n1,2\n", {"label": "y", "ignore": ("y",)}, "'y' cannot be both the label and ignored"),
     (b"a,label\nx,1\n\xffy,2\n", {}, "data.csv, line 3, column 'a': cells must be UTF-8; found '\\xffy'"),
     (b"a,label\nx,1\n\xff\n", {}, f"data.csv, line 3: {CELLS}1{QUOTE}"),
     (b"a\xff,label\nx,1\n", {}, "data.csv, line 1: the header must be UTF-8; found '\\xff,label\\n'"),
@@ -105,7 +105,7 @@ FAULTS = [
     (
         b"a,y\n1,2\n",
         {"columns": {"a": "number"}},
-        "the kind of 'a' must be one of numeric, categorical, text, got 'number'",
+        "the kind of 'a' must be one of auto, numeric, categorical, text, date, ignore, got 'number'",
     ),
 ]
 

@@ -12,7 +12,7 @@ from scwlearn._native import Vocabulary
 from scwlearn.data.formats.jsonl import MAX_DEPTH
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
-from table_text import Reading, batches, exactly, examples, features, label_list
+from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
 
 LINES = b"""{"y": "spam", "words": ["free", "offer", "offer"], "from": {"known": true, "name": "A B"}, "size": 3e2}
 {"y": "ham", "words": [], "from": {"known": false, "name": null, "more": {"deep": 1}}, "size": 0}
@@ -110,7 +110,7 @@ def test_labels_may_be_missing_if_they_are_optional():
 
 def test_the_schema_says_which_key_is_the_label():
     read = batches(lines({"x": 1}, {"x": 2, "target": 3}), "jsonl", options={"on_error": "skip"})
-    assert read.schema == Schema("jsonl", label="target")
+    assert read.schema == schema_of("jsonl", label="target", ignore=["target"])
     assert [row for batch in read for row in features(batch)] == [{"x": 2}]
 
 
@@ -236,11 +236,11 @@ FAULTS = [
         "data.jsonl: which key is the label? none is called 'label', 'target', 'class' or 'y'; "
         "the keys are 'a' (name it with label=...)",
     ),
-    (GOOD, {"label": "y", "ignore": ("y",)}, "data.jsonl: 'y' cannot be both the label and ignored"),
+    (GOOD, {"label": "y", "ignore": ("y",)}, "'y' cannot be both the label and ignored"),
     (
         GOOD,
         {"columns": {"x": "words"}},
-        "the kind of 'x' must be one of numeric, categorical, text, got 'words'",
+        "the kind of 'x' must be one of auto, numeric, categorical, text, date, ignore, got 'words'",
     ),
 ]
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import Features
 from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
-from table_text import exactly, features
+from table_text import exactly, features, schema_of
 
 # How to read
 
@@ -201,10 +202,10 @@ def test_the_width_never_shrinks(tmp_path):
 
 
 def test_named_features_are_read_by_their_reader():
-    schema, batches = read_batches([io.BytesIO(b"1 |n a |m b\n")], ignore=["m"])
+    schema, batches = read_batches([io.BytesIO(b"1 |n a |m b\n")], features=Features(kinds={"m": "ignore"}))
     (batch,) = batches
     assert isinstance(batch.x, NamedRows)
-    assert (schema, batch.x.names) == (Schema("vw", ignore=("m",)), ["n^a"])
+    assert (schema, batch.x.names) == (schema_of("vw", ignore=("m",)), ["n^a"])
 
 
 def test_all_sources_must_have_the_same_format(tmp_path):
@@ -235,12 +236,13 @@ def test_options_that_do_not_apply_to_a_format_are_rejected():
         (
             b"1 | a",
             {"weight": "w"},
-            "the file: an option that does not apply to vw data (remove weight=...; this format takes ignore=...)",
+            "the file: an option that does not apply to vw data (remove weight=...; this format takes features=...)",
         ),
         (
             b"1 | a",
             {"zero_based": True},
-            "the file: an option that does not apply to vw data (remove zero_based=True; this format takes ignore=...)",
+            "the file: an option that does not apply to vw data (remove zero_based=True; this format takes "
+            "features=...)",
         ),
     ):
         with pytest.raises(ValueError, match="this format takes") as caught:
@@ -272,7 +274,7 @@ def test_the_schema_of_a_model_decides_how_data_is_read():
 def test_a_table_shows_its_columns_when_it_is_opened(tmp_path):
     paths = files(tmp_path, a_csv=b"a,y\n1,2\n", b_csv=b"b,a,y\nx,3,4\n")
     schema, batches = read_batches(paths, label="y")
-    assert schema == Schema("csv", label="y", columns={"a": "numeric", "y": "numeric"})
+    assert schema == schema_of("csv", label="y", columns={"a": "numeric", "y": "numeric"})
     # The columns of the first file are those of all.
     assert [[*batch.x.dicts()] for batch in batches] == [[{"a": 1}], [{"a": 3}]]
 

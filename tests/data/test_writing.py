@@ -15,9 +15,8 @@ from scipy import sparse
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.decompress import import_zstd
 from scwlearn.data.rows import Rows
-from scwlearn.data.schema import Schema
 from scwlearn.data.writing import write_batches
-from table_text import batches, examples, features, label_list, made
+from table_text import batches, examples, features, label_list, made, schema_of
 
 FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 NAMED = FORMATS[1:]
@@ -35,7 +34,7 @@ def again(given, format, *, columns=None, optional=False, **options):
     data = written(given, format, columns=columns, **options)
     weighted = given[0].weights is not None and format not in ("vw", "libsvm")
     labelled = given[0].labels is not None and format not in ("vw", "libsvm")
-    schema = Schema(
+    schema = schema_of(
         format,
         label="label" if labelled else None,
         weight="weight" if weighted else None,

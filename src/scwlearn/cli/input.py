@@ -15,6 +15,7 @@ import click
 from scwlearn.cli.console import Silent, Terminal
 from scwlearn.cli.messages import SCHEMA_FIXED, error_message
 from scwlearn.cli.options import STDIO, invocation, words
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.streams import expand_sources
 from scwlearn.data.options import ReaderOptions
@@ -54,8 +55,7 @@ class Input:
             click.get_current_context().meta[SCHEMA_FIXED] = True
         self._format = None if given["data_format"] == "auto" else given["data_format"]
         self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based")} | {
-            "ignore": words(given["ignore"]),
-            "columns": _column_kinds(given),
+            "features": Features(kinds=_column_kinds(given))
         }
         self._options = ReaderOptions(
             labels=labels,
@@ -129,7 +129,7 @@ class Input:
 def _column_kinds(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the kinds of columns that the user has named."""
     kinds: dict[str, str] = {}
-    for kind in ("numeric", "categorical", "text"):
+    for kind in ("numeric", "categorical", "text", "ignore"):
         for name in words(given[f"{kind}_columns"]):
             if kinds.setdefault(name, kind) != kind:
                 raise click.UsageError(f"column {name!r} is both --{kinds[name]} and --{kind}")

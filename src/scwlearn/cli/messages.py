@@ -14,7 +14,7 @@ SORTED_LABELS = "labels come in long runs, as in a sorted file"
 # Options of reading that apply to the data of a model, too.
 _NOT_IN_SCHEMA = {"on_error", "max_record_bytes"}
 # Options with another name than the argument of Python.
-_OPTIONS = {"columns": "--numeric, --categorical, --text"}
+_OPTIONS = {"features": "--ignore, --numeric, --categorical, --text"}
 
 
 def option_name(argument: str) -> str | None:

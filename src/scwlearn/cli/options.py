@@ -123,7 +123,7 @@ data_options += section(
     ),
     option("--label", metavar="NAME", help="Column or key of the label."),
     option("--weight", metavar="NAME", help="Column or key of the example weight."),
-    option("--ignore", metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
+    option("--ignore", "ignore_columns", metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
     option("--numeric", "numeric_columns", metavar="A,B,...", help="Columns of numbers."),
     option("--categorical", "categorical_columns", metavar="A,B,...", help="Columns of categories."),
     option("--text", "text_columns", metavar="A,B,...", help="Columns of text; each word is a feature."),

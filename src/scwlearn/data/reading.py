@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Source, Stream, expand_sources, open_source, source_name
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
-from scwlearn.data.schema import Schema
+from scwlearn.data.schema import Schema, check_roles
 
 
 def read_batches(
@@ -25,8 +26,7 @@ def read_batches(
     format: str | None = None,
     label: str | None = None,
     weight: str | None = None,
-    ignore: Iterable[str] = (),
-    columns: Mapping[str, str] | None = None,
+    features: Features = PLAIN,
     zero_based: bool = False,
 ) -> tuple[Schema, Generator[Batch, None, None]]:
     """Read examples in batches, in memory that does not grow with the data.
@@ -38,18 +38,16 @@ def read_batches(
     sources : iterable of paths, patterns, "-" or binary files
         All of one format, compressed or not. "-" is standard input; a file that is passed open stays open.
     schema : Schema or None
-        Schema of a trained model. It excludes `label`, `weight`, `ignore`, `columns` and `zero_based`. Named features
-        may come in another format than the training data.
+        Schema of a trained model. It excludes `label`, `weight`, `features` and `zero_based`. Named features may come
+        in another format than the training data.
     options : ReaderOptions
         Options of all readers.
     format : str or None
         Name of the format. None: detected from the content.
     label, weight : str or None
         Column or key of the label and of the sample weight, in formats that have columns or keys.
-    ignore : iterable of str
-        Columns, keys or VW namespaces to leave out.
-    columns : mapping or None
-        Kinds of table columns or JSON keys: "numeric", "categorical" or "text". The first rows decide about others.
+    features : Features
+        What the values mean. The first records decide about what is not declared.
     zero_based : bool
         Whether LIBSVM indices start at 0.
 
@@ -76,8 +74,7 @@ def read_batches(
     given = {
         "label": label,
         "weight": weight,
-        "ignore": tuple(ignore),
-        "columns": dict(columns or {}),
+        "features": None if features.is_plain else features,
         "zero_based": zero_based,
     }
     if not isinstance(options, ReaderOptions):
@@ -144,7 +141,9 @@ def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, A
                 takes = ", ".join(f"{{{each}}}" for each in allowed)
                 hint = f"remove {{{option}}}; this format takes {takes}"
                 raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
-        return Schema(format, **given)
+        schema = Schema(format, **given)
+        check_roles(schema)
+        return schema
     if given:
         hint = f"remove {', '.join(f'{{{option}}}' for option in given)}"
         raise DataError("the model determines how data is read", hint=hint)

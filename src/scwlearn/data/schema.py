@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-from scwlearn._native import LARGEST_VALUE
-from scwlearn._util.checks import check_choice
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 
-# Kinds of table columns: numbers, categories, or text that is split into words.
-_COLUMN_KINDS = ("numeric", "categorical", "text")
-#: What a value may be, for messages.
-ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
 #: Labels are kept in an array, each as long as the longest.
 MAX_LABEL_LENGTH = 256
 #: A namespace, key or column is repeated in the name of each of its features. If it were longer, a small file could
@@ -35,50 +30,78 @@ class Schema:
     Parameters
     ----------
     format : str
-        "libsvm", "vw", "csv", "tsv", "jsonl", "parquet" or "arrow".
+        Name of the data format.
     label, weight : str or None
         Column or key of the label and of the sample weight. None if the format has its own place for it, or if there is
         none.
-    ignore : tuple of str
-        Columns, keys or VW namespaces that are left out.
-    columns : mapping
-        Kind of each table column that becomes features ("numeric", "categorical", "text"), as found in the first rows.
+    label_kind : {"numeric", "categorical"} or None
+        What the labels are; None if it is not known, or if the format shows it.
+    features : Features
+        What the values of records mean.
     zero_based : bool
         Whether LIBSVM indices start at 0.
+    header : bool or None
+        Whether the first line of a CSV file names the columns. None to find out.
+    delimiter : str or None
+        What separates the cells of a CSV file. None to find out.
+    notes : tuple of DataError
+        What the user should know about the data, as errors that are not raised.
 
     Examples
     --------
+    >>> from scwlearn.data.features import Features
     >>> from scwlearn.data.schema import Schema
-    >>> Schema("csv", label="y", columns={"size": "numeric"}).to_json()["label"]
-    'y'
+    >>> Schema("csv", label="y", features=Features(kinds={"size": "numeric"})).to_json()
+    {'format': 'csv', 'label': 'y'}
     """
 
     format: str
     label: str | None = None
     weight: str | None = None
-    ignore: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    label_kind: str | None = None
+    features: Features = field(default_factory=Features)
     zero_based: bool = False
+    header: bool | None = None
+    delimiter: str | None = None
+    notes: tuple[DataError, ...] = field(default=(), compare=False)
 
-    def __post_init__(self) -> None:
-        check_kinds(self.columns)
+    @property
+    def ignore(self) -> tuple[str, ...]:
+        """Columns, keys or namespaces that are left out."""
+        roles = (self.label, self.weight)
+        return tuple(name for name, kind in self.features.kinds.items() if kind == "ignore" and name not in roles)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Kinds of the columns that are read, and of the label."""
+        kinds = {name: kind for name, kind in self.features.kinds.items() if kind != "ignore"}
+        return kinds if self.label is None or self.label_kind is None else kinds | {self.label: self.label_kind}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the schema as a JSON object."""
-        return vars(self) | {"ignore": list(self.ignore), "columns": dict(self.columns)}
+        """Return what is known as a JSON object, without the features, which belong to the model."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("features", "notes")}
+        return {name: value for name, value in kept.items() if value not in (None, False)}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Return the schema of a JSON object."""
-        known = {f.name for f in fields(cls)}
+    def from_json(cls, value: Mapping[str, Any], features: Features) -> Self:
+        """Return the schema of a JSON object and of the features of the model."""
+        known = {f.name for f in fields(cls)} - {"features", "notes"}
         given = {name: value[name] for name in value if name in known}
-        return cls(**given | {"ignore": tuple(given.get("ignore", ()))})
+        schema = cls(**given, features=features)
+        # Files of earlier versions list the kind of the label among the columns.
+        columns = value.get("columns") or {}
+        if schema.label_kind is None and columns:
+            return replace(schema, label_kind=columns.get(schema.label))
+        return schema
 
 
-def check_kinds(columns: Mapping[str, str]) -> None:
-    """Raise a ValueError if a kind of a column or key is unknown."""
-    for name, kind in columns.items():
-        check_choice(f"the kind of {name!r}", kind, _COLUMN_KINDS)
+def stored_features(value: Mapping[str, Any]) -> Features:
+    """Return the features of a JSON object, which in earlier versions were part of the schema."""
+    if "features" in value:
+        return Features.from_json(value["features"])
+    columns, ignore = dict(value.get("columns") or {}), value.get("ignore") or ()
+    columns |= dict.fromkeys([*ignore, *filter(None, (value.get("label"), value.get("weight")))], "ignore")
+    return Features(kinds=columns, others="ignore" if value.get("columns") else "auto")
 
 
 def split_words(text: str) -> list[str]:
@@ -91,7 +114,7 @@ def check_roles(schema: Schema) -> None:
     if schema.label is not None and schema.label == schema.weight:
         raise DataError(f"{schema.label!r} cannot be both the label and the weight")
     for role, name in (("label", schema.label), ("weight", schema.weight)):
-        if name in schema.ignore:
+        if name is not None and schema.features.kinds.get(name) == "ignore":
             raise DataError(f"{name!r} cannot be both the {role} and ignored")
 
 

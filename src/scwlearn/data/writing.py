@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import Features
 from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.output import Target, open_output
-from scwlearn.data.schema import check_kinds
 from scwlearn.data.writer import WriterOptions
 
 # A table with more columns would not be useful.
@@ -77,7 +77,7 @@ def write_batches(
     <BLANKLINE>
     """
     chosen = get_format(check_choice("format", format, format_names()))
-    check_kinds(columns or {})
+    Features(kinds=columns or {})  # checks the kinds
     if names is not None and not chosen.numbered:
         raise ValueError(f"names applies to libsvm, which has no names; {format} has them")
     check_bool("zero_based", zero_based)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn.data.labels import as_labels
-from scwlearn.data.schema import Schema
+from scwlearn.data.schema import Schema, stored_features
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import Face, settings_for
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.train import ModelConfig
-from scwlearn.runs.trained_model import TrainedModel, checked_schema
+from scwlearn.runs.trained_model import TrainedModel, checked_features, checked_schema
 
 Array = NDArray[np.float64]
 
@@ -81,7 +81,9 @@ class Weights:
             settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": learner.covariance_kind},
             counts=[*inner._tally.tolist()],
             calibration=_calibration_by_label(model),
-            data=None if model.schema is None else model.schema.to_json(),
+            data=None
+            if model.schema is None
+            else model.schema.to_json() | {"features": model.schema.features.to_json()},
         )
 
     @classmethod
@@ -125,7 +127,7 @@ class Weights:
     def schema(self) -> Schema | None:
         """Schema of the data."""
         if self.data is not None:
-            return Schema.from_json(self.data)
+            return Schema.from_json(self.data, stored_features(self.data))
         return Schema("libsvm") if self.features is None else None
 
 
@@ -181,7 +183,7 @@ def _check_metadata(known: dict[str, Any], width: int) -> None:
     if len(counts) != 3 or not all(type(count) is int and 0 <= count < 2**62 for count in counts):
         raise ValueError(f"counts must be three integers >= 0, got {counts!r:.60}")
     if "data" in known:
-        checked_schema(known["data"])
+        checked_schema(known["data"], checked_features(known["data"]))
 
 
 class Columns(NamedTuple):
@@ -261,6 +263,8 @@ def to_model(
         if weights.calibration.shape != state.shape:
             raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
         classifier.calibration.state = weights.calibration
+    if weights.schema is not None:
+        classifier.features = weights.schema.features
     return TrainedModel(classifier, weights.schema)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.files.codec import (
     FLOAT64,
     INT64,
@@ -177,15 +178,20 @@ def encode_classifier(classifier: Classifier, arrays: Arrays) -> dict[str, Any]:
     """Encode what a classifier adds to its learner."""
     snapshot, weights = classifier.snapshot, classifier.class_weights
     arrays |= {"calibration": snapshot.calibration.state, "class_counts": weights.seen}
-    return {"classes": encode_classes(snapshot.classes), "class_weight": encode_setting("class_weight", weights.given)}
+    return {
+        "classes": encode_classes(snapshot.classes),
+        "class_weight": encode_setting("class_weight", weights.given),
+        "features": classifier.features.to_json(),
+    }
 
 
 def decode_classifier(learner: Any, fields: JsonObject, arrays: ArrayReader) -> Classifier:
     """Return the classifier of a learner."""
     classes = decode_classes(fields.object("classes"))
     weights = decode_setting(fields.value("class_weight"), f"{fields.path}.class_weight")
+    features = construct(Features.from_json, fields.mapping("features")) if "features" in fields else PLAIN
     fields.finish()
-    classifier: Classifier = construct(Classifier, learner.config, weights, learner=type(learner))
+    classifier: Classifier = construct(Classifier, learner.config, weights, learner=type(learner), features=features)
     count = len(classes)
     if learner.n_classes != (None if count <= 2 else count):
         raise InvalidModelFile(f"{fields.path}: {count} labels for a learner of {learner.n_classes or 2} classes")

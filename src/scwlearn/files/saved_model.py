@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from scwlearn import __version__
+from scwlearn.data.schema import stored_features
 from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
 from scwlearn.files.learner import (
@@ -205,7 +206,11 @@ def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__)
     if learner is not None:
         saved.learner = decode_learner(learner, reader)
     if classifier is not None:
+        has_features = "features" in classifier
         saved.learner = decode_classifier(saved.learner, classifier, reader)
+        if not has_features and isinstance(saved.notes.get("data"), dict):
+            # Earlier versions kept the columns of the data in the notes.
+            saved.learner.features = construct(stored_features, saved.notes["data"])
         if saved.kind == "estimator":
             saved.attributes = _decode_attributes(saved.learner, attributes)
     reader.finish()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import ClassWeights, check_weights
@@ -50,8 +51,17 @@ class Classifier:
     those named in advance take part from the start.
     """
 
-    def __init__(self, config: LearnerConfig, class_weight: Any = None, *, learner: type[Any] = Learner) -> None:
+    def __init__(
+        self,
+        config: LearnerConfig,
+        class_weight: Any = None,
+        *,
+        learner: type[Any] = Learner,
+        features: Features = PLAIN,
+    ) -> None:
         self.config = config
+        #: What the values of records mean.
+        self.features = features
         self.class_weights = ClassWeights(class_weight)
         #: `Learner` or `KernelLearner`.
         self.learner_type = learner

@@ -58,7 +58,7 @@ def _difference(one: Schema, other: Schema) -> str:
     if kinds[0] != kinds[1]:
         return " and ".join(kinds)
     parts = []
-    for name in ("label", "weight", "ignore", "zero_based"):
+    for name in ("label", "weight", "zero_based"):
         values = [getattr(schema, name) for schema in (one, other)]
         if values[0] != values[1]:
             shown = [", ".join(v) if isinstance(v, tuple) else str(v) for v in values]

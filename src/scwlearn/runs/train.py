@@ -189,6 +189,8 @@ class TrainingRun:
         Only a finished run has top weights and holdout metrics.
         """
         classifier = self.classifier
+        if schema is not None:
+            classifier.features = schema.features
         model = TrainedModel(classifier, schema)
         record = Record(
             version=__version__,

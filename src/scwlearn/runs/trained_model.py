@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.formats import format_names
-from scwlearn.data.schema import Schema
+from scwlearn.data.schema import Schema, stored_features
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
@@ -152,18 +153,27 @@ class TrainedModel:
 def saved_schema(saved: SavedModel) -> Schema | None:
     """Return the schema that a model file keeps, if any."""
     data = saved.notes.get(_DATA)
-    return None if data is None else checked_schema(data)
+    features = getattr(saved.learner, "features", PLAIN)
+    return None if data is None else checked_schema(data, features)
 
 
-def checked_schema(value: Any) -> Schema:
-    """Return a schema from JSON values; raise a ValueError if it is invalid."""
+def checked_schema(value: Any, features: Features) -> Schema:
+    """Return a schema from JSON values and the features of a model; raise a ValueError if it is invalid."""
     try:
-        schema = Schema.from_json(value)
+        schema = Schema.from_json(value, features)
     except (AttributeError, TypeError) as error:
         raise ValueError(f"data: invalid schema: {error}") from None
     if schema.format not in format_names():
         raise ValueError(f"data: unknown format {schema.format!r:.60}; allowed: {', '.join(format_names())}")
     return schema
+
+
+def checked_features(value: Any) -> Features:
+    """Return the features that JSON values of a schema hold; raise a ValueError if they are invalid."""
+    try:
+        return stored_features(value)
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"data: invalid features: {error}") from None
 
 
 def json_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,6 +255,8 @@ def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts
     facts: Facts = {"classes": _classes(model)}
     if model.schema is not None:
         facts["data"] = model.schema.to_json()
+    if not model.classifier.features.is_plain:
+        facts["records"] = model.classifier.features.to_json()
     if model.column_names is not None:
         facts["columns"] = model.column_names
     if model.record is not None:

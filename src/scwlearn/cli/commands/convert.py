@@ -150,7 +150,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         whole: Iterable[Batch] = chain([next(batches)], batches)
         schema = data.schema
         assert schema is not None
-        columns = {name: kind for name, kind in schema.columns.items() if name not in schema.ignore} or None
+        columns = schema.columns or None
         if get_format(to).fixed_columns and columns is None:
             # Read once to find the columns, and again to write them.
             whole = [*whole] if data.is_pipe else _Passes(whole, data.examples)

@@ -47,7 +47,7 @@ class Format:
     #: What `confidence` looks for, for messages.
     sign: str = ""
     #: Fields of the schema that a user may set.
-    options: tuple[str, ...] = ("label", "weight", "ignore", "columns")
+    options: tuple[str, ...] = ("label", "weight", "features")
     #: Whether features have numbers, not names.
     numbered: bool = False
     #: Whether a file has one set of columns, which must be known before it is written.

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.schema import (
-    ALLOWED_NUMBER,
     MAX_LABEL_LENGTH,
     MAX_PREFIX_LENGTH,
     Schema,
-    check_roles,
     default_label,
     split_words,
 )
@@ -99,12 +98,15 @@ class _Reader(Reader):
 
     def _resolve(self, objects: Iterable[dict[str, Any]]) -> None:
         """Complete the schema with the label; each value shows what kind its key is."""
-        check_roles(self.schema)
         if self.schema.label is None:
             keys = dict.fromkeys(key for each in objects for key in each if key not in self.schema.ignore)
             self.schema = replace(
                 self.schema, label=default_label([*keys], optional=self.options.optional_labels, what="key")
             )
+        schema = self.schema
+        roles = {name: "ignore" for name in (schema.label, schema.weight) if name is not None}
+        declared = {"ignore": None, None: None}.get(kind := schema.features.kinds.get(schema.label or ""), kind)
+        self.schema = replace(schema, features=schema.features.declare(roles), label_kind=schema.label_kind or declared)
         self.is_resolved = True
 
     def _batch(self, examples: dict[int, _Example]) -> Batch:
@@ -136,7 +138,7 @@ class _Reader(Reader):
             if key in roles:
                 roles[key] = value
             else:
-                features += _features(key, value, schema.columns.get(key))
+                features += _features(key, value, schema.features.kinds.get(key))
         weight = 1.0 if schema.weight is None else _weight(schema.weight, roles[schema.weight])
         label = None if schema.label is None else self._label(schema.label, roles[schema.label])
         return features, label, weight
@@ -147,7 +149,7 @@ class _Reader(Reader):
                 raise DataError("an object needs a label", found="nothing", column=key)
             return None
         if self._label_kind is None:
-            declared = self.schema.columns.get(key)
+            declared = self.schema.label_kind
             self._label_kind = declared or ("string" if isinstance(value, str) else "numeric")
         if self._label_kind == "numeric":
             if isinstance(value, str | list):

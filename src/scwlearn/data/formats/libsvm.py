@@ -14,13 +14,14 @@ from numpy.typing import DTypeLike, NDArray
 from scwlearn._native import LARGEST_VALUE, parse_libsvm
 from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.batch import Batch
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import NUMBER, Format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Source, Stream, check_source, open_source
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed
 from scwlearn.data.rows import Rows
-from scwlearn.data.schema import ALLOWED_NUMBER, Schema
+from scwlearn.data.schema import Schema
 from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, value_text
 
 _MAX_WIDTH = int(np.iinfo(np.int64).max)

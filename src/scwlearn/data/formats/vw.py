@@ -10,11 +10,12 @@ import numpy as np
 
 from scwlearn._native import parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.reader import LineReader, Parsed, TooLong
 from scwlearn.data.rows import Rows
-from scwlearn.data.schema import ALLOWED_NUMBER, MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH
+from scwlearn.data.schema import MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
@@ -130,5 +131,5 @@ FORMAT = Format(
     writer=_Writer,
     confidence=lambda line: 40 if _LINE_START.match(line) else 0,
     sign="a bar",
-    options=("ignore",),
+    options=("features",),
 )

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # How Python code sets an option that an error suggests; any other one is `name=...`.
-_PYTHON_SPELLING = {"zero_based": "zero_based=True", "categorical": 'columns={...: "categorical"}'}
+_PYTHON_SPELLING = {
+    "zero_based": "zero_based=True",
+    **{kind: f'kinds={{...: "{kind}"}}' for kind in ("numeric", "categorical", "text", "ignore")},
+}
 # Length of an excerpt of the input in a message.
 _SHOWN = 40
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.rows import Rows, same_type
-from scwlearn.data.schema import ALLOWED_NUMBER, MAX_LABEL_LENGTH, split_words
+from scwlearn.data.schema import MAX_LABEL_LENGTH, split_words
 from scwlearn.data.weights import ALLOWED_WEIGHT, is_weight
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.reader import Parsed, Reader
-from scwlearn.data.schema import MAX_PREFIX_LENGTH, Schema, check_roles, default_label, listed
+from scwlearn.data.schema import MAX_PREFIX_LENGTH, Schema, default_label, listed
 from scwlearn.data.tables.columns import Column, joined, kind_of_cells, kind_of_type
 
 #: Arrow arrays of the columns that are read, by name.
@@ -42,7 +42,8 @@ class TableReader(Reader):
         """Return the columns that must be read, at least one, so that rows can be counted."""
         schema = self.schema
         known = {*schema.columns, schema.label, schema.weight} if _is_complete(schema) else {*self.names}
-        return [name for name in self.names if name in known and name not in schema.ignore] or [*self.names[:1]]
+        ignored = {*schema.ignore} - {schema.label, schema.weight}
+        return [name for name in self.names if name in known and name not in ignored] or [*self.names[:1]]
 
     def parsed(self, columns: Columns, places: NDArray[np.int64], lines: int, errors: list[DataError]) -> Parsed:
         """Convert records, given the line of each, the number of lines, and the errors of records left out."""
@@ -67,7 +68,11 @@ class TableReader(Reader):
             schema = replace(schema, label=default_label(self.names, optional=self.options.optional_labels))
         self._check_columns(columns, schema)
         if not _is_complete(self.schema):
-            schema = replace(schema, columns=self._kinds(columns, schema))
+            kinds = self._kinds(columns, schema)
+            label_kind = kinds.pop(schema.label, None) if schema.label is not None else None
+            roles = {name: "ignore" for name in (schema.label, schema.weight) if name is not None}
+            features = replace(schema.features.declare(kinds | roles, self.names), others="ignore")
+            schema = replace(schema, features=features, label_kind=label_kind)
         for name, kind in schema.columns.items():
             if kind != "numeric" and name != schema.label and len(name) > MAX_PREFIX_LENGTH:
                 limit = f"the name of a categorical or text column must have at most {MAX_PREFIX_LENGTH} characters"
@@ -76,18 +81,18 @@ class TableReader(Reader):
 
     def _kinds(self, columns: Columns, given: Schema) -> dict[str, str]:
         """Return the kind of each column, declared or found in the first records."""
-        check_roles(given)
-        unknown = [name for name in given.ignore if name not in self.names]
+        ignored = [name for name, kind in given.features.kinds.items() if kind == "ignore"]
+        unknown = [name for name in ignored if name not in self.names]
         if unknown:
             raise DataError(f"no column {unknown[0]!r} to ignore; the columns are {listed(self.names)}")
         kinds = {
-            name: given.columns.get(name) or self._kind(name, columns[name])
+            name: given.features.kinds.get(name) or self._kind(name, columns[name])
             for name in self.names
-            if name not in given.ignore and name != given.weight
+            if name not in ignored and name != given.weight
         }
         label = given.label
         if label is not None and kinds.get(label) == "text":
-            if label in given.columns or kind_of_type(columns[label].type) == "text":
+            if label in given.features.kinds or kind_of_type(columns[label].type) == "text":
                 raise DataError(f"the label {label!r} must be numeric or categorical, not text")
             kinds[label] = "categorical"
         return kinds
@@ -138,4 +143,4 @@ class TableReader(Reader):
 
 def _is_complete(schema: Schema) -> bool:
     """Return whether the schema names all columns; then others are left out."""
-    return schema.label is not None and schema.label in schema.columns
+    return schema.features.others == "ignore"

@@ -1,0 +1,198 @@
+"""Detection of what the columns of records are, from the first records of a source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from scwlearn.data.features import Features
+from scwlearn.data.io.errors import DataError, shown
+
+#: Number of records that are looked at.
+SAMPLE = 1000
+
+# Below this many values, different values may be so by chance, and a single odd one may be a category.
+_ENOUGH = 20
+# Share of numbers in a column that should probably be numeric.
+_NEARLY = 0.9
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
+_NOT_A_NUMBER = frozenset({"", "na", "n/a", "nan", "nat", "null", "none", "?"})
+_DATE = re.compile(
+    r"\d{4}([-/])\d\d\1\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII | re.IGNORECASE
+)
+# Dates whose order of day and month depends on the country, or with names of months.
+_OTHER_DATE = re.compile(
+    r"\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d)([ T]\d.*)?"
+    r"|(\w{3,9},? )?(\d{1,2} [A-Za-z]{3,9}\.?|[A-Za-z]{3,9}\.? \d{1,2}),? \d{4}( .*)?",
+    re.ASCII,
+)
+_ID_NAME = re.compile(r"(?i)(.*[_. -])?(id|uuid|guid|index|rowid|row)|.*[a-z]I[dD]|unnamed: 0|")
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What was found out about records."""
+
+    features: Features
+    #: "numeric" or "categorical"; None without a label.
+    label_kind: str | None
+    #: What the user should know, as errors that are not raised.
+    notes: tuple[DataError, ...]
+
+
+def detect(
+    records: Sequence[Mapping[str, Any]],
+    features: Features,
+    *,
+    label: str | None = None,
+    weight: str | None = None,
+    columns: Sequence[str] | None = None,
+    untyped: bool = False,
+) -> Detected:
+    """Find out the kinds of columns that are not declared.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        The first records, at most `SAMPLE` of which are looked at. Nested keys are joined.
+    features : Features
+        What is declared.
+    label, weight : str or None
+        Keys that are no features.
+    columns : sequence of str or None
+        All columns of a table, each of which gets a kind. None: keys may come later, and only those with strings that
+        are no categories get one.
+    untyped : bool
+        Whether numbers come as strings.
+
+    Raises
+    ------
+    DataError
+        If the values of a column do not show what they mean.
+    """
+    values: dict[str, list[Any]] = {name: [] for name in columns or ()}
+    for record in records[:SAMPLE]:
+        for name, value in _flat(record, features.separator):
+            values.setdefault(name, []).append(value)
+    kinds: dict[str, str] = {}
+    notes: list[DataError] = []
+    for name, found in values.items():
+        if name in features.kinds or name in (label, weight):
+            continue
+        column = _Column(name, [value for value in found if not _is_missing(value, features)], features, untyped)
+        kind = column.kind(notes)
+        if columns is not None or kind in ("text", "date", "ignore"):
+            kinds[name] = kind
+    if columns is not None:
+        features = replace(features, others="ignore")
+    label_kind = None
+    if label is not None:
+        known = [value for value in values.get(label, ()) if value is not None and value != ""]
+        label_kind = features.kinds.get(label) or _kind_of_labels(known, untyped=untyped)
+        if label_kind not in ("numeric", "categorical"):
+            raise DataError(f"the label {label!r} must be numeric or categorical, not {label_kind}")
+    roles = {name: "ignore" for name in (label, weight) if name is not None}
+    return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
+
+
+def _flat(record: Mapping[str, Any], separator: str, prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, separator, f"{prefix}{key}{separator}")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is_missing(value: Any, features: Features) -> bool:
+    if value is None or value == "" or (isinstance(value, float) and value != value):
+        return True
+    return not isinstance(features.missing, str) and isinstance(value, str) and value in features.missing
+
+
+def _kind_of_labels(values: Sequence[Any], *, untyped: bool) -> str:
+    texts = [value for value in values if isinstance(value, str)]
+    if not texts or (untyped and all(_NUMBER.fullmatch(text.strip()) for text in texts)):
+        return "numeric"
+    return "categorical"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The values of a column that are not missing."""
+
+    name: str
+    values: list[Any]
+    features: Features
+    untyped: bool
+
+    def kind(self, notes: list[DataError]) -> str:
+        """Return the kind; add what the user should know to the notes."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        if not texts:
+            if any(isinstance(value, list | tuple | set) for value in self.values):
+                return "text"
+            if any(hasattr(value, "isoformat") for value in self.values):
+                return "date"
+            return self._note_id(notes) if self._is_id([*self.values]) else "numeric"
+        stripped = [text.strip() for text in texts]
+        numbers = [text for text in stripped if text.lower() not in _NOT_A_NUMBER]
+        if self.untyped:
+            if all(map(self._is_number, numbers)):
+                return self._note_id(notes) if self._is_id([*map(self._as_number, numbers)]) else "numeric"
+            self._check_numbers(numbers)
+        if all(map(_DATE.fullmatch, numbers)) and numbers:
+            return "date"
+        self._check_dates(numbers)
+        return self._kind_of_strings(texts, notes)
+
+    def _is_number(self, text: str) -> bool:
+        return (_NUMBER if self.features.decimal == "." else _COMMA_NUMBER).fullmatch(text) is not None
+
+    def _as_number(self, text: str) -> float:
+        return float(text.replace(self.features.decimal, "."))
+
+    def _is_id(self, numbers: list[Any]) -> bool:
+        """Return whether integers number the records, or are all different in a column that is called an id."""
+        if len(numbers) < _ENOUGH or any(isinstance(n, bool) or n != int(n) for n in numbers if n == n):
+            return False
+        if all(after - before == 1 for before, after in pairwise(numbers)):
+            return True
+        return len(set(numbers)) == len(numbers) and _ID_NAME.fullmatch(self.name) is not None
+
+    def _note_id(self, notes: list[DataError]) -> str:
+        problem = f"column {self.name!r} is different in every record, as an id is; it is left out"
+        notes.append(DataError(problem, hint="keep it with {numeric} or {categorical}"))
+        return "ignore"
+
+    def _check_numbers(self, texts: list[str]) -> None:
+        """Raise a DataError if the column should probably be numeric."""
+        odd = [text for text in texts if not self._is_number(text)]
+        has_commas = any("," in text for text in odd)
+        if self.features.decimal == "." and has_commas and all(map(_COMMA_NUMBER.fullmatch, texts)):
+            problem = f"column {self.name!r} has numbers with a comma"
+            hint = "use {decimal=,} if it is a decimal comma, or name the column in {categorical}"
+            raise DataError(problem, found=shown(next(text for text in odd if "," in text)), hint=hint)
+        if len(texts) >= _ENOUGH and len(texts) - len(odd) >= _NEARLY * len(texts):
+            share = f"{len(texts) - len(odd)} of the first {len(texts)} values"
+            problem = f"column {self.name!r} is nearly numeric: {share} are numbers"
+            hint = "name what stands for a missing value in {missing}, or name the column in {categorical}"
+            raise DataError(problem, found=shown(odd[0]), hint=hint)
+
+    def _check_dates(self, texts: list[str]) -> None:
+        if texts and all(map(_OTHER_DATE.fullmatch, texts)):
+            problem = f"column {self.name!r} has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00"
+            hint = "convert them, leave the column out with {ignore}, or name it in {categorical}"
+            raise DataError(problem, found=shown(texts[0]), hint=hint)
+
+    def _kind_of_strings(self, texts: list[str], notes: list[DataError]) -> str:
+        words = sum(len(text.split()) for text in texts) / len(texts)
+        different = len(set(texts))
+        if words >= 3 and 2 * different > len(texts):
+            return "text"
+        if different == len(texts) >= _ENOUGH:
+            return "text" if words >= 2 else self._note_id(notes)
+        return "categorical"

@@ -1,0 +1,271 @@
+"""Features: what the values of a record mean, for every format and every interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+from scwlearn._native import LARGEST_VALUE, FeatureSpec, RecordReader
+from scwlearn._util.checks import check_bool, check_choice, check_int
+from scwlearn.data.io.errors import DataError, shown
+
+#: What the values of a key may be.
+KINDS = ("auto", "numeric", "categorical", "text", "date", "ignore")
+#: What a number may be, for messages.
+ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
+#: Longest key of several features, which is repeated in the name of each: a small file could exhaust the memory.
+MAX_KEY_LENGTH = 256
+#: How deep objects may be nested.
+MAX_DEPTH = 32
+#: The group of all keys in an interaction.
+ALL_KEYS = "*"
+
+# Bounds that keep the number of features of a text in proportion to its length.
+_MAX_NGRAM, _MAX_SKIPS, _MAX_CHARS = 8, 8, 32
+# What an error suggests where a value does not fit its kind.
+_KIND_HINT = "correct the value, leave such records out with {on_error=skip}, or declare another kind"
+_NUMERIC_HINT = (
+    "correct the value, leave such records out with {on_error=skip}, name the column in {categorical}, or name what "
+    "stands for a missing value in {missing}"
+)
+# The problem and the hint of each fault that the native builder of rows reports.
+_FAULTS = {
+    "numeric": (f"a value of a numeric column must be missing or {ALLOWED_NUMBER}", _NUMERIC_HINT),
+    "range": (f"a number must be {ALLOWED_NUMBER}", "drop missing values with {missing=ignore}"),
+    "text": ("a value of a text column must be a string or a list of strings", _KIND_HINT),
+    "date": ("a value of a date column must be a date such as 2026-11-17 or 2026-11-17 14:30:00", _KIND_HINT),
+    "moment": ("a date in a column of another kind", _KIND_HINT),
+    "list": ("a list must hold strings, each a feature, and its column must not be numeric or a date", _KIND_HINT),
+    "value": ("a value must be a number, a string, a date, a list of strings, an object or missing", None),
+    "prefix": (
+        f"the key of several features must have at most {MAX_KEY_LENGTH} characters, with those above it",
+        None,
+    ),
+    "depth": (f"objects must be nested at most {MAX_DEPTH} deep", None),
+    "sum": (f"the values of one feature must add up to {ALLOWED_NUMBER}", None),
+    "cross": ("a record may have about a million interactions at most", "use fewer columns in {interactions}"),
+    "batch": ("the records of a batch have too many interactions", "use fewer columns in {interactions}"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """What the values of a record mean. A model keeps it, so that a record means the same wherever it comes from.
+
+    A number is the value of the feature "key". A string is the feature "key=string" (categorical), or its words are
+    (text): "key=word". A date is the number of years since 1970, and the hour and the weekday as points on a circle. A
+    list of strings is a bag of words. The keys of a nested object are "key.nested key". None, an empty string, and in
+    numeric and date columns also NA, N/A, NaN, null, none and ?, are missing values, which have no feature.
+
+    Parameters
+    ----------
+    kinds : mapping
+        Kind of each column or key: "numeric", "categorical", "text", "date", "ignore", or "auto" (what each value is: a
+        number, a category, a list, a date).
+    others : str
+        Kind of all other keys.
+    ngram : int
+        Longest sequence of words in a text that is a feature. 0 leaves words out.
+    skips : int
+        How many words a sequence may skip.
+    char_ngrams : tuple of int or None
+        Shortest and longest sequence of characters within the words of a text that is a feature "key~characters".
+    lowercase : bool
+        Whether text is converted to lower case.
+    max_word_length : int
+        Longer words of a text are cut.
+    separator : str
+        Joins the keys of nested objects.
+    missing : {"error", "ignore"} or sequence of str
+        "error": NaN is an error. "ignore": NaN is a missing value. Strings: each of them is a missing value in every
+        column; "nan" stands for NaN, too.
+    decimal : {".", ","}
+        Decimal mark of numbers in text.
+    interactions : sequence
+        Products of features: "sender:subject" (or a pair) multiplies each feature of one column with each of the other;
+        three names multiply three features. A name also stands for the keys nested in it, and for a VW namespace; "*"
+        stands for all columns. Features of one column that meets itself are multiplied in pairs.
+
+    Examples
+    --------
+    >>> from scwlearn import Features
+    >>> features = Features(kinds={"subject": "text"}, interactions=["sender:subject"])
+    >>> features.read({"sender": "bob", "subject": "Hi, hi Al", "size": 3, "cc": None})
+    {'sender=bob': 1.0, 'subject=hi': 2.0, 'subject=al': 1.0, 'size': 3.0, \
+'sender=bob*subject=hi': 2.0, 'sender=bob*subject=al': 1.0}
+    """
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    others: str = "auto"
+    ngram: int = 1
+    skips: int = 0
+    char_ngrams: tuple[int, int] | None = None
+    lowercase: bool = True
+    max_word_length: int = 100
+    separator: str = "."
+    missing: str | tuple[str, ...] = "error"
+    decimal: str = "."
+    interactions: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in self.kinds.items():
+            if not isinstance(name, str):
+                raise TypeError(f"the keys of kinds must be strings, got {name!r}")
+            check_choice(f"the kind of {name!r}", kind, KINDS)
+        check_choice("others", self.others, KINDS)
+        check_choice("decimal", self.decimal, (".", ","))
+        if not isinstance(self.separator, str) or not self.separator:
+            raise ValueError(f"separator must be a string that is not empty, got {self.separator!r}")
+        self._set("kinds", dict(self.kinds))
+        self._set("ngram", check_int("ngram", self.ngram, minimum=0, maximum=_MAX_NGRAM))
+        self._set("skips", check_int("skips", self.skips, minimum=0, maximum=_MAX_SKIPS))
+        self._set("max_word_length", check_int("max_word_length", self.max_word_length, maximum=10_000))
+        self._set("lowercase", check_bool("lowercase", self.lowercase))
+        self._set("char_ngrams", _checked_range(self.char_ngrams))
+        self._set("missing", _checked_missing(self.missing))
+        self._set("interactions", tuple(_checked_groups(each) for each in _as_list("interactions", self.interactions)))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is declared: each value shows what it is."""
+        return self == PLAIN
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.kinds.items()), self.others, self.interactions))
+
+    def __repr__(self) -> str:
+        """Return what is declared."""
+        given = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if self._is_declared(f.name)]
+        return f"Features({', '.join(given)})"
+
+    def _is_declared(self, name: str) -> bool:
+        return bool(getattr(self, name) != getattr(PLAIN, name))
+
+    def declare(self, kinds: Mapping[str, str], columns: Sequence[str] = ()) -> Features:
+        """Return the features with the kinds of more columns, first those of `columns` in this order."""
+        known = {**self.kinds, **kinds}
+        return replace(self, kinds={name: known[name] for name in columns if name in known} | known)
+
+    def read(self, record: Mapping[str, Any]) -> dict[str, float]:
+        """Return the features of a record by name.
+
+        Parameters
+        ----------
+        record : dict
+            Values by key.
+
+        Returns
+        -------
+        dict
+            The value of each feature that is not zero.
+
+        Raises
+        ------
+        DataError
+            If a value does not fit its kind. A ValueError.
+        """
+        read = self._reader.read(record)  # type: ignore[arg-type]
+        if isinstance(read, tuple):
+            fault, key, found = read
+            raise feature_error(fault, key, found)
+        return read
+
+    def read_many(self, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], ...]:
+        """Return the features of each record by name."""
+        found = []
+        for number, record in enumerate(records):
+            if not isinstance(record, dict):
+                raise TypeError(f"examples[{number}] must be a dict, got {type(record).__name__}")
+            try:
+                found.append(self.read(record))
+            except DataError as error:
+                error.source = f"examples[{number}]"
+                raise
+        return tuple(found)
+
+    def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
+        """Return what the native readers of records need, with the keys that are no features."""
+        roles = {name: role for name, role in ((label, "label"), (weight, "weight")) if name is not None}
+        marks = () if isinstance(self.missing, str) else self.missing
+        return FeatureSpec(
+            kinds={**self.kinds, **roles},
+            others=self.others,
+            separator=self.separator,
+            lowercase=self.lowercase,
+            ngram=self.ngram,
+            skips=self.skips,
+            char_ngrams=self.char_ngrams or (0, 0),
+            longest_word=self.max_word_length,
+            decimal=self.decimal,
+            nan_is_missing=self.missing == "ignore" or any(mark.lower() == "nan" for mark in marks),
+            missing=list(marks),
+            interactions=[list(groups) for groups in self.interactions],
+            slots=slots,
+        )
+
+    @cached_property
+    def _reader(self) -> RecordReader:
+        return RecordReader(self.spec())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The reader is native, and made again when it is needed.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is declared as a JSON object."""
+        declared = {f.name: getattr(self, f.name) for f in fields(self) if self._is_declared(f.name)}
+        return {name: [*value] if isinstance(value, tuple) else value for name, value in declared.items()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Return the features of a JSON object; raise a TypeError or ValueError if it is invalid."""
+        return cls(**value)
+
+
+def feature_error(fault: str, key: str, found: str) -> DataError:
+    """Return the error for a fault of the native builder of rows."""
+    problem, hint = _FAULTS[fault]
+    return DataError(problem, found=shown(found) if found else None, column=key or None, hint=hint)
+
+
+def _as_list(name: str, value: Any) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list, got {value!r}")
+    return list(value)
+
+
+def _checked_range(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    pair = _as_list("char_ngrams", value)
+    if len(pair) != 2:
+        raise ValueError(f"char_ngrams must be a pair (shortest, longest), got {value!r}")
+    least = check_int("char_ngrams[0]", pair[0], maximum=_MAX_CHARS)
+    return least, check_int("char_ngrams[1]", pair[1], minimum=least, maximum=_MAX_CHARS)
+
+
+def _checked_missing(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        check_choice("missing", value, ("error", "ignore"))
+        return value
+    marks = tuple(_as_list("missing", value))
+    for mark in marks:
+        if not isinstance(mark, str):
+            raise TypeError(f"missing must hold strings, got {mark!r}")
+    return marks
+
+
+def _checked_groups(value: Any) -> tuple[str, ...]:
+    groups = tuple(value.split(":")) if isinstance(value, str) else tuple(_as_list("an interaction", value))
+    if len(groups) < 2 or not all(isinstance(group, str) and group for group in groups):
+        raise ValueError(f"an interaction names two columns or more, as in 'sender:subject', got {value!r}")
+    return groups
+
+
+#: Nothing is declared: each value shows what it is.
+PLAIN = Features()

@@ -1,0 +1,112 @@
+"""Detection of what the columns of records are."""
+
+import pytest
+
+from scwlearn import Features
+from scwlearn.data.detect import detect
+from scwlearn.data.features import PLAIN
+from scwlearn.data.io.errors import DataError
+from table_text import exactly
+
+
+def kinds(**columns):
+    """The kinds of columns of a table whose cells are strings."""
+    return found(columns).features.kinds
+
+
+def found(columns, features=PLAIN, **options):
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return detect(records, features, columns=[*columns], untyped=True, **options)
+
+
+def numbers(count=30):
+    return [str(i * 0.37 + 2) for i in range(count)]
+
+
+def test_cells_show_what_a_column_is():
+    assert kinds(
+        size=["1", "", "2.5"],
+        city=["Rome", "Oslo", "Rome"],
+        about=["a very long text", "it is another one", "and this is a third"],
+        when=["2026-11-17", "2026-01-02 10:00:00", ""],
+        empty=["", "", ""],
+        gone=["NA", "?", "3"],
+    ) == {
+        "size": "numeric",
+        "city": "categorical",
+        "about": "text",
+        "when": "date",
+        "empty": "numeric",
+        "gone": "numeric",
+    }
+
+
+def test_what_is_declared_stays():
+    features = Features(kinds={"zip": "categorical"})
+    assert found({"zip": ["1", "2"], "x": ["1", "2"]}, features).features.kinds == {
+        "zip": "categorical",
+        "x": "numeric",
+    }
+
+
+def test_the_label_and_the_weight_are_no_features():
+    told = found({"x": ["1"], "y": ["spam"], "w": ["2"]}, label="y", weight="w")
+    assert told.features.kinds == {"x": "numeric", "y": "ignore", "w": "ignore"}
+    assert (told.label_kind, told.features.others) == ("categorical", "ignore")
+    assert found({"x": ["1"], "y": ["2"]}, label="y").label_kind == "numeric"
+
+
+def test_ids_are_left_out_with_a_note():
+    columns = {
+        "row": [str(i) for i in range(5, 35)],
+        "user_id": [str(i * 7919 % 1000) for i in range(30)],
+        "session": [f"x{i:x}" for i in range(30)],
+        "height": numbers(),
+        "count": [str(i * 7919 % 1000) for i in range(30)],
+    }
+    told = found(columns)
+    assert [name for name, kind in told.features.kinds.items() if kind == "ignore"] == ["row", "user_id", "session"]
+    assert str(told.notes[1]) == (
+        "column 'user_id' is different in every record, as an id is; it is left out (keep it with "
+        'kinds={...: "numeric"} or kinds={...: "categorical"})'
+    )
+    # Too few records to tell.
+    assert kinds(session=[f"x{i:x}" for i in range(19)]) == {"session": "categorical"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            [*numbers(), "unknown"],
+            "column 'x' is nearly numeric: 30 of the first 31 values are numbers; found 'unknown' (name what stands "
+            'for a missing value in missing=..., or name the column in kinds={...: "categorical"})',
+        ),
+        (
+            ["1,5", "2", "3,25"],
+            "column 'x' has numbers with a comma; found '1,5' (use decimal=\",\" if it is a decimal comma, or name the "
+            'column in kinds={...: "categorical"})',
+        ),
+        (
+            ["11/17/2026", "01/02/2026 10:30"],
+            "column 'x' has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00; found '11/17/2026' "
+            '(convert them, leave the column out with kinds={...: "ignore"}, or name it in kinds={...: "categorical"})',
+        ),
+    ],
+)
+def test_a_column_that_is_not_clear_is_refused_with_the_option(cells, message):
+    with pytest.raises(DataError, match=exactly(message)):
+        kinds(x=cells)
+
+
+def test_a_missing_mark_makes_a_column_numeric():
+    told = found({"x": [*numbers(), "unknown"]}, Features(missing=["unknown"]))
+    assert told.features.kinds == {"x": "numeric"}
+
+
+def test_keys_of_json_get_a_kind_only_if_a_value_does_not_show_it():
+    records = [
+        {"n": i, "s": "a" if i % 2 else "b", "t": f"some long text {i}", "u": {"d": "2026-11-17"}} for i in range(9)
+    ]
+    told = detect(records, Features())
+    assert told.features == Features(kinds={"t": "text", "u.d": "date"})

@@ -1,0 +1,235 @@
+"""Features: what the values of a record mean."""
+
+import datetime as dt
+import math
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scwlearn import Features
+from scwlearn.data.io.errors import DataError
+from table_text import exactly
+
+
+def test_each_value_shows_what_it_is_unless_its_kind_is_declared():
+    record = {"n": 2, "f": -0.5, "b": True, "s": "x y", "bag": ["p", "q", "p"], "none": None, "empty": "", "zero": 0}
+    assert Features().read(record) == {"n": 2, "f": -0.5, "b": 1, "s=x y": 1, "bag=p": 2, "bag=q": 1}
+    kinds = {"n": "categorical", "f": "categorical", "b": "categorical", "s": "text", "bag": "ignore"}
+    assert Features(kinds=kinds).read(record) == {"n=2": 1, "f=-0.5": 1, "b=true": 1, "s=x": 1, "s=y": 1}
+    assert Features(kinds={"n": "auto"}, others="ignore").read(record) == {"n": 2}
+
+
+def test_nested_objects_join_their_keys():
+    record = {"user": {"age": 3, "job": {"name": "cook"}, "tags": {"b", "a"}}, "in": {"id": 7}}
+    assert Features().read(record) == {
+        "user.age": 3,
+        "user.job.name=cook": 1,
+        "user.tags=a": 1,
+        "user.tags=b": 1,
+        "in.id": 7,
+    }
+    assert Features(separator="_", kinds={"in": "ignore"}).read(record)["user_age"] == 3
+    assert Features(kinds={"user": "ignore"}).read(record) == {"in.id": 7}
+    assert Features(kinds={"in.id": "categorical"}, others="ignore").read(record) == {"in.id=7": 1}
+
+
+def test_strings_of_a_numeric_column_are_read_as_numbers():
+    numeric = Features(kinds={"x": "numeric"})
+    for text, value in (("1.5", 1.5), (" +2e3 ", 2000), ("-.5", -0.5), ("0", None), ("7.", 7)):
+        assert numeric.read({"x": text}).get("x") == value
+    for missing in ("", "NA", "n/a", "NaN", "null", "None", "?", "  "):
+        assert numeric.read({"x": missing}) == {}
+    assert Features(kinds={"x": "numeric"}, decimal=",").read({"x": "-1,25"}) == {"x": -1.25}
+    assert numeric.read({"x": np.float32(0.5)}) == Features().read({"x": np.int8(1) / 2})
+
+
+@given(st.floats(-1e150, 1e150))
+def test_numbers_in_text_are_those_of_float(number):
+    assert Features(kinds={"x": "numeric"}).read({"x": repr(number)}) == ({"x": number} if number else {})
+
+
+def test_words_are_runs_of_letters_digits_and_underscores_in_lower_case():
+    text = {"s": "Ça va? ça-va, l'été_2 ÉTÉ"}
+    assert Features(kinds={"s": "text"}).read(text) == {"s=ça": 2, "s=va": 2, "s=l": 1, "s=été_2": 1, "s=été": 1}
+    assert Features(kinds={"s": "text"}, lowercase=False).read(text)["s=ÉTÉ"] == 1
+    assert Features(kinds={"s": "text"}, max_word_length=2).read({"s": "été abcdef"}) == {"s=ét": 1, "s=ab": 1}
+
+
+@given(st.text(max_size=60))
+def test_words_are_those_of_pythons_expressions(text):
+    # Python lowers two letters by their neighbours.
+    expected: dict[str, float] = {}
+    for word in re.findall(r"\w+", text):
+        lowered = "".join(c if c in "İΣ" or len(c.lower()) > 1 else c.lower() for c in word)
+        expected[f"s={lowered}"] = expected.get(f"s={lowered}", 0) + 1
+    found = Features(kinds={"s": "text"}).read({"s": text})
+    skipped = [name for name in {*found, *expected} if set(name) & set("İΣi\u03c3")]
+    assert {n: v for n, v in found.items() if n not in skipped} == {
+        n: v for n, v in expected.items() if n not in skipped
+    }
+
+
+def test_n_grams_of_words_may_skip_some():
+    grams = [*Features(kinds={"s": "text"}, ngram=3, skips=1).read({"s": "a b c d"})]
+    assert sorted(grams) == sorted(
+        f"s={gram}"
+        for gram in ("a", "b", "c", "d", "a b", "a c", "b c", "b d", "c d", "a b c", "a b d", "a c d", "b c d")
+    )
+    assert Features(ngram=2).read({"bag": ["x", "y"]}) == {"bag=x": 1, "bag=y": 1, "bag=x y": 1}
+
+
+def test_n_grams_of_characters_are_those_of_scikit_learn():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    text = "a big, big élan and x"
+    found = Features(kinds={"s": "text"}, ngram=0, char_ngrams=(2, 4)).read({"s": text})
+    vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), token_pattern=None)
+    grams = vectorizer.build_analyzer()(text.replace(",", ""))
+    assert found == {f"s~{gram}": grams.count(gram) for gram in grams}
+
+
+def test_dates_are_years_and_points_on_circles():
+    found = Features(kinds={"d": "date"}).read({"d": "1971-01-01T06:00:00+03:00"})
+    assert found["d"] == (365 * 86400 + 3 * 3600) / 31556952
+    assert found["d.hour.sin"] == 1
+    assert "d.hour.cos" not in found  # exactly a quarter
+    assert math.atan2(found["d.weekday.sin"], found["d.weekday.cos"]) % math.tau == pytest.approx(math.tau * 4 / 7)
+    assert set(Features(kinds={"d": "date"}).read({"d": "2026-11-17"})) == {"d", "d.weekday.sin", "d.weekday.cos"}
+    for moment in (dt.datetime(2026, 11, 17, 14, 30, 5, 250000), pd.Timestamp("2026-11-17 14:30:05.25")):
+        assert Features().read({"d": moment}) == Features(kinds={"d": "date"}).read({"d": "2026-11-17 14:30:05.25"})
+    assert Features().read({"d": dt.date(2026, 11, 17)}) == Features(kinds={"d": "date"}).read({"d": "2026/11/17"})
+    assert Features(kinds={"d": "date"}).read({"d": pd.NaT, "e": pd.NA, "f": "NA"}) == {"f=NA": 1}
+
+
+@given(st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)))
+def test_dates_are_those_of_pythons_calendar(moment):
+    found = Features(kinds={"d": "date"}).read({"d": moment.isoformat()})
+    seconds = (moment - dt.datetime(1970, 1, 1)).total_seconds()
+    assert found.get("d", 0) == pytest.approx(seconds / 31556952, rel=1e-14, abs=1e-13)
+    weekday = math.tau * moment.weekday() / 7
+    assert (found.get("d.weekday.sin", 0), found["d.weekday.cos"]) == pytest.approx(
+        (math.sin(weekday), math.cos(weekday))
+    )
+
+
+def test_interactions_equal_features_crossed_by_hand():
+    record = {"a": "x", "t": "u v u", "n": 3, "m": 0.5, "w": {"k": 2}}
+    features = Features(kinds={"t": "text"}, interactions=["a:t", ("n", "m", "a"), "n:n", "t:t", "w:n"])
+    crossed = {
+        "a=x*t=u": 2,
+        "a=x*t=v": 1,
+        "n*m*a=x": 1.5,
+        "n*n": 9,
+        "t=u*t=v": 2,
+        "w.k*n": 6,
+    }
+    assert features.read(record) == Features(kinds={"t": "text"}).read(record) | crossed
+
+
+def test_all_columns_meet_in_an_order_that_does_not_depend_on_the_record():
+    features = Features(interactions=["*:*"])
+    assert features.read({"b": 2, "a": "x"}) == {"b": 2, "a=x": 1, "a=x*b": 2, "b*b": 4}
+    assert features.read({"a": "x", "b": 2}) == features.read({"b": 2, "a": "x"})
+
+
+def test_nan_is_an_error_or_missing_on_request():
+    with pytest.raises(DataError, match=r"^column 'x': a number must be a finite number of at most 1e\+150"):
+        Features().read({"x": math.nan})
+    assert Features(missing="ignore").read({"x": math.nan, "y": 1}) == {"y": 1}
+    marks = Features(kinds={"n": "numeric"}, missing=["-", "nan"])
+    assert marks.read({"x": math.nan, "n": "-", "s": "-", "t": "NA"}) == {"t=NA": 1}
+
+
+@pytest.mark.parametrize(
+    ("features", "record", "message"),
+    [
+        (
+            {"kinds": {"x": "numeric"}},
+            {"x": "tall"},
+            "column 'x': a value of a numeric column must be missing or a finite number of at most 1e+150 in "
+            "magnitude; found 'tall' (correct the value, leave such records out with on_error=\"skip\", name the "
+            'column in kinds={...: "categorical"}, or name what stands for a missing value in missing=...)',
+        ),
+        (
+            {"kinds": {"x": "text"}},
+            {"x": 3},
+            "column 'x': a value of a text column must be a string or a list of strings; found '3' (correct the value, "
+            'leave such records out with on_error="skip", or declare another kind)',
+        ),
+        (
+            {"kinds": {"x": "date"}},
+            {"x": "2026-02-30"},
+            "column 'x': a value of a date column must be a date such as 2026-11-17 or 2026-11-17 14:30:00; found "
+            "'2026-02-30' (correct the value, leave such records out with on_error=\"skip\", or declare another kind)",
+        ),
+        (
+            {},
+            {"x": [1]},
+            "column 'x': a list must hold strings, each a feature, and its column must not be numeric or a date; found "
+            "'int' (correct the value, leave such records out with on_error=\"skip\", or declare another kind)",
+        ),
+        (
+            {},
+            {"x": object()},
+            "column 'x': a value must be a number, a string, a date, a list of strings, an object or missing; found "
+            "'object'",
+        ),
+        (
+            {"interactions": ["a:b"]},
+            {"a": [str(i) for i in range(2000)], "b": [str(i) for i in range(2000)]},
+            "column 'b': a record may have about a million interactions at most; found '4000000' (use fewer columns in "
+            "interactions=...)",
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(features, record, message):
+    with pytest.raises(DataError, match=exactly(message)):
+        Features(**features).read(record)
+
+
+def test_a_record_that_is_nested_too_deeply_or_has_a_long_key_is_refused():
+    deep = {"x": 1}
+    for _ in range(40):
+        deep = {"k": deep}
+    with pytest.raises(DataError, match="objects must be nested at most 32 deep"):
+        Features().read(deep)
+    with pytest.raises(DataError, match="must have at most 256 characters"):
+        Features().read({"k" * 300: "word"})
+    assert Features().read({"k" * 300: 1}) == {"k" * 300: 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"kinds": {"x": "number"}},
+            "the kind of 'x' must be one of auto, numeric, categorical, text, date, ignore, got 'number'",
+        ),
+        ({"others": "all"}, "others must be one of auto, numeric, categorical, text, date, ignore, got 'all'"),
+        ({"ngram": 9}, "ngram must be an integer from 0 to 8, got 9"),
+        ({"char_ngrams": (3, 2)}, "char_ngrams[1] must be an integer from 3 to 32, got 2"),
+        ({"missing": "NA"}, "missing must be one of error, ignore, got 'NA'"),
+        ({"decimal": ";"}, "decimal must be one of ., ,, got ';'"),
+        ({"interactions": ["a"]}, "an interaction names two columns or more, as in 'sender:subject', got 'a'"),
+        ({"separator": ""}, "separator must be a string that is not empty, got ''"),
+    ],
+)
+def test_an_invalid_declaration_is_refused(given, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        Features(**given)
+
+
+def test_features_are_values():
+    features = Features(kinds={"s": "text"}, ngram=2, char_ngrams=[3, 5], missing=["-"], interactions=["a:s"])
+    assert Features.from_json(features.to_json()) == features == pickle.loads(pickle.dumps(features))
+    assert hash(features) == hash(Features.from_json(features.to_json()))
+    assert repr(features) == (
+        "Features(kinds={'s': 'text'}, ngram=2, char_ngrams=(3, 5), missing=('-',), interactions=(('a', 's'),))"
+    )
+    assert Features().is_plain
+    assert not features.is_plain

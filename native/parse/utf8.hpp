@@ -1,9 +1,10 @@
-// Validation of names: UTF-8, as strict as Python, without control characters.
+// Validation of text: UTF-8, as strict as Python; names have no control characters.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace scwlearn {
@@ -28,6 +29,19 @@ inline std::size_t utf8_length(std::string_view text) noexcept {
 inline std::int64_t utf8_count(std::string_view text) noexcept {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
     return std::count_if(text.begin(), text.end(), begins);
+}
+
+// Whether a text is valid; it may have control characters.
+inline bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        std::uint64_t word = 0;
+        if (text.size() >= sizeof(word)) std::memcpy(&word, text.data(), sizeof(word));
+        const bool ascii = text.size() >= sizeof(word) && (word & 0x8080808080808080) == 0;
+        const std::size_t length = ascii ? sizeof(word) : static_cast<unsigned char>(text[0]) < 0x80 ? 1 : utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
 }
 
 inline bool is_text(std::string_view text) noexcept {

@@ -133,6 +133,7 @@ NB_MODULE(_native, module) {
     bind_one_at_a_time(module);
     bind_parsing(module);
     bind_records(module);
+    bind_tables(module);
     bind_grid(module);
     bind_kernel(module);
     bind_calibration(module);

@@ -162,6 +162,7 @@ public:
         return false;
     }
 
+    const FeatureSpec& spec() const noexcept { return spec_; }
     BuiltRows& rows() noexcept { return rows_; }
     bool is_hashed() const noexcept { return spec_.slots > 0; }
     std::size_t columns() const noexcept { return spec_.slots ? hashes_.size() : names_.size(); }
@@ -217,6 +218,16 @@ private:
         return groups;
     }
 
+    bool add_number_text(Key& key, std::string_view given) {
+        const std::string_view text = trimmed(given);
+        double value = 0.0;
+        if (is_no_number(text)) return true;
+        if (!read_number_text(text, value)) return fail("numeric", key, given);
+        return acceptable(value) ? add_plain(key, value) : fail("range", key, given);
+    }
+
+public:
+    // Whether the spec names a text as a missing value of any kind.
     bool is_marked_missing(std::string_view text) const noexcept {
         for (const std::string& mark : spec_.missing)
             if (mark == text) return true;
@@ -239,15 +250,6 @@ private:
         return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
     }
 
-    bool add_number_text(Key& key, std::string_view given) {
-        const std::string_view text = trimmed(given);
-        double value = 0.0;
-        if (is_no_number(text)) return true;
-        if (!read_number_text(text, value)) return fail("numeric", key, given);
-        return acceptable(value) ? add_plain(key, value) : fail("range", key, given);
-    }
-
-public:
     // Reads a whole text as a number with the decimal mark of the spec.
     bool read_number_text(std::string_view text, double& value) {
         number_.assign(text).push_back('\n');

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
-#include <utility>
 
 #include "parse/utf8.hpp"
 #include "records/spec.hpp"
@@ -12,29 +12,40 @@ namespace scwlearn {
 
 class Words {
 public:
-    explicit Words(const TextForm& form) : form_(form) {}
+    explicit Words(const TextForm& form) : form_(form) {
+        for (char32_t c = 0; c < ascii_.size(); ++c)
+            if (form.letters.in_words(c)) ascii_[c] = static_cast<char>(form.lowercase ? form.letters.lower(c) : c);
+    }
 
     // Splits valid UTF-8. The words are valid until the next call.
     const std::vector<std::string_view>& split(std::string_view text) {
-        lowered_.clear();
-        ends_.clear();
-        std::size_t begin = 0, length = 0;  // of the current word; its length in characters
+        // A character of two bytes may have a lower case of three.
+        lowered_.resize(std::max(lowered_.size(), text.size() / 2 * 3 + 1));
+        words_.clear();
+        char *begin = lowered_.data(), *out = begin;
+        std::size_t length = 0;  // of the current word, in characters
         for (std::size_t at = 0; at < text.size();) {
             char32_t letter = static_cast<unsigned char>(text[at]);
             std::size_t size = 1;
-            if (letter >= 0x80) letter = decode(text.substr(at), size);
-            if (form_.letters.in_words(letter)) {
-                if (length++ < form_.longest) encode(form_.lowercase ? form_.letters.lower(letter) : letter);
+            bool in_word;
+            if (letter < 0x80) {
+                letter = static_cast<unsigned char>(ascii_[letter]);
+                in_word = letter != 0;
+            } else {
+                letter = decode(text.substr(at), size);
+                in_word = form_.letters.in_words(letter);
+                if (in_word && form_.lowercase) letter = form_.letters.lower(letter);
+            }
+            if (in_word) {
+                if (length++ < form_.longest) out = encode(letter, out);
             } else if (length > 0) {
-                ends_.emplace_back(begin, lowered_.size());
-                begin = lowered_.size();
+                words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
+                begin = out;
                 length = 0;
             }
             at += size;
         }
-        if (length > 0) ends_.emplace_back(begin, lowered_.size());
-        words_.clear();
-        for (const auto& [from, to] : ends_) words_.push_back(std::string_view(lowered_).substr(from, to - from));
+        if (length > 0) words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
         return words_;
     }
 
@@ -93,9 +104,13 @@ private:
         return letter;
     }
 
-    void encode(char32_t letter) {
-        const auto put = [this](char32_t byte) { lowered_.push_back(static_cast<char>(byte)); };
-        if (letter < 0x80) return put(letter);
+    // Writes a character and returns its end.
+    static char* encode(char32_t letter, char* out) noexcept {
+        const auto put = [&out](char32_t byte) { *out++ = static_cast<char>(byte); };
+        if (letter < 0x80) {
+            put(letter);
+            return out;
+        }
         if (letter < 0x800) {
             put(0xc0 | letter >> 6);
         } else {
@@ -108,11 +123,12 @@ private:
             put(0x80 | (letter >> 6 & 0x3f));
         }
         put(0x80 | (letter & 0x3f));
+        return out;
     }
 
     TextForm form_;
+    std::array<char, 0x80> ascii_{};  // what an ASCII character of a word becomes; 0 if it is none
     std::string lowered_, gram_, padded_;
-    std::vector<std::pair<std::size_t, std::size_t>> ends_;
     std::vector<std::string_view> words_;
     std::vector<std::size_t> starts_;
 };

@@ -223,6 +223,21 @@ class RecordReader:
         Return the values of the features by name; or why the record is refused, the key and the value found there.
         """
 
+def parse_csv(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], spec: FeatureSpec, columns: Sequence[str], delimiter: str, labels: str, labels_optional: bool, skip_faults: bool, most_found: int) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, bool], Annotated[NDArray, dict(shape=(None,), order='C')] | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[int, list[tuple[str, int, object, bytes]]]]:
+    """
+    Parse text of whole records with these columns. Return values, columns and offsets of the rows, the names of their columns and their hashes; labels as numbers, which words they are, all words, and whether all are bools; weights or None; the line of each record; the number of lines; the number of records with an error, and for the first of them its kind, line, column and the value found there. Stops at the first error unless skip_faults.
+    """
+
+def split_csv(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: str, most_records: int) -> tuple[list[list], list[int], int, tuple[int, int] | None]:
+    """
+    Return the cells of the first records of a text of whole records, the line of each, and the end of the last one; and the line and offset of a quote that is not closed, or None.
+    """
+
+def last_csv_end(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: str) -> int:
+    """
+    Return the end of the last whole record of a text that starts with a record, or 0.
+    """
+
 class ModelBatches:
     """
     Models that learn from the same rows together, in memory of their own; of the models that they started from, only the tallies are updated.

@@ -1,0 +1,119 @@
+// Fuzz the CSV parser: no input may cause an invalid read or write, a hang, or a broken promise.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lines_of.hpp"
+#include "parse/csv.hpp"
+
+namespace {
+
+using namespace scwlearn;
+
+Kind kind_of(std::string_view name) {
+    if (name == "y" || name == "label") return Kind::label;
+    if (name == "w") return Kind::weight;
+    if (name.empty() || name == "about") return name.empty() ? Kind::ignore : Kind::text;
+    return name[0] == 'b' ? Kind::categorical : name[0] == 'd' ? Kind::date : Kind::numeric;
+}
+
+struct Result {
+    RowBuilder builder;
+    CsvParsed parsed;
+
+    Result(const FeatureSpec& spec, const CsvForm& form, const std::vector<std::string>& columns, std::string_view text)
+        : builder(spec), parsed(CsvParser(form, builder, columns).parse(text)) {}
+
+    std::size_t rows() const { return parsed.places.size(); }
+};
+
+void check(Result& result, const CsvForm& form, std::string_view text) {
+    const CsvParsed& parsed = result.parsed;
+    const BuiltRows& built = result.builder.rows();
+    const auto rows = static_cast<std::int64_t>(result.rows());
+    promise(rows + parsed.faulty <= parsed.lines + 1 && (form.skip_faults || parsed.faulty <= 1));
+    promise(parsed.lines <= static_cast<std::int64_t>(text.size()));
+    promise(parsed.found.size() == std::min(static_cast<std::size_t>(parsed.faulty), form.most_found));
+    promise(result.parsed.labels.numbers().size() == result.rows());
+    promise(result.parsed.labels.word_numbers().size() == result.rows());
+    promise(parsed.weights.size() == (parsed.weighted ? result.rows() : 0));
+    promise(built.offsets.size() == result.rows() + 1 && built.offsets[0] == 0);
+    promise(built.values.size() == built.columns.size());
+    promise(built.offsets.back() == static_cast<std::int64_t>(built.values.size()));
+    for (std::size_t i = 0; i < result.rows(); ++i) {
+        const std::int32_t word = result.parsed.labels.word_numbers()[i];
+        promise(word < static_cast<std::int32_t>(parsed.labels.words().size()));
+        promise(form.labels_optional || word >= 0 || acceptable(result.parsed.labels.numbers()[i]));
+        promise(parsed.places[i] > (i > 0 ? parsed.places[i - 1] : 0) && parsed.places[i] <= parsed.lines);
+        promise(built.offsets[i] <= built.offsets[i + 1]);
+    }
+    for (const double weight : parsed.weights)
+        promise(weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight));
+    for (const double value : built.values) promise(acceptable(value) && value != 0.0);
+    for (const std::int32_t column : built.columns)
+        promise(column >= 0 && static_cast<std::size_t>(column) < result.builder.columns());
+    std::string name;
+    for (std::size_t column = 0; column < result.builder.columns(); ++column) {
+        result.builder.name_of(column, name);
+        promise(is_utf8(name));
+    }
+    std::int64_t line = 0;
+    for (const CsvFault& one : parsed.found) {
+        promise(one.line > 0 && one.line <= parsed.lines && one.line >= line);
+        line = one.line;
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const Chosen chosen(data, size);
+    const std::string_view text = chosen.lines();
+    CsvForm form;
+    form.delimiter = chosen.flag(0) ? '\t' : chosen.flag(1) ? ';' : ',';
+    form.labels_optional = chosen.flag(2);
+    form.skip_faults = chosen.flag(3);
+    form.most_found = chosen.flag(4) ? 3 : 1;
+    form.labels = chosen.flag(5) ? LabelKind::words : LabelKind::any;
+    FeatureSpec spec;
+    spec.text.longest = 20;
+    if (chosen.flag(6)) spec.missing = {"NA", "-9"};
+    if (chosen.flag(7)) spec.decimal = ',';
+
+    // The first record names the columns.
+    CsvCells cells(text, form.delimiter);
+    std::vector<std::string> columns;
+    std::set<Kind> kinds;  // at most one label and one weight
+    std::string_view cell;
+    if (cells.next_record())
+        while (cells.in_record() && cells.read(cell)) columns.emplace_back(is_utf8(cell) && kinds.insert(kind_of(cell)).second ? cell : "x");
+    for (const std::string& name : columns) spec.kinds.emplace(name, kind_of(name));
+    const std::string_view body = text.substr(static_cast<std::size_t>(cells.at() - text.data()));
+    Result whole(spec, form, columns, body);
+    check(whole, form, body);
+
+    // Without an open quote, the text ends with a record; cut between records, it has the same rows and lines.
+    CsvCells all(body, form.delimiter);
+    while (all.next_record())
+        while (all.in_record()) all.read(cell);
+    promise(all.at() == body.data() + body.size());
+    const std::size_t last = csv_last_end(body, form.delimiter);
+    promise(all.open_quote() == nullptr ? last == body.size() : body.data() + last <= all.open_quote());
+    const std::size_t cut = csv_last_end(body.substr(0, body.size() / 2), form.delimiter);
+    Result first(spec, form, columns, body.substr(0, cut));
+    if (first.parsed.faulty == 0 || form.skip_faults) {
+        // A cell at the end of another chunk is the same; only whether the first label is a word may depend on the chunk.
+        Result second(spec, form, columns, body.substr(cut));
+        if (form.labels == LabelKind::words) {
+            promise(first.rows() + second.rows() == whole.rows());
+            promise(first.parsed.faulty + second.parsed.faulty == whole.parsed.faulty);
+            promise(first.parsed.lines + second.parsed.lines == whole.parsed.lines);
+            promise(first.builder.rows().values.size() + second.builder.rows().values.size() ==
+                    whole.builder.rows().values.size());
+        }
+    }
+    return 0;
+}

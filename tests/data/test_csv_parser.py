@@ -16,6 +16,7 @@ LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 NO_NUMBER = ("", "na", "n/a", "nan", "nat", "null", "none", "?")
 FORM = {
+    "others": "auto",
     "separator": ".",
     "lowercase": True,
     "ngram": 1,

@@ -9,6 +9,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from use_examples import CSV, failed, written
 
@@ -91,6 +92,51 @@ def test_invalid_lines_are_skipped_on_request(tmp_path, capsys):
     converted(data, "-o", out, "--on-error", "skip")
     assert out.read_text() == "1 1:2\n-1 3:1\n"
     assert f"wrote 2 examples to {out}\nskipped 1 invalid example" in capsys.readouterr().err
+
+
+COLUMNS = "the columns are 'size', 'color', 'words', 'kind'"
+KEYS = "the keys are 'size', 'color', 'kind'"
+NO_LABEL = "(name it with --label, or use --no-label if there is none)"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_the_label_of_a_table_or_json_must_be_known(tmp_path, capsys, ending):
+    if ending == "csv":
+        data, what, names = written(tmp_path / "it.csv", CSV), "column", COLUMNS
+    else:
+        text = '{"size": 1, "color": "red", "kind": "yes"}\n{"size": 2, "kind": "no"}\n'
+        data, what, names = written(tmp_path / "it.jsonl", text), "key", KEYS
+    out = tmp_path / "out.jsonl"
+    which = f"which {what} is the label? none is called 'label', 'target', 'class' or 'y'; {names}"
+    assert failed(capsys, "convert", data, "-o", out) == f"scwlearn: error: {data}: {which} {NO_LABEL}\n"
+    wrong = f"no {what} 'knid' for the label; {names}"
+    said = failed(capsys, "convert", data, "-o", out, "--label", "knid")
+    assert said == f"scwlearn: error: {data}: {wrong} {NO_LABEL}\n"
+    assert not out.exists()
+    converted(data, "-o", out, "--no-label")
+    assert [batch.labels for batch in read_batches([str(out)], options=ReaderOptions(labels="optional"))[1]] == [None]
+    converted(data, "-o", out, "--label", "kind")
+    assert [label for label, _ in dicts(out, label="kind")][:2] == ["yes", "no"]
+
+
+def test_a_label_contradicts_no_label(tmp_path, capsys):
+    data, out = written(tmp_path / "it.csv", "x,y\n1,2\n"), tmp_path / "out.jsonl"
+    said = failed(capsys, "convert", data, "-o", out, "--no-label")
+    assert said == (
+        f"scwlearn: error: {data}: the column 'y' is the label, but --no-label says that there is none (rename it, or "
+        "leave it out with --ignore)\n"
+    )
+    said = failed(capsys, "convert", data, "-o", out, "--no-label", "--label", "y", code=2)
+    assert said.startswith("scwlearn: error: give either --label or --no-label, not both\n")
+    assert not out.exists()
+
+
+def test_lines_without_labels_stay_without(tmp_path, capsys):
+    data, out = written(tmp_path / "it.vw", "| a b\n1 | c\n| d\n"), tmp_path / "out.vw"
+    converted(data, "-o", out)
+    assert out.read_text() == "| a b\n1 | c\n| d\n"
+    said = failed(capsys, "convert", data, "-o", tmp_path / "out.svm", "--names", tmp_path / "names")
+    assert "every line of LIBSVM text needs a label; found none" in said
 
 
 def test_usage_is_checked_first(tmp_path, capsys):

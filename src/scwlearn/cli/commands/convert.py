@@ -43,6 +43,7 @@ from scwlearn.learning.settings import BY_NAME
 
 if TYPE_CHECKING:
     from scwlearn.data.batch import Batch
+    from scwlearn.data.schema import Schema
 
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
 
@@ -60,6 +61,7 @@ _output_options = output_options(
         help="Number named features for LIBSVM, and write their names to this file.",
     ),
 )
+_label_options = section("Data", option("--no-label", is_flag=True, help="The table or JSON has no label."))
 _model_options = section(
     "Weights to a model (-m)",
     option("-m", "--model", type=OutputFile(), help="File to save the model to."),
@@ -71,7 +73,9 @@ _model_options = section(
 
 
 @click.command(
-    cls=AlgorithmCommand, params=data_options + _output_options + _model_options + algorithm_options(), help=__doc__
+    cls=AlgorithmCommand,
+    params=data_options + _label_options + _output_options + _model_options + algorithm_options(),
+    help=__doc__,
 )
 def command(**given: Any) -> None:
     """Convert; see the help above."""
@@ -143,13 +147,17 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         raise click.UsageError(f"{output}: unknown file name ending; use --to, or one of {endings}")
     if to not in format_names():
         raise click.UsageError(f"data cannot be written as {to}; allowed: {', '.join(format_names())}")
+    if given["no_label"] and given["label"] is not None:
+        raise click.UsageError("give either --label or --no-label, not both")
     data = Input(given, labels="optional")
     with data.progress("converting"):
         batches = data.examples()
         # The first batch decides the schema.
-        whole: Iterable[Batch] = chain([next(batches)], batches)
+        first = next(batches)
         schema = data.schema
         assert schema is not None
+        _check_label(schema, first, no_label=given["no_label"])
+        whole: Iterable[Batch] = chain([first], batches)
         columns = schema.columns or None
         if get_format(to).fixed_columns and columns is None:
             # Read once to find the columns, and again to write them.
@@ -166,6 +174,33 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         )
     data.terminal.note(f"wrote {plural(count, 'example')} to {output}")
     data.report_skipped()
+
+
+def _check_label(schema: Schema, first: Batch, *, no_label: bool) -> None:
+    """Raise a DataError unless the label of a table or of JSON is known, or there is none."""
+    from scwlearn.data.batch import NamedRows
+    from scwlearn.data.io.errors import DataError
+    from scwlearn.data.schema import default_label, listed
+
+    chosen = get_format(schema.format)
+    if "label" not in chosen.options or not isinstance(first.x, NamedRows):
+        return
+    what = "column" if chosen.fixed_columns else "key"
+    if no_label:
+        if schema.label is not None:
+            problem = f"the {what} {schema.label!r} is the label, but --no-label says that there is none"
+            raise DataError(problem, source=first.source, hint="rename it, or leave it out with {ignore}")
+        return
+    # A feature of a category or a word is called key=string.
+    names = [*schema.columns] or [*dict.fromkeys(name.partition("=")[0] for name in first.x.names)]
+    try:
+        if schema.label is None:
+            default_label(names, optional=False, what=what)
+        elif is_given("label") and (first.labels is None or not (first.labelled is None or first.labelled.any())):
+            raise DataError(f"no {what} {schema.label!r} for the label; the {what}s are {listed(names)}")
+    except DataError as error:
+        error.source, error.hint = first.source, "name it with {label}, or use {no_label} if there is none"
+        raise
 
 
 def _only_source(given: dict[str, Any], what: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scwlearn.runs.record import Bin, Point, Record, TopWeight
+from scwlearn.runs.record import Baseline, Bin, Pass, Point, Record, TopWeight
 
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b onmouseover='x'>&amp;\u202e\x00\x1b[31m"
 
@@ -28,10 +28,14 @@ def a_record(**changes):
             for i, (values, loss) in enumerate(zip(zip(seen, mistakes, updates, strict=True), losses, strict=True))
         ],
         skipped=3,
+        epochs=2,
+        passes=[Pass(5000, 1100, 1700), Pass(5000, 800, 1300)],
+        baseline=Baseline("no", 0.4),
         reliability=[Bin(4000, 0.6, 2200), Bin(6000, 0.9, 5700)],
         confusion=[[5000, 1000], [900, 3100]],
         top_weights={"yes": [TopWeight("price", 2.0, 0.25), TopWeight("colour=red", -1.0, 0.5)]},
         holdout={"count": 500, "error": 0.125, "log_loss": 0.31},
+        holdout_baseline=Baseline("yes", 0.375),
     )
     return replace(record, **changes)
 

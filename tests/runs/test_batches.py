@@ -7,7 +7,7 @@ import pytest
 
 from scwlearn.data.schema import Schema
 from scwlearn.runs.batches import training_labels
-from scwlearn.runs.metrics import LabelOrder
+from scwlearn.runs.metrics import LabelCounts
 from table_text import Reading
 
 
@@ -29,7 +29,7 @@ def test_labels_that_floats_cannot_tell_apart_are_rejected():
 
 
 def test_labels_in_long_runs_look_sorted():
-    order = LabelOrder()
+    order = LabelCounts()
     for part in np.split(np.repeat([0, 1, 2], 100), 5):
         order.update(part)
     assert order.looks_sorted

@@ -1,6 +1,7 @@
 """Training runs: where the points of the curve lie, what is counted, and what is held out."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
 from scwlearn.runs.batches import numbers_as_names
-from scwlearn.runs.record import Record
+from scwlearn.runs.record import Baseline, Record
 from scwlearn.runs.train import ModelConfig, TrainingRun
 
 
@@ -96,10 +97,43 @@ def test_held_out_labels_that_were_never_learned_count_as_mistakes():
     assert run.holdout_metrics() == {"count": 1, "error": 1.0}
 
 
-def test_a_record_survives_json():
-    run = run_over(libsvm_text(200), probabilities=True)
+def record_of(run):
     about = {"command": "scwlearn train", "began": "2026-01-01T00:00:00+00:00", "sources": ["data"]}
-    record = run.trained_model(Schema("libsvm"), **about).record
+    return run.trained_model(Schema("libsvm"), **about).record
+
+
+def test_each_pass_has_its_own_counts():
+    text = libsvm_text(300)
+    run = run_over(text, epochs=3, holdout=0.1)
+    assert [each.seen for each in run.passes] == [270, 270, 270]
+    assert sum(each.mistakes for each in run.passes) == run.counts.mistakes
+    assert sum(each.updates for each in run.passes) == run.counts.updates
+    assert run.passes[0].mistakes == run_over(text, holdout=0.1).counts.mistakes
+    assert record_of(run).passes == run.passes
+
+
+def test_the_baseline_always_predicts_the_most_frequent_label():
+    lines = ["7 1:1\n"] * 60 + ["3 1:1\n"] * 30 + ["5 1:1\n"] * 10
+    record = record_of(run_over("".join(lines)))
+    assert record.baseline == Baseline(7, 0.4)
+    assert record.holdout_baseline is None
+    # Every second example, from the second on, is held out.
+    held_out = run_over("".join(["1 1:1\n2 1:1\n"] * 30 + ["1 1:1\n3 1:1\n"] * 10), holdout=0.5, epochs=2)
+    assert record_of(held_out).baseline == Baseline(1, 0.0)
+    assert record_of(held_out).holdout_baseline == Baseline(2, 0.25)
+
+
+def test_examples_of_weight_0_do_not_count_in_the_baseline():
+    (examples,) = batches("1 1:1\n1 1:1\n-1 2:1\n-1 2:1\n-1 2:1\n")
+    run = TrainingRun(config())
+    run.run(lambda epoch: [replace(examples, weights=np.array([1.0, 1.0, 2.0, 0.0, 0.0]))])
+    assert run.counts.seen == 3
+    assert record_of(run).baseline == Baseline(1, 1 / 3)
+
+
+def test_a_record_survives_json():
+    run = run_over(libsvm_text(200), probabilities=True, epochs=2, holdout=0.1)
+    record = record_of(run)
     assert record.classes == [-1, 1]
     assert record.n_features == 12
     assert record.settings["covariance"] == "diagonal"
@@ -122,6 +156,5 @@ def test_bounded_models_name_numbered_features_by_their_numbers():
 def test_class_weights_take_the_type_of_the_labels():
     run = run_over(libsvm_text(50), settings={"class_weight": {"-1": 2.0, "1": 0.5, "7": 3.0}})
     assert run.classifier.class_weights.given == {-1: 2.0, 1: 0.5, 7: 3.0}
-    assert run.unseen_class_weights() == [7]
     with pytest.raises(ValueError, match="class weight for 'spam': the labels in the data are numbers"):
         run_over("1 1:1\n", settings={"class_weight": {"spam": 2.0}})

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -145,6 +146,11 @@ class Terminal:
         elif not self.quiet:
             print(text, file=sys.stderr, flush=True)
 
+    def warn(self, texts: Iterable[str]) -> None:
+        """Print warnings, one per line."""
+        for text in texts:
+            self.note(f"warning: {text}")
+
     @contextmanager
     def progress(self, total: float, what: str) -> Iterator[Silent]:
         """Report progress while the block runs: a bar on a terminal, lines elsewhere, nothing if quiet."""
@@ -173,5 +179,5 @@ def columns(rows: Iterable[Sequence[str]], right: Container[int] = ()) -> list[s
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    """Print a value as one line of JSON; a dataclass is an object with its fields."""
+    click.echo(json.dumps(value, ensure_ascii=False, default=asdict))

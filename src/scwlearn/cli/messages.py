@@ -8,9 +8,6 @@ from click.core import ParameterSource
 #: Key in the context of a command whose model determines how data is read.
 SCHEMA_FIXED = "scwlearn.schema_fixed"
 
-#: Warning of several commands about sorted data.
-SORTED_LABELS = "labels come in long runs, as in a sorted file"
-
 # Options of reading that apply to the data of a model, too.
 _NOT_IN_SCHEMA = {"on_error", "max_record_bytes"}
 # Options with another name than the argument of Python.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows
-from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.learner import Learner
+from scwlearn.runs.coverage import CoverageCounter
+from scwlearn.runs.trained_model import TrainedModel
 
 # Larger integers are not exact as floats: two labels could become one.
 _MAX_LABEL = 2.0**53
@@ -52,32 +52,31 @@ def check_label_type(labels: NDArray[Any], classes: Classes, examples: Batch) ->
         ) from None
 
 
-def align_rows(classifier: Classifier, examples: Batch, names: Sequence[str] | None = None) -> Rows | NamedRows:
-    """Return the rows of examples in the features of a classifier; unknown features are dropped.
-
-    `names` are the names of its columns, if it was trained on a table with named columns.
-    """
-    learner = classifier.learner
+def align_rows(model: TrainedModel, examples: Batch, counter: CoverageCounter) -> Rows | NamedRows:
+    """Return the rows of examples in the features of a model; unknown features are counted and dropped."""
+    learner, names = model.classifier.learner, model.column_names
     width: int | None = learner.n_features
     if width is None:
         raise ValueError("the model has not been trained yet")
-    vocabulary = getattr(learner, "vocabulary", None)
+    vocabulary = model.vocabulary
     if vocabulary is not None:
         if isinstance(examples.x, NamedRows) == (vocabulary.key_type is int):
             raise _other_features(examples, "numbered" if vocabulary.key_type is int else "named")
         named = numbers_as_names(examples).x
         assert isinstance(named, NamedRows)
-        return named
+        return counter.watch(named)
     rows = examples.x
     if isinstance(rows, NamedRows):
         if names is None:
             raise _other_features(examples, "numbered")
         columns = {name: column for column, name in enumerate(names)}
-        return rows.in_columns([columns.get(name, -1) for name in rows.names], None, width)
+        return counter.watch(rows).in_columns([columns.get(name, -1) for name in rows.names], None, width)
     if rows.width > width and not isinstance(learner, Learner):
         # An unknown feature has no weight in a linear model, but it would change every kernel value.
         raise ValueError(f"{examples.source} has {rows.width} features; the kernel model was trained on {width}")
-    return rows.widened(width) if rows.width < width else rows.narrowed(width)
+    aligned = rows.widened(width) if rows.width < width else rows.narrowed(width)
+    counter.add_numbered(rows, aligned)
+    return aligned
 
 
 def numbers_as_names(examples: Batch) -> Batch:

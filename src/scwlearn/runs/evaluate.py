@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
 from scwlearn.runs.batches import check_label_type, training_labels
-from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES
+from scwlearn.runs.coverage import Coverage, CoverageCounter
+from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES, majority_baseline
 from scwlearn.runs.predict import predict
+from scwlearn.runs.record import Baseline
 from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]
@@ -46,6 +48,9 @@ class Evaluation:
     confusion: list[list[float]] | None
     #: Whether the data have weights.
     weighted: bool
+    #: Weighted as the accuracy is.
+    baseline: Baseline
+    features: Coverage
     notes: dict[str, str] = field(default_factory=dict)
 
 
@@ -57,13 +62,13 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
 
     known = classes = model.classifier.classes
-    results = []
+    results, counter = [], CoverageCounter(model)
     for examples in batches:
         labels = training_labels(examples)
         check_label_type(labels, known, examples)
         found = classes.find(labels)
         classes = classes.add(found.new)
-        predictions = predict(model, examples)
+        predictions = predict(model, examples, counter=counter)
         weights = np.ones(len(labels)) if examples.weights is None else examples.weights
         results.append((found.numbers, predictions.ranks, predictions.probabilities, weights))
     if not results:
@@ -102,6 +107,8 @@ def evaluate(model: TrainedModel, batches: Iterable[Batch]) -> Evaluation:
             classes=[classes.values[i] for i in order],
             confusion=confusion,
             weighted=used is not None,
+            baseline=majority_baseline([classes.values[i] for i in order], np.bincount(truth, weights)),
+            features=counter.result(),
             notes=notes,
         )
 

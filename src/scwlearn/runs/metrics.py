@@ -1,8 +1,9 @@
-"""Metrics of predictions that were made before learning: confusion matrix, log-loss, reliability."""
+"""Metrics of predictions that were made before learning: confusion matrix, log-loss, reliability, baseline."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier, ProgressiveScores
-from scwlearn.runs.record import Bin
+from scwlearn.runs.record import Baseline, Bin
+from scwlearn.runs.warnings import MIN_EXAMPLES
 
 #: Confusion matrices of more classes than this are not kept.
 MAX_CONFUSION_CLASSES = 100
@@ -18,8 +20,6 @@ MAX_CONFUSION_CLASSES = 100
 _BINS = 10
 # Floor of a probability, so that no single example dominates the log-loss.
 _MIN_PROBABILITY = 1e-15
-# Fewer examples say nothing about their order.
-_MIN_EXAMPLES = 100
 # Labels look sorted if they change less often than this fraction of the changes expected in random order.
 _FEW_CHANGES = 0.05
 
@@ -56,16 +56,17 @@ class ProbabilityMetrics:
         return [Bin(int(count), total / count, int(right)) for count, total, right in self._bins if count]
 
 
-class LabelOrder:
-    """Detects labels in sorted order, for which progressive validation says little about new examples."""
+class LabelCounts:
+    """Counts of labels and of their changes: the baseline of a run, and whether its labels are sorted."""
 
     def __init__(self) -> None:
         self._counts: Counter[Any] = Counter()
         self._changes = 0
         self._last: NDArray[Any] | None = None
 
-    def update(self, labels: NDArray[Any]) -> None:
-        """Count how often the label changes in the next batch."""
+    def update(self, labels: NDArray[Any], weights: NDArray[np.float64] | None = None) -> None:
+        """Count the labels of the next batch; those of weight 0 are left out."""
+        labels = labels if weights is None else labels[weights != 0]
         values, counts = np.unique(labels, return_counts=True)
         self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         joined = labels if self._last is None else np.concatenate([self._last, labels])
@@ -73,11 +74,24 @@ class LabelOrder:
         self._last = labels[-1:] if len(labels) else self._last
 
     @property
+    def labels(self) -> list[Any]:
+        """The labels so far, sorted."""
+        return sorted(self._counts)
+
+    def baseline(self, names: Sequence[Any] | None = None) -> Baseline | None:
+        """Return the baseline of all examples so far; None before the first. Labels may be places in `names`."""
+        if not self._counts:
+            return None
+        labels = self.labels
+        totals = [self._counts[label] for label in labels]
+        return majority_baseline(labels if names is None else [names[number] for number in labels], totals)
+
+    @property
     def looks_sorted(self) -> bool:
         """Whether the label changes far less often than in random order."""
         seen = self._counts.total()
         expected = seen - sum(count * count for count in self._counts.values()) / max(1, seen)
-        return seen >= _MIN_EXAMPLES and len(self._counts) > 1 and self._changes < _FEW_CHANGES * expected
+        return seen >= MIN_EXAMPLES and len(self._counts) > 1 and self._changes < _FEW_CHANGES * expected
 
 
 class ProgressiveMetrics(ProbabilityMetrics):
@@ -89,7 +103,7 @@ class ProgressiveMetrics(ProbabilityMetrics):
         self._n_known = len(classifier.classes)
         # By class number; rows: true class.
         self._confusion = np.zeros((MAX_CONFUSION_CLASSES,) * 2, dtype=np.int64)
-        self.label_order = LabelOrder()
+        self.label_counts = LabelCounts()
 
     def __call__(self, batch: ProgressiveScores) -> None:
         """Add examples with the scores that they had before learning."""
@@ -99,7 +113,7 @@ class ProgressiveMetrics(ProbabilityMetrics):
         if len(snapshot.classes) <= MAX_CONFUSION_CLASSES:
             pairs = batch.numbers * MAX_CONFUSION_CLASSES + predicted
             self._confusion += np.bincount(pairs, minlength=self._confusion.size).reshape(self._confusion.shape)
-        self.label_order.update(batch.numbers)
+        self.label_counts.update(batch.numbers)
         if not self._probabilities:
             return
         seen = self._seen_before(batch.numbers)
@@ -121,6 +135,12 @@ class ProgressiveMetrics(ProbabilityMetrics):
             return None
         ordered: list[list[int]] = self._confusion[np.ix_(classes.order, classes.order)].tolist()
         return ordered
+
+
+def majority_baseline(labels: Sequence[Any], totals: Sequence[float] | NDArray[Any]) -> Baseline:
+    """Return the baseline of examples, given their labels and the number or total weight of the examples of each."""
+    top, total = int(np.argmax(totals)), float(np.sum(totals))
+    return Baseline(labels[top], (total - float(totals[top])) / total)
 
 
 def label_ranks(classes: Classes) -> NDArray[np.intp]:

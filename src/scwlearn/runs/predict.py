@@ -16,6 +16,7 @@ from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.display.formatting import one_line
 from scwlearn.runs.batches import align_rows
+from scwlearn.runs.coverage import Coverage, CoverageCounter
 from scwlearn.runs.metrics import label_ranks
 from scwlearn.runs.trained_model import TrainedModel
 
@@ -36,11 +37,16 @@ class Predictions:
     probabilities: Array | None
 
 
-def predict(model: TrainedModel, examples: Batch, *, probabilities: bool = True) -> Predictions:
-    """Predict a batch, faster without probabilities; raise a ValueError if its features are not those of the model."""
+def predict(
+    model: TrainedModel, examples: Batch, *, probabilities: bool = True, counter: CoverageCounter | None = None
+) -> Predictions:
+    """Predict a batch, faster without probabilities; raise a ValueError if its features are not those of the model.
+
+    `counter` counts the features that the model knows.
+    """
     classifier = model.classifier
     now = classifier.snapshot
-    x = align_rows(classifier, examples, model.column_names)
+    x = align_rows(model, examples, counter or CoverageCounter(model))
     if not len(now.classes):
         raise ValueError("the model has not been trained yet")
     variances = chances = None
@@ -67,6 +73,12 @@ class PredictionLines:
         self._probabilities = as_json or not {"probabilities", "confidence", "variance"}.isdisjoint(columns)
         self._labels = model.classifier.classes.values_in_order
         self._texts = [one_line(label) for label in self._labels]
+        self._counter = CoverageCounter(model)
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many of the features so far the model knows."""
+        return self._counter.result()
 
     def header(self) -> str:
         """Return the names of the columns."""
@@ -82,7 +94,7 @@ class PredictionLines:
 
     def lines(self, examples: Batch) -> Iterator[str]:
         """Return a line for each example."""
-        found = predict(self._model, examples, probabilities=self._probabilities)
+        found = predict(self._model, examples, probabilities=self._probabilities, counter=self._counter)
         if self._as_json:
             return self._objects(examples, found)
         ranks = found.ranks

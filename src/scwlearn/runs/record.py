@@ -29,6 +29,23 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Pass:
+    """One pass over the data: its examples, and how many of them were mistakes and changed the model."""
+
+    seen: int
+    mistakes: int
+    updates: int
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The most frequent label of some examples, and the error of always predicting it."""
+
+    label: Any
+    error: float
+
+
+@dataclass(frozen=True)
 class Bin:
     """Predictions of similar confidence: their number, mean probability, and how many were right."""
 
@@ -68,6 +85,12 @@ class Record:
     #: Examples that could not be read.
     skipped: int = 0
     epochs: int = 1
+    #: One for each epoch.
+    passes: list[Pass] = field(default_factory=list)
+    #: Of the examples that the model learned from.
+    baseline: Baseline | None = None
+    #: Whether the labels came in long runs, as in a sorted file.
+    sorted_labels: bool = False
     #: Confidence of the predicted class in up to ten bins, and how often it was right.
     reliability: list[Bin] | None = None
     #: Confusion matrix (rows: true class); None for too many classes.
@@ -76,6 +99,8 @@ class Record:
     top_weights: dict[str, list[TopWeight]] = field(default_factory=dict)
     #: Metrics of the held-out examples: count, error, log_loss.
     holdout: dict[str, float] | None = None
+    #: Of the held-out examples.
+    holdout_baseline: Baseline | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
@@ -111,7 +136,7 @@ def _load(name: str, annotation: Any, value: Any) -> Any:
     if is_dataclass(annotation):
         return annotation(**_load_fields(annotation, value))  # type: ignore[operator, arg-type]
     allowed: Any = (int, float) if annotation is float else origin or annotation
-    if not isinstance(value, allowed) or isinstance(value, bool):
+    if not isinstance(value, allowed) or (isinstance(value, bool) and annotation is not bool):
         raise TypeError(f"{name} must be {annotation}, got {value!r:.60}")
     if origin is list:
         return [_load(name, arguments[0], item) for item in value]

@@ -25,9 +25,9 @@ from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is
 from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
-from scwlearn.runs.metrics import ProbabilityMetrics, ProgressiveMetrics, label_ranks
+from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
 from scwlearn.runs.predict import predict
-from scwlearn.runs.record import Point, Record
+from scwlearn.runs.record import Baseline, Pass, Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
 #: Largest weights of each class in a record.
@@ -92,6 +92,7 @@ class TrainingRun:
     on_save: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
     points: list[Point] = field(default_factory=list, init=False)
+    passes: list[Pass] = field(default_factory=list, init=False)
     held_out: list[Batch] = field(default_factory=list, init=False)
     #: Whether there was an example to learn from.
     has_begun: bool = field(default=False, init=False)
@@ -124,10 +125,12 @@ class TrainingRun:
     def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
         for epoch in range(self.epochs):
-            self._read = 0
+            self._read, before = 0, self.counts
             for examples in read(epoch):
                 for part in self._hold_out(examples, keep=epoch == 0):
                     self.learn(part)
+            done = self.counts - before
+            self.passes.append(Pass(done.seen, done.mistakes, done.updates))
         self.finish()
 
     def learn(self, examples: Batch) -> None:
@@ -170,10 +173,12 @@ class TrainingRun:
         result = {"count": seen, "error": mistakes / max(1, seen)}
         return result if metrics.log_loss is None else result | {"log_loss": metrics.log_loss}
 
-    def unseen_class_weights(self) -> list[Any]:
-        """Return the labels that have a class weight but never appeared."""
-        weights, known = self.classifier.class_weights.given, self.classifier.classes.numbers
-        return [label for label in weights if label not in known] if isinstance(weights, dict) else []
+    def holdout_baseline(self) -> Baseline | None:
+        """Return the baseline of the held-out examples; None without any."""
+        counts = LabelCounts()
+        for examples in self.held_out:
+            counts.update(training_labels(examples))
+        return counts.baseline()
 
     def trained_model(
         self,
@@ -202,10 +207,14 @@ class TrainingRun:
             n_features=model.n_features,
             curve=list(self.points),
             epochs=self.epochs,
+            passes=list(self.passes),
+            baseline=self.metrics.label_counts.baseline(classifier.classes.values),
+            sorted_labels=self.metrics.label_counts.looks_sorted,
             reliability=self.metrics.reliability(),
             confusion=self.metrics.confusion(classifier.classes),
             top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},
             holdout=self.holdout_metrics() if finished else None,
+            holdout_baseline=self.holdout_baseline() if finished else None,
             **about,
         )
         return replace(model, record=record)

@@ -83,10 +83,10 @@ class TrainedModel:
     @property
     def n_features(self) -> int:
         """Number of known features."""
-        return len(self._vocabulary.names) if self._vocabulary is not None else self.classifier.learner.n_features or 0
+        return len(self.vocabulary.names) if self.vocabulary is not None else self.classifier.learner.n_features or 0
 
     @property
-    def _vocabulary(self) -> Any:
+    def vocabulary(self) -> Any:
         """Names of the features; None if they are numbered."""
         return getattr(self.classifier.learner, "vocabulary", None)
 
@@ -103,9 +103,14 @@ class TrainedModel:
 
         Features named by integers are the numbered features of LIBSVM data.
         """
-        if self.schema is None and self._vocabulary is not None and self._vocabulary.key_type is int:
+        if self.schema is None and self.vocabulary is not None and self.vocabulary.key_type is int:
             return Schema("libsvm", zero_based=True)
         return self.schema
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first feature, if features are numbered: 1, unless its data starts at 0."""
+        return 0 if self.data_schema is not None and self.data_schema.zero_based else 1
 
     @property
     def is_linear(self) -> bool:
@@ -119,14 +124,13 @@ class TrainedModel:
         """
         if self.classifier.learner.model is None:
             return {}
-        if self._vocabulary is not None:
+        if self.vocabulary is not None:
             top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.classifier).to_model().top_features(count)
-            if self._vocabulary.key_type is int and self.schema is not None and not self.schema.zero_based:
-                return {label: [w._replace(name=w.name + 1) for w in weights] for label, weights in top.items()}
-            return top
-        # Features of a model made in Python are numbered from 1, as in LIBSVM files.
-        first = 0 if self.schema is not None and self.schema.zero_based else 1
-        names = self.column_names or range(first, first + self.n_features)
+            if self.vocabulary.key_type is not int:
+                return top
+            first = self.first_number
+            return {label: [w._replace(name=w.name + first) for w in weights] for label, weights in top.items()}
+        names = self.column_names or range(self.first_number, self.first_number + self.n_features)
         return largest_weights(
             names, self.classifier.class_labels(), self.classifier.weights(), self._variances(), count
         )

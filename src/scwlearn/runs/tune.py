@@ -22,7 +22,7 @@ from scwlearn.learning.progressive import ProgressiveValidation, curve_steps
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import training_labels
-from scwlearn.runs.metrics import LabelOrder
+from scwlearn.runs.metrics import LabelCounts
 from scwlearn.runs.train import ModelConfig, TrainingRun
 
 # Batches are collected until they hold this many values for each feature: interleaving the models costs as much as
@@ -114,7 +114,7 @@ class ModelBatch:
 
     def __init__(self, cells: Sequence[ModelConfig], *, probabilities: bool = False, keep: bool = False) -> None:
         self._cells, self._probabilities = cells, probabilities
-        self.label_order = LabelOrder()
+        self.label_counts = LabelCounts()
         self._joint: _JointModels | None = None
         # Separate runs; empty while the models learn together.
         self._trainings: list[TrainingRun] = []
@@ -126,7 +126,7 @@ class ModelBatch:
     def learn(self, examples: Batch) -> None:
         """Let every model learn from some examples."""
         labels = training_labels(examples)
-        self.label_order.update(labels)
+        self.label_counts.update(labels, examples.weights)
         if self._joint is not None:
             if self._joint.learn(examples, labels):
                 return

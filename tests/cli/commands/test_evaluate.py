@@ -44,6 +44,9 @@ def test_metrics_of_two_classes_are_those_of_scikit_learn(tmp_path, capsys):
     assert found["classes"] == [-1, 1]
     assert found["confusion"] == metrics.confusion_matrix(y, predicted).tolist()
     assert (found["weighted"], found["notes"], found["skipped"]) == (False, {}, 0)
+    values, counts = np.unique(y, return_counts=True)
+    assert found["baseline"] == {"label": values[counts.argmax()], "error": pytest.approx(1 - counts.max() / 200)}
+    assert found["features"]["known"] == found["features"]["found"] == x.nnz
 
 
 def test_metrics_of_several_classes_are_those_of_scikit_learn(tmp_path, capsys):
@@ -63,6 +66,8 @@ def test_the_table_shows_metrics_and_confusion_matrix(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     lines, found = table(capsys, path, tmp_path / "it.svm"), figures(capsys, path, tmp_path / "it.svm")
     assert lines[0].split() == ["examples", "300"]
+    baseline = found["baseline"]
+    assert lines[2] == f"baseline accuracy        {1 - baseline['error']:.4f}  (always predicting {baseline['label']})"
     assert f"log-loss                 {found['log_loss']:.4f}" in lines
     assert f"F1 of 1                  {found['f1']:.4f}" in lines
     assert [line.split() for line in lines[-2:]] == [
@@ -129,6 +134,7 @@ def test_example_weights_are_used(tmp_path, capsys):
     assert found["weighted"]
     assert found["accuracy"] == 0.75
     assert found["confusion"] == [[3.0, 0.0], [1.0, 0.0]]
+    assert found["baseline"] == {"label": "a", "error": 0.25}
     nothing = written(tmp_path / "zero.csv", "x,y,w\n1,a,0\n")
     assert run(["evaluate", weighted, nothing]) == 1
     assert capsys.readouterr().err == "scwlearn: error: all examples have weight 0\n"

@@ -60,7 +60,10 @@ def test_the_learning_curve_is_a_table_on_stderr(capsys, data):
     assert since_last == f"{(int(mistakes) - int(before[1])) / 88:.4f}"
     assert int(updates) <= 600
     assert int(nonzero) == 13
-    assert re.fullmatch(rf"600 examples in \d+\.\d\d s, {mistakes} mistakes \(.*%\), 12 features, 2 classes", lines[12])
+    rates = r"\d+\.\d\d%, baseline \d\d\.\d\d%"
+    assert re.fullmatch(
+        rf"600 examples in \d+\.\d\d s, {mistakes} mistakes \({rates}\), 12 features, 2 classes", lines[12]
+    )
 
 
 def test_probabilities_add_a_column_for_the_log_loss(capsys, data):
@@ -92,13 +95,6 @@ def test_quiet_does_not_change_the_record(capsys, data, tmp_path):
     assert curves[0][-1].nonzero > 0
 
 
-def test_a_regression_target_is_warned_about(capsys, tmp_path):
-    path = tmp_path / "data.libsvm"
-    path.write_text("".join(f"{i / 7} 1:{i}\n" for i in range(100)))
-    warning = "warning: 100 distinct labels in 100 examples; is this a regression target?\n"
-    assert warning in printed(capsys, str(path)).err
-
-
 def test_json_prints_the_record(capsys, data):
     out, err = printed(capsys, data, "-q", "--json", "-a", "arow", "--r", "2")
     assert err == ""
@@ -106,6 +102,8 @@ def test_json_prints_the_record(capsys, data):
     assert (record.algorithm, record.parameters) == ("arow", {"r": 2.0})
     assert record.curve[-1].seen == 600
     assert record.classes == [-1, 1]
+    assert record.baseline.error == pytest.approx(min(map(sum, record.confusion)) / 600)
+    assert record.baseline.label == record.classes[int(np.argmax([*map(sum, record.confusion)]))]
 
 
 def test_a_model_of_numbered_features_is_an_estimator(capsys, data, model):
@@ -170,7 +168,21 @@ def test_the_seed_decides_the_shuffling(capsys, data, tmp_path):
 
 def test_holdout_prints_the_error_on_held_out_examples(capsys, data):
     err = printed(capsys, data, "--holdout", "0.2").err
-    assert re.search(r"holdout: 120 examples, error \d+\.\d\d%", err)
+    assert re.search(r"holdout: 120 examples, error \d+\.\d\d%, baseline \d\d\.\d\d%\n", err)
+
+
+def test_each_epoch_prints_its_error(capsys, data):
+    err = printed(capsys, data, "--epochs", "3", "--json")
+    passes = json.loads(err.out)["passes"]
+    assert len(passes) == 3
+    lines = [line for line in err.err.splitlines() if line.startswith("epoch ")]
+    assert lines == [
+        f"epoch {number} of 3: {each['mistakes']} mistakes in 600 examples ({each['mistakes'] / 600:.2%})"
+        for number, each in enumerate(passes, 1)
+    ]
+    once = printed(capsys, data, "--json")
+    assert json.loads(once.out)["passes"] == passes[:1]
+    assert "epoch" not in once.err
 
 
 def test_features_are_hashed_or_dropped_beyond_a_bound(capsys, data, model):
@@ -257,52 +269,8 @@ def test_help_shows_the_parameters_of_the_algorithm(capsys):
     assert "unknown algorithm 'x'" in printed(capsys, "-a", "x", "--help", code=2).err
 
 
-def sorted_lines(count=1500, **how):
-    return sorted(libsvm_text(count, **how).splitlines(keepends=True), key=lambda line: line.split()[0])
-
-
-@pytest.mark.parametrize("classes", [(-1, 1), (1, 2, 3)])
-@pytest.mark.parametrize("options", [(), ("--epochs", "2"), ("--holdout", "0.2"), ("--shuffle-buffer", "2")])
-def test_sorted_labels_are_warned_about(capsys, tmp_path, classes, options):
-    path = tmp_path / "sorted.libsvm"
-    path.write_text("".join(sorted_lines(classes=classes)))
-    mixes = "a larger --shuffle-buffer" if "--shuffle-buffer" in options else "--shuffle-buffer N"
-    remark = (
-        "warning: labels come in long runs, as in a sorted file; the last ones may dominate the model "
-        f"(use {mixes} to mix them)"
-    )
-    assert printed(capsys, str(path), *options).err.splitlines().count(remark) == 1
-    assert printed(capsys, str(path), *options, "-q").err == ""
-    assert "sorted" not in printed(capsys, str(path), *options, "--shuffle-buffer", "1500").err
-
-
-def test_mixed_labels_and_rare_classes_are_not_warned_about(capsys, tmp_path):
-    lines = sorted_lines()
-    first, last = lines[:600], lines[-600:]
-    in_turn = [line for pair in zip(first, last, strict=True) for line in pair]
-    rare = [*first, last[0], *first, last[1], *first]
-    for number, text in enumerate((libsvm_text(1500), "".join(in_turn), "".join(rare), "".join(first))):
-        path = tmp_path / f"{number}.libsvm"
-        path.write_text(text)
-        assert "sorted" not in printed(capsys, str(path)).err
-
-
 def test_unreadable_data_print_no_table(tmp_path, capsys):
     assert failed(capsys, "train", written(tmp_path / "it", "")).startswith("scwlearn: error: ")
-
-
-def test_a_single_class_is_warned_about(tmp_path, capsys):
-    path = written(tmp_path / "one.libsvm", "3 1:1\n")
-    assert run(["train", path]) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert said[-2].startswith("1 example in ")
-    assert said[-2].endswith(", 1 mistake (100.00%), 1 feature, 1 class")
-    assert said[-1] == "warning: all examples have the label 3; a classifier needs at least two classes"
-    assert run(["compare", path, "-a", "pa", "-k", "1"]) == 0
-    out, err = capsys.readouterr()
-    assert err.splitlines()[0] == "1 example, 1 algorithm, 1 order"
-    # A single order has no standard deviation: error, rank, updates, seconds, name.
-    assert len(out.splitlines()[1].removeprefix("*").split()) == 5
 
 
 def test_labels_beyond_int64_are_one_error(tmp_path):

@@ -15,7 +15,7 @@ from scwlearn.cli.commands.tune import heat_map
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
-from scwlearn.runs.metrics import LabelOrder
+from scwlearn.runs.metrics import LabelCounts
 from scwlearn.runs.train import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
 from scwlearn.runs.tune import CellResult, best_first, grid_cells
@@ -237,15 +237,6 @@ def test_invalid_lines_are_counted_once(capsys, tmp_path):
     assert (found["seen"], found["skipped"]) == (40, 1)
 
 
-def test_sorted_labels_cause_a_warning(capsys, tmp_path):
-    lines = sorted(libsvm_text(400).splitlines(keepends=True), key=lambda line: line.startswith("-"))
-    (path,) = files(tmp_path, "".join(lines))
-    assert run(["tune", path, *SMALL]) == 0
-    assert "use --shuffle-buffer N to shuffle them" in capsys.readouterr().err
-    assert run(["tune", path, *SMALL, "--shuffle-buffer", "400"]) == 0
-    assert "to shuffle them" not in capsys.readouterr().err
-
-
 def test_a_best_cell_at_the_border_causes_a_hint(capsys, data):
     assert run(["tune", data, "--grid", "C=1e-9,1e-8,1", "--grid", "eta=0.9"]) == 0
     assert "the best C, 1, is the largest of the grid; extend it: --grid C=..." in capsys.readouterr().err
@@ -254,7 +245,7 @@ def test_a_best_cell_at_the_border_causes_a_hint(capsys, data):
 
 
 def test_few_examples_or_one_class_do_not_look_sorted():
-    few, one = LabelOrder(), LabelOrder()
+    few, one = LabelCounts(), LabelCounts()
     few.update(np.repeat([0, 1], 20))
     one.update(np.ones(500))
     assert not few.looks_sorted

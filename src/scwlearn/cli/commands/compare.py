@@ -45,7 +45,10 @@ def command(**given: Any) -> None:
     paired t-test against the best.
     """
     from scwlearn.cli.input import Input
+    from scwlearn.runs.batches import training_labels
     from scwlearn.runs.compare import compare, read_all, standings
+    from scwlearn.runs.metrics import LabelCounts
+    from scwlearn.runs.warnings import training_warnings
 
     configs = [model_config(rule, {}, given) for rule in given["algorithm"]]
     data, permutations = Input(given), given["permutations"]
@@ -58,6 +61,13 @@ def command(**given: Any) -> None:
     # Tuning counts as one order.
     with data.terminal.progress((permutations + given["tune"]) * len(configs), "comparing") as report:
         found = standings(compare(examples, configs, report, **how))
+    counts = LabelCounts()
+    counts.update(training_labels(examples), examples.weights)
+    about = len(examples), found[0].runs.mean_error, counts.labels, counts.baseline()
+    data.terminal.warn(training_warnings(*about, configs[0].settings, subject="the best algorithm", shuffled=True))
+    if given["limit"] is not None and counts.looks_sorted:
+        text = "labels come in long runs, as in a sorted file: the first examples may not be like the rest"
+        data.terminal.warn([f"{text}; shuffle the file, or drop --limit"])
     best = train_command(found[0].runs.rule, found[0].runs.parameters)
     if given["as_json"]:
         summary = {
@@ -68,6 +78,7 @@ def command(**given: Any) -> None:
             "permutations": permutations,
             "seed": given["seed"],
             "tuned": given["tune"],
+            "baseline": counts.baseline(),
             "algorithms": [_summary(each) for each in found],
         }
         print_json(summary)

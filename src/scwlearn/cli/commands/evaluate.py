@@ -6,7 +6,6 @@ probabilities of all examples are kept in memory.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,14 +39,19 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.evaluate import evaluate
     from scwlearn.runs.trained_model import TrainedModel
+    from scwlearn.runs.warnings import is_weighted, unknown_features, what_to_try, worse_than_baseline
 
     model = TrainedModel.read(given["model"])
     data = Input(given, model.data_schema)
     with data.progress("evaluating"):
         evaluation = evaluate(model, data.examples())
     data.report_skipped()
+    data.terminal.warn(unknown_features(evaluation.features))
+    if not is_weighted(model.settings):
+        error, advice = 1 - evaluation.accuracy, f"training with {what_to_try(model.settings)}"
+        data.terminal.warn(worse_than_baseline(error, evaluation.baseline, evaluation.examples, advice=advice))
     if given["as_json"]:
-        print_json(asdict(evaluation) | {"skipped": data.skipped.count})
+        print_json(vars(evaluation) | {"skipped": data.skipped.count})
     else:
         click.echo("\n".join([*_metrics(evaluation), *_confusion(evaluation)]))
 
@@ -55,11 +59,14 @@ def command(**given: Any) -> None:
 def _metrics(evaluation: Evaluation) -> list[str]:
     second = one_line(evaluation.classes[1]) if len(evaluation.classes) > 1 else ""
     metrics = {"examples": f"{evaluation.examples}" + " (weighted)" * evaluation.weighted}
+    always = f"always predicting {one_line(evaluation.baseline.label)}"
     for name, title in _TITLES.items():
         value, reason = getattr(evaluation, name), evaluation.notes.get(name)
         if name != "f1" or value is not None:
             shown = "-" if value is None else f"{value:.4f}"
             metrics[title.format(second=second)] = shown if reason is None else f"{shown}  ({reason})"
+        if name == "accuracy":
+            metrics["baseline accuracy"] = f"{1 - evaluation.baseline.error:.4f}  ({always})"
     note = evaluation.notes.get("labels")
     return [*columns(metrics.items()), *([] if note is None else [f"note: {note}"])]
 

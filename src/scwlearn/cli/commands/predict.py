@@ -56,6 +56,7 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.predict import LineGaps, PredictionLines
     from scwlearn.runs.trained_model import TrainedModel
+    from scwlearn.runs.warnings import unknown_features
 
     output: Path | None = None if str(given["output"]) == STDIO else given["output"]
     if given["as_json"] and given["header"]:
@@ -78,6 +79,7 @@ def command(**given: Any) -> None:
             lines = zip(gaps.before(examples, data.schema.format), predictions.lines(examples), strict=True)
             write("".join(f"{empty * count}{line}\n" for count, line in lines))
     data.report_skipped()
+    data.terminal.warn(unknown_features(predictions.coverage))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal, print_json
-from scwlearn.cli.messages import SORTED_LABELS, is_given
+from scwlearn.cli.messages import is_given
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
     algorithm_options,
@@ -41,13 +41,9 @@ if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
     from scwlearn.learning.classifier import Classifier
-    from scwlearn.runs.record import Point, Record
+    from scwlearn.runs.record import Baseline, Point, Record
     from scwlearn.runs.train import ModelConfig, TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
-
-# More classes than this, a new one with every tenth example, are probably a regression target.
-_MANY_CLASSES = 50
-
 
 #: Options for the order of examples.
 shuffle_options = section(
@@ -89,6 +85,7 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
+    from scwlearn.runs.warnings import record_warnings
 
     path, page, epochs = given["model"], given["report"], given["epochs"]
     if given["save_every"] is not None and path is None:
@@ -109,7 +106,7 @@ def command(**given: Any) -> None:
 
     def read(epoch: int) -> Iterable[Batch]:
         if epoch:
-            terminal.note(f"epoch {epoch + 1} of {epochs}")
+            terminal.note(_pass_line(run))
         return data.examples(given["shuffle_buffer"], given["seed"] + epoch)
 
     run = TrainingRun(
@@ -141,8 +138,10 @@ def command(**given: Any) -> None:
     record = result.record
     assert record is not None
     table.finish(record.curve[-1])
-    for line in (_summary(record), *_warnings(run, record, given)):
-        terminal.note(line)
+    if epochs > 1:
+        terminal.note(_pass_line(run))
+    terminal.note(_summary(record))
+    terminal.warn(record_warnings(record))
     data.report_skipped()
     if path is not None:
         result.write(path)
@@ -190,11 +189,18 @@ def _stopped(run: TrainingRun, path: Path | None) -> str:
     return f"{stopped}; the model was not saved (--save-every N saves it on the way)"
 
 
+def _pass_line(run: TrainingRun) -> str:
+    """Return the line about the last pass."""
+    last = run.passes[-1]
+    mistakes = f"{plural(last.mistakes, 'mistake')} in {plural(last.seen, 'example')}"
+    return f"epoch {len(run.passes)} of {run.epochs}: {mistakes} ({last.mistakes / max(1, last.seen):.2%})"
+
+
 def _summary(record: Record) -> str:
     end = record.curve[-1]
     parts = [
         f"{plural(end.seen, 'example')} in {end.seconds:.2f} s",
-        f"{plural(end.mistakes, 'mistake')} ({end.mistakes / max(1, end.seen):.2%})",
+        f"{plural(end.mistakes, 'mistake')} ({end.mistakes / max(1, end.seen):.2%}{_baseline(record.baseline)})",
         plural(record.n_features, "feature"),
         plural(len(record.classes), "class", "classes"),
     ]
@@ -203,22 +209,12 @@ def _summary(record: Record) -> str:
     loss = record.holdout.get("log_loss")
     shown = "" if loss is None else f", log-loss {loss:.4f}"
     count = plural(int(record.holdout["count"]), "example")
-    return f"{', '.join(parts)}\nholdout: {count}, error {record.holdout['error']:.2%}{shown}"
+    error = f"error {record.holdout['error']:.2%}{_baseline(record.holdout_baseline)}"
+    return f"{', '.join(parts)}\nholdout: {count}, {error}{shown}"
 
 
-def _warnings(run: TrainingRun, record: Record, given: dict[str, Any]) -> list[str]:
-    seen, classes = record.curve[-1].seen, record.classes
-    found = []
-    if len(classes) == 1:
-        found.append(f"all examples have the label {classes[0]}; a classifier needs at least two classes")
-    if len(classes) > max(_MANY_CLASSES, seen / 10):
-        found.append(f"{len(classes):,} distinct labels in {plural(seen, 'example')}; is this a regression target?")
-    if run.metrics.label_order.looks_sorted:
-        buffer = "a larger --shuffle-buffer" if given["shuffle_buffer"] else "--shuffle-buffer N"
-        found.append(f"{SORTED_LABELS}; the last ones may dominate the model (use {buffer} to mix them)")
-    if unseen := run.unseen_class_weights():
-        found.append(f"--class-weight names labels that did not appear: {', '.join(map(str, unseen))}")
-    return [f"warning: {text}" for text in found]
+def _baseline(baseline: Baseline | None) -> str:
+    return "" if baseline is None else f", baseline {baseline.error:.2%}"
 
 
 class _CurveTable:

@@ -11,7 +11,6 @@ import click
 
 from scwlearn.cli.commands.train import shuffle_options, trained_model
 from scwlearn.cli.console import columns, print_json
-from scwlearn.cli.messages import SORTED_LABELS
 from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_options, model_settings, train_command
 from scwlearn.cli.options import (
     OutputFile,
@@ -30,6 +29,7 @@ from scwlearn.display.formatting import number_text, parameter_text, plural
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
+    from scwlearn.runs.record import Baseline
     from scwlearn.runs.train import ModelConfig
     from scwlearn.runs.tune import CellResult
 
@@ -73,6 +73,7 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.tune import ModelBatch, best_first
+    from scwlearn.runs.warnings import training_warnings
 
     cells, metric = _cells(given), given["metric"]
     data = Input(given)
@@ -94,15 +95,16 @@ def command(**given: Any) -> None:
     best = ranked[0]
     note(f"{plural(best.counts.seen, 'example')} in {seconds:.2f} s")
     data.report_skipped()
-    if models.label_order.looks_sorted:
-        note(f"warning: {SORTED_LABELS}: the errors may not carry over to other orders")
-        note("use --shuffle-buffer N to shuffle them")
+    counts = models.label_counts
+    about = best.counts.seen, best.error, counts.labels, counts.baseline()
+    settings = {**best.cell.settings, "shuffle_buffer": given["shuffle_buffer"]}
+    data.terminal.warn(training_warnings(*about, settings, subject="the best model", sorted_labels=counts.looks_sorted))
     own = [each for each in ranked if each.rule == best.rule]
     for hint in _border_hints(own):
         note(hint)
     best_command = train_command(best.rule, best.parameters, *(["--probabilities"] if metric == "log-loss" else []))
     if given["as_json"]:
-        print_json(_summary(ranked, metric, data, best_command, seconds))
+        print_json(_summary(ranked, metric, data, counts.baseline(), best_command, seconds))
     elif given["quiet"]:
         click.echo(best_command)
     else:
@@ -205,7 +207,9 @@ def heat_map(ranked: Sequence[CellResult], metric: str) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _summary(ranked: Sequence[CellResult], metric: str, data: Input, command: str, seconds: float) -> dict[str, Any]:
+def _summary(
+    ranked: Sequence[CellResult], metric: str, data: Input, baseline: Baseline | None, command: str, seconds: float
+) -> dict[str, Any]:
     cells = [
         {
             "algorithm": each.rule.name,
@@ -224,6 +228,7 @@ def _summary(ranked: Sequence[CellResult], metric: str, data: Input, command: st
         "seen": ranked[0].counts.seen,
         "skipped": data.skipped.count,
         "seconds": seconds,
+        "baseline": baseline,
         "best": cells[0],
         "cells": cells,
     }

@@ -1,0 +1,155 @@
+"""Warnings about a run, in the words of the command line: what is suspicious, and which option helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scwlearn.display.formatting import number_text, plural
+from scwlearn.runs.record import Baseline, Record
+
+if TYPE_CHECKING:
+    from scwlearn.runs.coverage import Coverage
+
+#: Fewer examples say nothing about their order, and the progressive error is mostly that of the first steps.
+MIN_EXAMPLES = 100
+
+# Fewer held-out examples say nothing about the error.
+_MIN_HELD_OUT = 20
+# More classes than this, a new one with every tenth example, are probably a regression target.
+_MANY_CLASSES = 50
+# Labels listed in a message.
+_LISTED = 10
+
+
+def record_warnings(record: Record) -> list[str]:
+    """Return the warnings about a training run."""
+    if not record.curve:
+        return []
+    end, held_out = record.curve[-1], record.holdout or {}
+    found = training_warnings(
+        end.seen,
+        end.mistakes / max(1, end.seen),
+        record.classes,
+        record.baseline,
+        record.settings,
+        sorted_labels=record.sorted_labels,
+    )
+    if not is_weighted(record.settings):
+        error, count = held_out.get("error", 0.0), held_out.get("count", 0)
+        found += worse_than_baseline(
+            error, record.holdout_baseline, count, subject="on the held-out examples, the model"
+        )
+    return found
+
+
+def training_warnings(
+    seen: int,
+    error: float,
+    labels: Sequence[Any],
+    baseline: Baseline | None,
+    settings: Mapping[str, Any],
+    *,
+    subject: str = "the model",
+    sorted_labels: bool = False,
+    shuffled: bool = False,
+) -> list[str]:
+    """Return the warnings about training with these settings on examples with these labels.
+
+    `subject` made the error; `shuffled` tells that it is the best of several algorithms, on shuffled examples.
+    """
+    buffer = settings.get("shuffle_buffer")
+    found = unseen_class_weights(settings.get("class_weight"), labels)
+    if len(labels) == 1:
+        found.append(f"all examples have the label {labels[0]}; a classifier needs at least two classes")
+    if len(labels) > max(_MANY_CLASSES, seen / 10):
+        found.append(f"{len(labels):,} distinct labels in {plural(seen, 'example')}; is this a regression target?")
+    if sorted_labels:
+        shuffle = "a larger --shuffle-buffer" if buffer else "--shuffle-buffer N, with N larger than the runs"
+        found.append(
+            "labels come in long runs, as in a sorted file: do not trust the error, and expect the model to forget the "
+            f"classes that it saw first; shuffle the file, or use {shuffle}"
+        )
+    advice = what_to_try(settings, order=not sorted_labels and not shuffled, algorithm=not shuffled)
+    if not is_weighted(settings):
+        found += worse_than_baseline(error, baseline, seen, least=MIN_EXAMPLES, subject=subject, advice=advice)
+    return found
+
+
+def what_to_try(settings: Mapping[str, Any], *, algorithm: bool = True, order: bool = True) -> str:
+    """Return what may make a model with these settings better; nothing if all was tried."""
+    hints = [] if settings.get("scale") else ["--scale"]
+    hints += ["another algorithm (scwlearn compare)"] if algorithm else []
+    hints += ["a shuffled order (--shuffle-buffer N)"] if order and not settings.get("shuffle_buffer") else []
+    return " or ".join(filter(None, (", ".join(hints[:-1]), *hints[-1:])))
+
+
+def worse_than_baseline(
+    error: float,
+    baseline: Baseline | None,
+    count: float,
+    *,
+    least: int = _MIN_HELD_OUT,
+    subject: str = "the model",
+    advice: str = "",
+) -> list[str]:
+    """Return the warning about a model that is worse than always predicting one label, if it is.
+
+    It needs at least `least` examples, of two classes: a single class has no baseline to beat.
+    """
+    if baseline is None or count < least or not 0 < baseline.error < error:
+        return []
+    text = (
+        f"{subject} makes more mistakes ({error:.2%}) than always predicting {baseline.label!r} would "
+        f"({baseline.error:.2%})"
+    )
+    return [f"{text}; try {advice}" if advice else text]
+
+
+def unseen_class_weights(weights: Any, labels: Sequence[Any]) -> list[str]:
+    """Return the warning about class weights of labels that are not in the data, if there are any."""
+    if not isinstance(weights, Mapping):
+        return []
+    known = {*map(_spelling, labels)}
+    # Examples of weight 0 are left out, with their labels.
+    unseen = [label for label, weight in weights.items() if weight and _spelling(label) not in known]
+    if not unseen:
+        return []
+    return [
+        f"--class-weight names labels that are not in the data: {_listed(unseen)}; the labels are {_listed(labels)}"
+    ]
+
+
+def unknown_features(coverage: Coverage) -> list[str]:
+    """Return the warning about data of which a model knows none or few of the features, if it is so."""
+    if not coverage.is_small:
+        return []
+    known, unknown = coverage.known_feature, coverage.unknown_feature
+    numbered = isinstance(known, int)
+    share, rest = f"only {coverage.known / coverage.found:.2%}", "the others"
+    if not coverage.known:
+        share, rest = "none", "them"
+    example = f"; the last that it knows is {known}" if numbered else f"; it knows {known!r}" if known else ""
+    same = "features are numbered" if numbered else "columns, keys and namespaces are named"
+    return [
+        f"the model knows {share} of the features in the data, and ignores {rest}, such as {unknown!r}{example}; "
+        f"check that {same} as in the training data"
+    ]
+
+
+def is_weighted(settings: Mapping[str, Any]) -> bool:
+    """Return whether classes are weighted, which trades mistakes on frequent classes for fewer on rare ones."""
+    return settings.get("class_weight") is not None
+
+
+def _spelling(label: Any) -> str:
+    """Return a label as text, the same for equal numbers."""
+    try:
+        return number_text(float(label))
+    except ValueError:
+        return str(label)
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    more = f" and {len(labels) - _LISTED:,} more" if len(labels) > _LISTED else ""
+    return ", ".join(map(str, labels[:_LISTED])) + more

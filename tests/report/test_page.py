@@ -15,7 +15,7 @@ from scwlearn.display.svg import linear_axis, log_axis
 from scwlearn.display.theme import line_class
 from scwlearn.report import page
 from scwlearn.report.key_figures import calibration_error
-from scwlearn.runs.record import Bin, TopWeight
+from scwlearn.runs.record import Baseline, Bin, TopWeight
 
 PLOTS = {
     "Mistake rate by examples",
@@ -55,6 +55,7 @@ def test_the_heading_and_key_figures_summarise_the_run():
     ]
     # |0.55 - 0.6| 4000 + |0.95 - 0.9| 6000, of 10,000.
     figures += ["5.00 %", "3 invalid examples", "12.50 %", "0.3100", "500 held out"]
+    figures += ["40.00 % always no", "37.50 % always yes"]
     rest = ["scwlearn train a.libsvm --probabilities", "diagonal", "shuffle buffer", "none", "yes", "no, yes"]
     for part in (*head, *figures, *rest):
         assert part in re.sub(r"\s+", " ", text), part
@@ -73,6 +74,51 @@ def test_curve_points_match_the_axes():
     for (x, y), (power, rate) in zip(dots, expected, strict=True):
         assert x == pytest.approx(across["1"] + power * decade, abs=0.02)
         assert y == pytest.approx(bottom - rate / 10 * per_percent, abs=0.02)
+
+
+def level(svg):
+    """Return the value of the baseline in the plot of mistakes, in percent."""
+    up = ticks(svg, "y")
+    (line,) = [p for p in svg.iter("path") if p.get("class") == "line reference"]
+    ((_, one), (_, other)) = [map(float, pair.split()) for pair in re.split("[ML]", line.get("d"))[1:]]
+    assert one == other
+    return (up["0%"] - one) / (up["0%"] - up["10%"]) * 10
+
+
+def test_the_baseline_is_a_level_in_the_plot_of_mistakes():
+    made = Page(page([a_record()]))
+    svg = made.plots["Mistake rate by examples"]
+    assert level(svg) == pytest.approx(40.0, abs=0.1)
+    assert svg.find("desc").text == "After 10,000 examples 19.00\xa0%; always no (40.00\xa0%)."
+    assert made.raw.count("line reference") == 2  # the level, and its sample in the legend
+    two = Page(page([a_record(), a_record(algorithm="arow")]))
+    assert level(two.plots["Mistake rate of 2 runs"]) == pytest.approx(40.0, abs=0.1)
+    other = Page(page([a_record(), a_record(algorithm="arow", baseline=Baseline("yes", 0.4))]))
+    assert not [p for p in other.plots["Mistake rate of 2 runs"].iter("path") if "reference" in p.get("class")]
+
+
+def test_a_baseline_far_above_the_mistakes_does_not_dwarf_them():
+    for error, top in ((0.05, "40%"), (0.75, "80%"), (0.95, "40%")):
+        made = Page(page([a_record(baseline=Baseline("no", error))]))
+        assert list(ticks(made.plots["Mistake rate by examples"], "y"))[-1] == top
+        assert f"always no ({100 * error:.2f}\xa0%)" in made.text
+
+
+def test_several_passes_have_a_table():
+    text = re.sub(r"\s+", " ", Page(page([a_record()])).text.replace("\xa0", " "))
+    assert "pass examples mistakes mistake rate updates 1 5,000 1,100 22.00 % 1,700 2 5,000 800 16.00 % 1,300" in text
+    one = Page(page([a_record(passes=a_record().passes[:1])])).text
+    assert "Passes" not in one
+
+
+def test_warnings_come_first():
+    made = Page(page([a_record(baseline=Baseline("no", 0.1), sorted_labels=True)]))
+    items = re.findall("<li><b>Warning:</b> (.*?)</li>", made.raw)
+    assert items[0].startswith("labels come in long runs, as in a sorted file: do not trust the error")
+    worse = "the model makes more mistakes (19.00%) than always predicting &#x27;no&#x27; would (10.00%); try --scale"
+    assert items[1].startswith(worse)
+    assert made.raw.index("Warning:") < made.raw.index('class="figures')
+    assert "Warning:" not in page([a_record()])
 
 
 def test_recent_rates_are_those_of_the_examples_between_two_points():
@@ -171,7 +217,7 @@ def test_several_runs_are_compared_and_have_a_section_each():
     made = Page(page(runs))
     shared = made.plots["Mistake rate of 3 runs"]
     looks = [p.get("class") for p in shared.iter("path") if p.get("class").startswith("line")]
-    assert looks == ["line c0 d0", "line c1 d0", "line c2 d0"]
+    assert looks == ["line c0 d0", "line c1 d0", "line c2 d0", "line reference"]
     assert {"Updates of 3 runs", "Log-loss of 3 runs", "Speed of 3 runs"} <= set(made.plots)
     assert "Reliability of the probabilities of 3 runs" in made.plots
     assert [a["href"] for a in made.attributes("a")] == ["#run-1", "#run-2", "#run-3"]
@@ -207,7 +253,7 @@ def test_twenty_runs_have_distinct_lines():
     assert len({line_class(number) for number in range(20)}) == 20
     made = Page(page([a_record(parameters={"C": float(i)}) for i in range(20)]))
     shared = made.plots["Mistake rate of 20 runs"]
-    assert len({p.get("class") for p in shared.iter("path") if p.get("class").startswith("line")}) == 20
+    assert len({p.get("class") for p in shared.iter("path") if p.get("class").startswith("line c")}) == 20
     assert len(made.raw) < 1_500_000
 
 

@@ -81,13 +81,17 @@ def drawable(values: Iterable[float | None]) -> list[float]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points; None or a number that cannot be drawn leaves a gap. `end` is written beside its end."""
+    """A line through points; None or a number that cannot be drawn leaves a gap. `end` is written beside its end.
+
+    A line for reference must not dwarf the others: if it is far above them, it is outside of the plot.
+    """
 
     name: str
     style: str
     points: Sequence[tuple[float, float | None]]
     end: str = ""
     dots: bool = False
+    reference: bool = False
 
 
 #: A number of examples, and the tooltip of the part of a plot nearest to it.
@@ -129,7 +133,7 @@ def line_plot(
     title: str, description: str, lines: Sequence[Line], tips: Sequence[Tip], form: Callable[[float], str]
 ) -> Markup | None:
     """Plot lines against the number of examples on a log axis; return None if there is nothing to draw."""
-    seen = [x for line in lines for x, y in line.points if drawable([y])]
+    seen = [x for line in lines if not line.reference for x, y in line.points if drawable([y])]
     if not seen:
         return None
     right = _WIDTH - (72.0 if any(line.end for line in lines) else 14.0)
@@ -151,9 +155,12 @@ def line_plot(
 def _top_of(lines: Sequence[Line], x: Axis) -> float:
     """Return the top of the y axis: extreme rates of the first few examples may leave the plot."""
     middle = (x.low * x.high) ** 0.5
-    later = drawable(value for line in lines for seen, value in line.points if seen >= middle)
-    everything = drawable(value for line in lines for _, value in line.points)
-    return min(max(everything), 1.5 * max(later)) if later and max(later) > 0 else max(everything)
+    own = [line for line in lines if not line.reference]
+    later = drawable(value for line in own for seen, value in line.points if seen >= middle)
+    everything = drawable(value for line in own for _, value in line.points)
+    top = min(max(everything), 1.5 * max(later)) if later and max(later) > 0 else max(everything)
+    levels = drawable(value for line in lines if line.reference for _, value in line.points)
+    return max([top, *(level for level in levels if level <= 2 * top)])
 
 
 def _path(line: Line, x: Axis, y: Axis) -> Markup:

@@ -10,7 +10,7 @@ from scwlearn.display.formatting import abbreviated, count, four_decimals, four_
 from scwlearn.display.markup import Markup, legend, numbers, panel
 from scwlearn.display.svg import Line, line_plot
 from scwlearn.display.theme import line_class
-from scwlearn.report.key_figures import curve_points, difference, mean_speed
+from scwlearn.report.key_figures import curve_points, difference, label_text, mean_speed
 from scwlearn.runs.record import Point, Record
 
 
@@ -71,16 +71,27 @@ _SO_FAR, _RECENT = "so far", "since the previous point"
 def curve_panels(record: Record) -> list[Markup]:
     """Return a panel for each curve of a run."""
     points = curve_points(record)
-    return [made for curve in CURVES if (made := _single(curve, points))] if points else []
+    return [made for curve in CURVES if (made := _single(curve, points, _baseline(curve, [record])))] if points else []
 
 
 def joint_curve_panels(records: Sequence[Record], names: Sequence[str]) -> list[Markup]:
     """Return a panel for each curve that at least one of the runs has."""
     runs = [curve_points(record) for record in records]
-    return [made for curve in CURVES for made in _joint(curve, runs, names)]
+    return [made for curve in CURVES for made in _joint(curve, runs, names, _baseline(curve, records))]
 
 
-def _single(curve: Curve, points: Sequence[Point]) -> Markup | None:
+def _baseline(curve: Curve, records: Sequence[Record]) -> list[Line]:
+    """Return the line of the baseline in the plot of mistakes, if the runs have the same."""
+    baseline = records[0].baseline
+    if curve is not CURVES[0] or baseline is None or any(record.baseline != baseline for record in records):
+        return []
+    seen = [point.seen for record in records for point in curve_points(record)]
+    ends = [(end, baseline.error) for end in (min(seen, default=1), max(seen, default=1))]
+    name = f"always {label_text(baseline)} ({percent(baseline.error)})"
+    return [Line(name, "reference", ends, reference=True)]
+
+
+def _single(curve: Curve, points: Sequence[Point], baseline: Sequence[Line]) -> Markup | None:
     so_far, recent = curve.so_far(points), curve.recent(points)
     # The ends of the intervals; the first point has no interval before it.
     before = [None, *(value for _, value in recent[1::2])]
@@ -96,27 +107,31 @@ def _single(curve: Curve, points: Sequence[Point]) -> Markup | None:
         (point.seen, [f"{seen} examples", f"{value} {_SO_FAR}", *([f"{since} {_RECENT}"] if since else [])])
         for point, (seen, value, since) in zip(points, rows, strict=True)
     ]
-    plot = line_plot(f"{curve.title} by examples", f"After {examples} examples {end}.", lines, tips, curve.tick)
+    summary = "; ".join([f"After {examples} examples {end}", *(line.name for line in baseline)])
+    plot = line_plot(f"{curve.title} by examples", f"{summary}.", [*lines, *baseline], tips, curve.tick)
     if plot is None:
         return None
-    names = legend((line.name, line.style) for line in reversed(lines))
+    names = legend((line.name, line.style) for line in (*reversed(lines), *baseline))
     return panel(curve.title, curve.text, names, plot, numbers(("examples", _SO_FAR, _RECENT), rows))
 
 
-def _joint(curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str]) -> list[Markup]:
+def _joint(
+    curve: Curve, runs: Sequence[Sequence[Point]], names: Sequence[str], baseline: Sequence[Line]
+) -> list[Markup]:
     lines, recent = [], []
     for number, (points, name) in enumerate(zip(runs, names, strict=True)):
         so_far = curve.so_far(points)
         if any(value is not None for _, value in so_far):
             lines.append(Line(name, line_class(number), so_far, dots=len(points) <= _MAX_DOTS))
             recent.append(Line(name, line_class(number), curve.recent(points)))
-    panels = [_joint_panel(curve, curve.title, lines)]
+    panels = [_joint_panel(curve, curve.title, lines, baseline)]
     if curve is CURVES[0]:
-        panels.append(_joint_panel(curve, f"{curve.title} {_RECENT}", recent))
+        panels.append(_joint_panel(curve, f"{curve.title} {_RECENT}", recent, baseline))
     return [made for made in panels if made]
 
 
-def _joint_panel(curve: Curve, title: str, lines: Sequence[Line]) -> Markup | None:
+def _joint_panel(curve: Curve, title: str, lines: Sequence[Line], baseline: Sequence[Line]) -> Markup | None:
     ends = "; ".join(f"{line.name}: {curve.format(line.points[-1][1])}" for line in lines if line.points)
-    plot = line_plot(f"{title} of {len(lines)} runs", f"At the end {ends}.", lines, (), curve.tick)
-    return panel(title, curve.text, legend((line.name, line.style) for line in lines), plot) if plot else None
+    drawn = [*lines, *baseline]
+    plot = line_plot(f"{title} of {len(lines)} runs", f"At the end {ends}.", drawn, (), curve.tick)
+    return panel(title, curve.text, legend((line.name, line.style) for line in drawn), plot) if plot else None

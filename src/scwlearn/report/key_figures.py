@@ -6,21 +6,32 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scwlearn.display.formatting import abbreviated, count, duration, four_decimals, four_digits, percent, plural
-from scwlearn.runs.record import Bin, Point, Record
+from scwlearn.display.formatting import (
+    abbreviated,
+    count,
+    duration,
+    four_decimals,
+    four_digits,
+    percent,
+    plural,
+    shorten,
+)
+from scwlearn.display.markup import visible
+from scwlearn.runs.record import Baseline, Bin, Point, Record
 
 _HOLDOUT = {"error": ("Holdout error", percent), "log_loss": ("Holdout log-loss", four_decimals)}
 
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A number that summarises a run; `better` is "low", "high" or empty."""
+    """A number that summarises a run, or its data; `better` is "low", "high" or empty."""
 
     name: str
     text: str
     note: str = ""
     value: float = math.nan
     better: str = ""
+    of_data: bool = False
 
 
 def curve_points(record: Record) -> list[Point]:
@@ -40,6 +51,11 @@ def difference(one: Point, other: Point) -> Point:
     return Point(
         seen, other.mistakes - one.mistakes, other.updates - one.updates, None, other.seconds - one.seconds, loss
     )
+
+
+def label_text(baseline: Baseline) -> str:
+    """Return the label of a baseline, shortened."""
+    return shorten(visible(str(baseline.label)), 20)
 
 
 def mean_speed(point: Point) -> float | None:
@@ -66,6 +82,7 @@ def key_figures(record: Record) -> Iterator[KeyFigure]:
         yield KeyFigure("Examples", count(end.seen), passes, end.seen)
         rate, updated = end.mistakes / end.seen, end.updates / end.seen
         yield KeyFigure("Mistake rate", percent(rate), plural(end.mistakes, "mistake"), rate, "low")
+        yield from _baseline_figure("Baseline", record.baseline)
         yield KeyFigure("Updates", percent(updated), plural(end.updates, "example"), updated)
         if end.log_loss is not None:
             yield KeyFigure("Log-loss", four_decimals(end.log_loss), "before learning", end.log_loss, "low")
@@ -82,3 +99,10 @@ def key_figures(record: Record) -> Iterator[KeyFigure]:
     for key, value in holdout.items():
         name, form = _HOLDOUT.get(key, (f"Holdout {key.replace('_', ' ')}", four_digits))
         yield KeyFigure(name, form(value), note, value, "low" if key in _HOLDOUT else "")
+        if key == "error":
+            yield from _baseline_figure("Holdout baseline", record.holdout_baseline)
+
+
+def _baseline_figure(name: str, baseline: Baseline | None) -> Iterator[KeyFigure]:
+    if baseline is not None:
+        yield KeyFigure(name, percent(baseline.error), f"always {label_text(baseline)}", baseline.error, of_data=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from scwlearn._util.atomic import write_atomically
 from scwlearn.display.document import html_document
-from scwlearn.display.formatting import count, date_time, four_digits, shorten
+from scwlearn.display.formatting import count, date_time, four_digits, percent, shorten
 from scwlearn.display.markup import Markup, WidePanel, element, join, legend_key, panel, table, visible
 from scwlearn.display.theme import line_class
 from scwlearn.report.confusion import confusion_panel
@@ -19,6 +19,7 @@ from scwlearn.report.reliability import joint_reliability_panel, reliability_pan
 from scwlearn.report.weights import weights_panel
 from scwlearn.rules import find_rule
 from scwlearn.runs.record import Record
+from scwlearn.runs.warnings import record_warnings
 
 #: Limits of the table of settings.
 _MAX_CLASSES, _MAX_WIDTH = 20, 200
@@ -113,7 +114,7 @@ def _several(records: Sequence[Record], names: Sequence[str]) -> Markup:
 
 
 def _figures_panel(records: Sequence[Record], names: Sequence[str]) -> Markup:
-    runs = [{figure.name: figure for figure in key_figures(record)} for record in records]
+    runs = [{figure.name: figure for figure in key_figures(record) if not figure.of_data} for record in records]
     columns = list(dict.fromkeys(name for figures in runs for name in figures))
     # Mark the best values only if all runs used the same data, as far as the records show.
     data = {(tuple(record.sources), record.curve[-1].seen if record.curve else 0) for record in records}
@@ -194,7 +195,8 @@ def _run_panels(record: Record) -> Markup:
     per_row = len(figures) if len(figures) <= 6 else -(-len(figures) // 2)
     tiles = element("dl", *map(_tile, figures), class_=f"figures in-{per_row}")
     confusion, weights = confusion_panel(record), weights_panel(record.top_weights)
-    panels = [*curve_panels(record), *filter(None, (reliability_panel(record.reliability or ()), confusion, weights))]
+    others = (_passes_panel(record), reliability_panel(record.reliability or ()), confusion, weights)
+    panels = [*curve_panels(record), *filter(None, others)]
     # Wide panels follow the narrow ones; the settings fill a row that would be half empty.
     wide = [each for each in panels if isinstance(each, WidePanel)]
     narrow = [each for each in panels if not isinstance(each, WidePanel)]
@@ -204,7 +206,31 @@ def _run_panels(record: Record) -> Markup:
     reasons = _missing(record, no_matrix=confusion is None, no_weights=weights is None)
     missing = [element("li", element("b", name), f": {reason}.") for name, reason in reasons]
     notes = element("ul", *missing, class_="absent") if missing else Markup()
-    return join(tiles, element("div", *ordered, class_="panels"), notes)
+    return join(_warnings(record), tiles, element("div", *ordered, class_="panels"), notes)
+
+
+def _warnings(record: Record) -> Markup:
+    texts = (shorten(visible(text), _MAX_WIDTH) for text in record_warnings(record))
+    items = [element("li", element("b", "Warning:"), f" {text}.") for text in texts]
+    return element("ul", *items, class_="warnings") if items else Markup()
+
+
+def _passes_panel(record: Record) -> Markup | None:
+    """Return the table of the passes, if there were several."""
+    if len(record.passes) < 2:
+        return None
+    rows = (
+        (
+            count(number),
+            count(each.seen),
+            count(each.mistakes),
+            percent(each.mistakes / max(1, each.seen)),
+            count(each.updates),
+        )
+        for number, each in enumerate(record.passes, 1)
+    )
+    text = "Mistakes of each pass over the data. From the second on, the model has learned from each example before."
+    return panel("Passes", text, table(("pass", "examples", "mistakes", "mistake rate", "updates"), rows))
 
 
 def _tile(figure: KeyFigure) -> Markup:

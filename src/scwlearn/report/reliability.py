@@ -65,12 +65,12 @@ def _axes(bins: Sequence[Bin]) -> tuple[Axis, Axis]:
 
 def _frame(x: Axis, y: Axis, bars: bool) -> Markup:
     low = max(x.low, y.low)
-    ideal = f"M{coordinate(x(low))} {coordinate(y(low))}L{coordinate(x(1.0))} {coordinate(y(1.0))}"
+    reference = f"M{coordinate(x(low))} {coordinate(y(low))}L{coordinate(x(1.0))} {coordinate(y(1.0))}"
     bottom = _BARS_BOTTOM if bars else _DIAGRAM_BOTTOM
     return join(
         x_grid(x, _TOP, bottom, short_percent),
         y_grid(y, _LEFT, _RIGHT, short_percent),
-        element("path", d=ideal, class_="ideal"),
+        element("path", d=reference, class_="reference"),
         label("predicted probability", (_LEFT + _RIGHT) / 2, bottom + 35, class_="axis", anchor="middle"),
     )
 

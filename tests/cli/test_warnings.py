@@ -191,5 +191,8 @@ def test_a_model_worse_than_the_baseline_of_other_data_is_warned_about(tmp_path,
         "warning: the model makes more mistakes (75.00%) than always predicting 1 would (25.00%); "
         f"try training with {ADVICE}"
     ]
+    # 0.7 of the examples; 1 - 0.7 is more than 0.3.
+    as_good = written(tmp_path / "as_good.svm", "-1 1:-1\n" * 14 + "1 1:-1\n" * 6)
+    assert said(capsys, "evaluate", model, as_good) == []
     weighted = trained(tmp_path, "1 1:1\n-1 1:-1\n" * 10, "--class-weight", "balanced")
     assert said(capsys, "evaluate", weighted, data) == []

@@ -42,14 +42,19 @@ def test_a_baseline_must_be_beaten_only_where_that_is_meaningful():
     assert record_warnings(replace(WORSE, settings={"class_weight": "balanced"})) == []
     # A record of an earlier version.
     assert record_warnings(replace(WORSE, baseline=None)) == []
-    assert record_warnings(replace(WORSE, baseline=Baseline("no", 0.2))) == []
+    # As large as the error, up to rounding.
+    assert record_warnings(replace(WORSE, baseline=Baseline("no", 0.2 - 1e-16))) == []
 
 
 def test_a_model_worse_than_the_baseline_on_held_out_examples():
     held_out = replace(NO_WARNING, holdout={"count": 20, "error": 0.3}, holdout_baseline=Baseline(7, 0.25))
     assert record_warnings(held_out) == [
-        "on the held-out examples, the model makes more mistakes (30.00%) than always predicting 7 would (25.00%)"
+        "on the held-out examples, the model makes more mistakes (30.00%) than always predicting 7 would (25.00%); "
+        "try --scale, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"
     ]
+    both = record_warnings(replace(held_out, baseline=Baseline("no", 0.1)))
+    assert [text.partition(" makes")[0] for text in both] == ["the model", "on the held-out examples, the model"]
+    assert ["; try " in text for text in both] == [False, True]
     assert record_warnings(replace(held_out, holdout={"count": 19, "error": 0.3})) == []
     assert record_warnings(replace(held_out, holdout={"count": 20, "error": 0.25})) == []
 

@@ -27,20 +27,15 @@ def record_warnings(record: Record) -> list[str]:
     if not record.curve:
         return []
     end, held_out = record.curve[-1], record.holdout or {}
-    found = training_warnings(
+    return training_warnings(
         end.seen,
         end.mistakes / max(1, end.seen),
         record.classes,
         record.baseline,
         record.settings,
         sorted_labels=record.sorted_labels,
+        held_out=(held_out.get("error", 0.0), record.holdout_baseline, held_out.get("count", 0)),
     )
-    if not is_weighted(record.settings):
-        error, count = held_out.get("error", 0.0), held_out.get("count", 0)
-        found += worse_than_baseline(
-            error, record.holdout_baseline, count, subject="on the held-out examples, the model"
-        )
-    return found
 
 
 def training_warnings(
@@ -53,10 +48,12 @@ def training_warnings(
     subject: str = "the model",
     sorted_labels: bool = False,
     shuffled: bool = False,
+    held_out: tuple[float, Baseline | None, float] = (0.0, None, 0),
 ) -> list[str]:
     """Return the warnings about training with these settings on examples with these labels.
 
     `subject` made the error; `shuffled` tells that it is the best of several algorithms, on shuffled examples.
+    `held_out` has the error, baseline and number of the held-out examples.
     """
     buffer = settings.get("shuffle_buffer")
     found = unseen_class_weights(settings.get("class_weight"), labels)
@@ -70,18 +67,24 @@ def training_warnings(
             "labels come in long runs, as in a sorted file: do not trust the error, and expect the model to forget the "
             f"classes that it saw first; shuffle the file, or use {shuffle}"
         )
-    advice = what_to_try(settings, order=not sorted_labels and not shuffled, algorithm=not shuffled)
     if not is_weighted(settings):
-        found += worse_than_baseline(error, baseline, seen, least=MIN_EXAMPLES, subject=subject, advice=advice)
+        worse = worse_than_baseline(error, baseline, seen, least=MIN_EXAMPLES, subject=subject)
+        worse += worse_than_baseline(*held_out, subject="on the held-out examples, the model")
+        found += with_advice(worse, settings, order=not sorted_labels and not shuffled, algorithm=not shuffled)
     return found
 
 
-def what_to_try(settings: Mapping[str, Any], *, algorithm: bool = True, order: bool = True) -> str:
-    """Return what may make a model with these settings better; nothing if all was tried."""
+def with_advice(
+    texts: list[str], settings: Mapping[str, Any], verb: str = "try", *, algorithm: bool = True, order: bool = True
+) -> list[str]:
+    """Append to the last text, if any, what may make a model with these settings better."""
     hints = [] if settings.get("scale") else ["--scale"]
     hints += ["another algorithm (scwlearn compare)"] if algorithm else []
     hints += ["a shuffled order (--shuffle-buffer N)"] if order and not settings.get("shuffle_buffer") else []
-    return " or ".join(filter(None, (", ".join(hints[:-1]), *hints[-1:])))
+    if not texts or not hints:
+        return texts
+    listed = " or ".join(filter(None, (", ".join(hints[:-1]), hints[-1])))
+    return [*texts[:-1], f"{texts[-1]}; {verb} {listed}"]
 
 
 def worse_than_baseline(
@@ -91,19 +94,16 @@ def worse_than_baseline(
     *,
     least: int = _MIN_HELD_OUT,
     subject: str = "the model",
-    advice: str = "",
 ) -> list[str]:
     """Return the warning about a model that is worse than always predicting one label, if it is.
 
     It needs at least `least` examples, of two classes: a single class has no baseline to beat.
     """
-    if baseline is None or count < least or not 0 < baseline.error < error:
+    # Compared as they are shown.
+    if baseline is None or count < least or not 0 < round(baseline.error, 4) < round(error, 4):
         return []
-    text = (
-        f"{subject} makes more mistakes ({error:.2%}) than always predicting {baseline.label!r} would "
-        f"({baseline.error:.2%})"
-    )
-    return [f"{text}; try {advice}" if advice else text]
+    always = f"always predicting {baseline.label!r} would ({baseline.error:.2%})"
+    return [f"{subject} makes more mistakes ({error:.2%}) than {always}"]
 
 
 def unseen_class_weights(weights: Any, labels: Sequence[Any]) -> list[str]:

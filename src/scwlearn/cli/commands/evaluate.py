@@ -39,7 +39,7 @@ def command(**given: Any) -> None:
     from scwlearn.cli.input import Input
     from scwlearn.runs.evaluate import evaluate
     from scwlearn.runs.trained_model import TrainedModel
-    from scwlearn.runs.warnings import is_weighted, unknown_features, what_to_try, worse_than_baseline
+    from scwlearn.runs.warnings import is_weighted, unknown_features, with_advice, worse_than_baseline
 
     model = TrainedModel.read(given["model"])
     data = Input(given, model.data_schema)
@@ -48,8 +48,8 @@ def command(**given: Any) -> None:
     data.report_skipped()
     data.terminal.warn(unknown_features(evaluation.features))
     if not is_weighted(model.settings):
-        error, advice = 1 - evaluation.accuracy, f"training with {what_to_try(model.settings)}"
-        data.terminal.warn(worse_than_baseline(error, evaluation.baseline, evaluation.examples, advice=advice))
+        worse = worse_than_baseline(1 - evaluation.accuracy, evaluation.baseline, evaluation.examples)
+        data.terminal.warn(with_advice(worse, model.settings, "try training with"))
     if given["as_json"]:
         print_json(vars(evaluation) | {"skipped": data.skipped.count})
     else:

@@ -1,14 +1,21 @@
-"""Input data of a command: empty files, the terminal, invalid files."""
+"""Input data of a command: empty files, the terminal, URLs and progress."""
 
+import gzip
 import io
 import json
+import re
+import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from file_server import serving
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from use_examples import failed, written
+from scwlearn.cli.console import Silent, Terminal
+from scwlearn.runs.trained_model import TrainedModel
+from use_examples import failed, libsvm_model, written
 
 
 @pytest.fixture
@@ -35,3 +42,117 @@ def test_reading_from_a_terminal_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Keyboard(io.BytesIO(b"1 1:1\n-1 2:1\n")))
     assert run(["train", "-", "-q"]) == 0
     assert capsys.readouterr().err == ""
+
+
+# URLs
+
+
+@pytest.fixture
+def server():
+    with serving() as files:
+        files.content["data.svm.gz"] = gzip.compress(libsvm_text(300).encode())
+        yield files
+
+
+@pytest.fixture
+def url(server):
+    """A URL with credentials."""
+    return server.address.replace("http://", "http://me:secret@") + "/data.svm.gz?key=secret"
+
+
+def test_a_model_is_trained_from_a_url_as_from_a_file(tmp_path, monkeypatch, server, url):
+    model = tmp_path / "remote.model"
+    arguments = ["train", url, "-m", str(model), "-q", "--epochs", "2"]
+    monkeypatch.setattr(sys, "argv", ["scwlearn", *arguments])
+    assert run(arguments) == 0
+    assert server.asked == [("data.svm.gz?key=secret", None)] * 2
+    local = TrainedModel.read(libsvm_model(tmp_path, "--epochs", "2")).classifier
+    remote = TrainedModel.read(model)
+    assert remote.classifier.weights().tobytes() == local.weights().tobytes()
+    # Credentials are sent, and kept nowhere.
+    shown = f"{server.address}/data.svm.gz?key=..."
+    assert remote.record.sources == [shown]
+    assert remote.record.command == f"scwlearn train '{shown}' -m {model} -q --epochs 2"
+    assert b"secret" not in model.read_bytes()
+
+
+def test_every_command_reads_urls_and_shows_no_credentials(tmp_path, capsys, server, url):
+    model = libsvm_model(tmp_path)
+    capsys.readouterr()
+    for arguments in (
+        ["predict", model, url],
+        ["evaluate", model, url, "--json"],
+        ["tune", url, "--grid", "C=1"],
+        ["tune", url, "--grid", "C=1", "--json"],
+        ["compare", url, "-a", "scw1,pa1", "-k", "2"],
+        ["compare", url, "-a", "scw1,pa1", "-k", "2", "--json"],
+        ["convert", url, "-o", "-", "--to", "csv"],
+    ):
+        assert run(arguments) == 0
+        out, err = capsys.readouterr()
+        assert out
+        assert "secret" not in out + err
+    assert run(["tune", url, "--grid", "C=1", "-q"]) == 0
+    assert capsys.readouterr().out.startswith(f"scwlearn train '{server.address}/data.svm.gz?key=...' -a scw1 ")
+
+
+def test_errors_name_the_url_without_credentials(capsys, server, url):
+    shown = f"{server.address}/data.svm.gz?key=..."
+    server.content["data.svm.gz"] = b"1 1:1\n1 0:2\n"
+    assert failed(capsys, "train", url, "-q") == (
+        f"scwlearn: error: {shown}, line 2, column 3: indices start at 1; found '0:2' "
+        "(use --zero-based for a file that counts from 0)\n"
+    )
+    del server.content["data.svm.gz"]
+    assert failed(capsys, "train", url) == f"scwlearn: error: {shown}: the server answered 404 Not Found\n"
+    assert failed(capsys, "train", "https://me:secret@[x/y", "-q").startswith("scwlearn: error: https://[x/y: ")
+
+
+def test_a_broken_connection_stops_training_with_the_number_of_examples(capsys, server, tmp_path):
+    server.content["data"] = libsvm_text(2000).encode() * 50
+    server.cuts = [3_000_000]
+    model = tmp_path / "a.model"
+    *_, stopped, error = failed(capsys, "train", f"{server.address}/data", "-m", model).splitlines()
+    assert re.fullmatch(r"stopped after [\d,]+ examples; the model was not saved \(--save-every N .*\)", stopped)
+    size = len(server.content["data"])
+    message = rf"scwlearn: error: {server.address}/data: the connection broke after \d+ of {size} bytes"
+    assert re.fullmatch(message, error)
+    assert not model.exists()
+
+
+def test_a_command_ends_cleanly_after_reading_a_url(server):
+    command = [sys.executable, "-X", "dev", "-m", "scwlearn.cli", "train", f"{server.address}/data.svm.gz", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+# Progress
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """The bars that a command shows, as if on a terminal."""
+    shown = []
+
+    @contextmanager
+    def progress(self, total, what):
+        shown.append(Silent(what, total))
+        yield shown[-1]
+
+    monkeypatch.setattr(Terminal, "has_bar", True)
+    monkeypatch.setattr(Terminal, "progress", progress)
+    return shown
+
+
+def test_progress_counts_the_bytes_of_all_files_and_epochs(tmp_path, bars, data, server, url):
+    packed = written(tmp_path / "data.gz", server.content["data.svm.gz"])
+    assert run(["train", data, packed, url, "--epochs", "3", "-q"]) == 0
+    (bar,) = bars
+    assert bar._total == 3 * (len(libsvm_text(100)) + 2 * len(server.content["data.svm.gz"]))
+    assert bar._now == bar._total
+
+
+def test_there_is_no_bar_without_a_size(bars, data, server, url):
+    server.lengths = False
+    assert run(["train", data, url, "-q"]) == 0
+    assert bars == []

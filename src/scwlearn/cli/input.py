@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from scwlearn.cli.messages import SCHEMA_FIXED, error_message
 from scwlearn.cli.options import STDIO, invocation, words
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.io.remote import RemoteFile
 from scwlearn.data.io.streams import expand_sources
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
@@ -47,7 +48,9 @@ class Input:
         skipped: SkippedRecords | None = None,
     ) -> None:
         self.terminal = Terminal(quiet=given["quiet"])
-        self.names = [os.fspath(name) for name in expand_sources(given["data"])]  # type: ignore[arg-type]
+        self._sources: list[str | RemoteFile] = expand_sources(given["data"])  # type: ignore[assignment]
+        #: Paths, and URLs without credentials.
+        self.names = [source if isinstance(source, str) else source.name for source in self._sources]
         self.schema = schema
         # Invalid examples, counted the first time that the data are read.
         self.skipped = SkippedRecords() if skipped is None else skipped
@@ -62,9 +65,11 @@ class Input:
             on_error="raise" if given["on_error"] == "stop" else "skip",
             skipped=self.skipped,
             eager=eager and self.is_pipe,
+            on_read=self._count,
         )
         self._invocation = invocation()
         self._bar: Silent | None = None
+        self._bytes_read = 0
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -74,44 +79,52 @@ class Input:
     @property
     def is_pipe(self) -> bool:
         """Whether some of the data can be read only once."""
-        return any(name == STDIO or not stat.S_ISREG(os.stat(name).st_mode) for name in self.names)
+        paths = [source for source in self._sources if isinstance(source, str)]
+        return any(path == STDIO or not stat.S_ISREG(os.stat(path).st_mode) for path in paths)
+
+    @property
+    def _size(self) -> int | None:
+        """Size of all files in bytes; None if that of a remote file is unknown, or data can be read only once."""
+        if self.is_pipe:
+            return None
+        sizes = [os.path.getsize(each) if isinstance(each, str) else each.size for each in self._sources]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Batch, None, None]:
         """Read all examples, in batches."""
-        with ExitStack() as opened:
-            # With a bar, open the files here, to see how far they have been read.
-            files: list[BinaryIO] = []
-            if self._bar is not None:
-                files = [opened.enter_context(open(name, "rb", buffering=0)) for name in self.names]
-            self.schema, batches = read_batches(
-                files or self.names, self.schema, self._options, format=self._format, **self._schema_options
-            )
-            opened.callback(batches.close)
-            # Another pass reads as the first did, and counts nothing.
-            self._schema_options = {}
-            self._options = replace(self._options, skipped=SkippedRecords())
+        shown = self._bytes_read
+        self.schema, batches = read_batches(
+            self._sources, self.schema, self._options, format=self._format, **self._schema_options
+        )
+        # Another pass reads as the first did, and counts nothing.
+        self._schema_options = {}
+        self._options = replace(self._options, skipped=SkippedRecords())
+        with closing(batches):
+            order: Iterable[Batch] = batches
             if shuffle_buffer:
                 from scwlearn.data.shuffle import shuffled
 
-                batches = shuffled(batches, shuffle_buffer, seed)
-            position = 0
-            for examples in batches:
+                order = shuffled(batches, shuffle_buffer, seed)
+            for examples in order:
                 yield examples
-                if self._bar is not None and files:
-                    now = sum(file.tell() for file in files)
-                    self._bar.advance(now - position)
-                    position = now
+                if self._bar is not None:
+                    now = self._bytes_read
+                    self._bar.advance(now - shown)
+                    shown = now
+
+    def _count(self, size: int) -> None:
+        self._bytes_read += size
 
     @contextmanager
     def progress(self, what: str, *, epochs: int = 1, show: bool = True) -> Iterator[None]:
-        """Show a progress bar while the block runs, unless the data are a pipe."""
+        """Show a progress bar while the block runs, if the size of the data is known."""
         if show and STDIO in self.names and sys.stdin.isatty():
             self.terminal.note("reading from the terminal; press Ctrl-D to end")
-        if not show or self.is_pipe or not self.terminal.has_bar:
+        size = self._size if show and self.terminal.has_bar else None
+        if size is None:
             yield
             return
-        size = epochs * sum(os.path.getsize(name) for name in self.names)
-        with self.terminal.progress(size, what) as self._bar:
+        with self.terminal.progress(epochs * size, what) as self._bar:
             yield
         self._bar = None
 

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from scwlearn.cli.messages import is_given, option_name
 from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, section, usage_error, words
+from scwlearn.data.io.remote import without_credentials
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import Face, Setting, settings_for
 from scwlearn.rules import Rule, all_rules, find_rule
@@ -204,12 +205,12 @@ def _class_weights(text: str) -> str | dict[str, float]:
 
 
 def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> str:
-    """Return the command line that trains this algorithm on the data of the current command."""
+    """Return the command line that trains this algorithm on the data of the current command, without credentials."""
     from scwlearn.cli.commands.train import command as train
 
     ctx = click.get_current_context()
     passed_on = {param.name for param in train.params} - _NOT_PASSED_ON
-    parts = ["scwlearn", "train", *ctx.params["data"], "-a", rule.name]
+    parts = ["scwlearn", "train", *map(without_credentials, ctx.params["data"]), "-a", rule.name]
     for name, value in parameters.items():
         parts += [f"--{name}", number_text(value)]
     for param in ctx.command.params:

@@ -16,6 +16,7 @@ import click
 
 from scwlearn.cli.messages import error_message
 from scwlearn.data.formats import format_names
+from scwlearn.data.io.remote import without_credentials
 
 #: Arguments and options of a command.
 Params = list[click.Parameter]
@@ -188,8 +189,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
 
 
 def invocation() -> dict[str, Any]:
-    """Return the command line and the time, for a record or a model file."""
+    """Return the command line, without credentials, and the time, for a record or a model file."""
     return {
-        "command": shlex.join(["scwlearn", *sys.argv[1:]]),
+        "command": shlex.join(["scwlearn", *map(without_credentials, sys.argv[1:])]),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }

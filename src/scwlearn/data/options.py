@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scwlearn._util.checks import check_bool, check_choice, check_int
@@ -37,6 +38,9 @@ class ReaderOptions:
         Largest number of rows of a Parquet or Arrow file in a batch.
     eager : bool
         Whether the lines that a pipe has delivered become a batch at once, without waiting for a whole chunk.
+    on_read : callable or None
+        Called with the number of bytes of each read from a source, before decompression, for a progress bar; by the
+        thread that reads.
 
     Examples
     --------
@@ -60,12 +64,15 @@ class ReaderOptions:
     max_record_bytes: int = 64 * 2**20
     batch_rows: int = 2**16
     eager: bool = False
+    on_read: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
+        if self.on_read is not None and not callable(self.on_read):
+            raise TypeError(f"on_read must be callable or None, got {self.on_read!r}")
         for name in ("read_ahead", "eager"):
             self._set(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):

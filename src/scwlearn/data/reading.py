@@ -1,4 +1,4 @@
-"""Reading examples from any sources: several files, patterns, pipes; in any format."""
+"""Reading examples from any sources: several files, patterns, URLs, pipes; in any format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_batches(
 
     Parameters
     ----------
-    sources : iterable of paths, patterns, "-" or binary files
+    sources : iterable of paths, patterns, URLs, "-" or binary files
         All of one format, compressed or not. "-" is standard input; a file that is passed open stays open.
     schema : Schema or None
         Schema of a trained model. It excludes `label`, `weight`, `features` and `zero_based`. Named features may come
@@ -101,7 +101,7 @@ def _read(
     schema: Schema | None = None
     width = 0
     for source in sources:
-        with open_source(source) as stream:
+        with open_source(source, options.on_read) as stream:
             if len(sources) > 1 and not stream.peek(bool):
                 continue  # one of several files may be empty
             found = format or _detect(stream, model_schema)

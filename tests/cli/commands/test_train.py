@@ -84,6 +84,7 @@ def test_training_on_text_imports_numpy_alone(data, model):
     loaded = set(done.stdout.split())
     assert "numpy" in loaded
     assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich", "numpy.ma", "numpy.random"} & loaded
+    assert not {"fsspec", "aiohttp", "isal", "backports.zstd"} & loaded
 
 
 def test_quiet_does_not_change_the_record(capsys, data, tmp_path):

@@ -72,7 +72,8 @@ def _all_formats() -> dict[str, Format]:
 
 def format_of_path(path: str) -> str | None:
     """Return the format that the suffix of a file name stands for, or None."""
-    stem = os.path.basename(path).lower()
+    # The query of a URL is not part of the name.
+    stem = os.path.basename(path.partition("?")[0] if "://" in path else path).lower()
     for suffix in _COMPRESSED_SUFFIXES:
         stem = stem.removesuffix(suffix)
     return next((name for name, found in _all_formats().items() if stem.endswith(found.suffixes)), None)

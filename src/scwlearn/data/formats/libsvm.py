@@ -85,9 +85,12 @@ def read_libsvm(
     return _batches(source, schema, options, most, np.dtype(dtype) == np.float32)
 
 
-def _batches(source: Source, *arguments: Any) -> Generator[Batch, None, None]:
+def _batches(source: Source, schema: Schema, options: ReaderOptions, *more: Any) -> Generator[Batch, None, None]:
     width = 0
-    with open_source(source) as stream, closing(_Reader(stream, *arguments).read()) as read:
+    with (
+        open_source(source, options.on_read) as stream,
+        closing(_Reader(stream, schema, options, *more).read()) as read,
+    ):
         next(read)  # the schema
         for batch in read:
             width = max(width, batch.x.width)

@@ -1,4 +1,4 @@
-"""Opening sources: files, patterns, pipes and standard input, decompressed if necessary."""
+"""Opening sources: files, patterns, URLs, pipes and standard input, decompressed if necessary."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 from typing import Any, BinaryIO
 
 from scwlearn.data.io.decompress import Decompressed, compression_of, may_be_compressed
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.remote import RemoteFile, find_remote, is_url, without_credentials
 from scwlearn.data.io.transcode import Transcoded
 
-#: A path, or a file open for reading bytes.
-Source = str | os.PathLike[str] | BinaryIO | io.RawIOBase
+#: A path or URL, or a file open for reading bytes.
+Source = str | os.PathLike[str] | BinaryIO | io.RawIOBase | RemoteFile
 
 #: The path that stands for standard input.
 STDIN = "-"
@@ -41,7 +42,7 @@ def check_source(source: Any) -> None:
     """Raise a TypeError if `source` is neither a path nor a binary file."""
     if isinstance(source, io.TextIOBase):
         raise TypeError("source is a file in text mode; open it with mode='rb' or pass its .buffer")
-    if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
+    if not (isinstance(source, str | os.PathLike | RemoteFile) or hasattr(source, "read")):
         raise TypeError(f"source must be a path or a binary file, got {source!r}")
 
 
@@ -50,14 +51,14 @@ def source_name(source: Source) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
     if name in ("<stdin>", STDIN):
         return "standard input"
-    return name if isinstance(name, str) else "the file"
+    return without_credentials(name) if isinstance(name, str) else "the file"
 
 
 def expand_sources(sources: Iterable[Source]) -> list[Source]:
     """Return the sources with each pattern (``*``, ``?``, ``[...]``, ``**``) replaced by its files, sorted.
 
-    A path that exists is that file, even if it looks like a pattern. Raises FileNotFoundError for a missing file before
-    any file is read.
+    A path that exists is that file, even if it looks like a pattern or a URL. Raises FileNotFoundError for a missing
+    file before any file is read.
     """
     expanded: list[Source] = []
     for source in sources:
@@ -66,7 +67,11 @@ def expand_sources(sources: Iterable[Source]) -> list[Source]:
             expanded.append(source)
             continue
         path = os.fspath(source)
-        if os.path.lexists(path) or not glob.has_magic(path):
+        exists = os.path.lexists(path)
+        if is_url(path) and not exists:
+            expanded += find_remote(path)
+            continue
+        if exists or not glob.has_magic(path):
             os.stat(path)
             expanded.append(path)
             continue
@@ -78,7 +83,7 @@ def expand_sources(sources: Iterable[Source]) -> list[Source]:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[Stream]:
+def open_source(source: Source, on_read: Callable[[int], None] | None = None) -> Iterator[Stream]:
     """Open a source for reading bytes, decompressed, in UTF-8 and without a byte order mark.
 
     Compression (gzip, bzip2, xz, zstd) is recognized by the first bytes, not by the name. UTF-16 and UTF-32 are
@@ -86,8 +91,10 @@ def open_source(source: Source) -> Iterator[Stream]:
 
     Parameters
     ----------
-    source : path, "-" or binary file
+    source : path, URL, "-" or binary file
         "-" is standard input. A file that is passed open stays open.
+    on_read : callable or None
+        Called with the number of bytes of each read from the source, before decompression.
 
     Yields
     ------
@@ -113,8 +120,8 @@ def open_source(source: Source) -> Iterator[Stream]:
         if sys.stdin is None:
             raise DataError("closed; there is nothing to read", source=name)
         source = sys.stdin.buffer
-    with open(source, "rb", buffering=0) if isinstance(source, str | os.PathLike) else nullcontext(source) as file:
-        stream = Stream(file, name, stopped)
+    with _opened(source) as file:
+        stream = Stream(file, name, stopped, on_read)
         compression = compression_of(stream.peek(lambda head: not may_be_compressed(head)))
         if compression is not None:
             stream = Stream(Decompressed(stream, compression, name, stopped), name, stopped)
@@ -127,10 +134,22 @@ def open_source(source: Source) -> Iterator[Stream]:
         yield stream
 
 
+def _opened(source: Source) -> AbstractContextManager[Any]:
+    """Open a source, unless it is an open file."""
+    if isinstance(source, str) and is_url(source) and not os.path.lexists(source):
+        found = find_remote(source)
+        if len(found) > 1:
+            raise DataError(f"a pattern that {len(found)} files match; give one of them", source=source_name(source))
+        source = found[0]
+    if isinstance(source, RemoteFile):
+        return source.open()
+    return open(source, "rb", buffering=0) if isinstance(source, str | os.PathLike) else nullcontext(source)
+
+
 class Stream(io.RawIOBase):
     """Binary file that can be peeked at. It can seek if the underlying file can: not in pipes or compressed data."""
 
-    def __init__(self, file: Any, name: str, stopped: Event) -> None:
+    def __init__(self, file: Any, name: str, stopped: Event, on_read: Callable[[int], None] | None = None) -> None:
         super().__init__()
         self.name = name
         #: When set, a read that waits for a pipe returns as if the pipe had ended.
@@ -138,7 +157,8 @@ class Stream(io.RawIOBase):
         self._file = file
         self._into = _pipe_reader(file, stopped) or getattr(file, "readinto", None)
         self._next = b""
-        self._begin = int(file.tell()) if self.seekable() else 0
+        self._on_read = on_read
+        self._begin = _position(file)
 
     def readable(self) -> bool:
         """Return True."""
@@ -163,6 +183,8 @@ class Stream(io.RawIOBase):
             view[: count or 0] = data or b""
         if count is None:
             raise BlockingIOError(f"{self.name} is in non-blocking mode; open it in blocking mode")
+        if self._on_read is not None:
+            self._on_read(int(count))
         return int(count)
 
     def peek(self, enough: Callable[[bytes], bool], most: int = HEAD_BYTES) -> bytes:
@@ -196,6 +218,14 @@ class Stream(io.RawIOBase):
     def tell(self) -> int:
         """Return the offset, counted from where the file stood when it was opened."""
         return int(self._file.tell()) - len(self._next) - self._begin
+
+
+def _position(file: Any) -> int:
+    """Return where a file stands, or 0 if it cannot seek. Whether it can is not asked: it may take a request."""
+    try:
+        return int(file.tell())
+    except (AttributeError, OSError):
+        return 0
 
 
 def _pipe_reader(file: Any, stopped: Event) -> Callable[[memoryview], int] | None:

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/scan.hpp"
+#include "python/records.hpp"
 #include "python/vocabulary.hpp"
 
 namespace scwlearn {
@@ -31,15 +32,7 @@ public:
     }
 
     void run(const nb::dict& x) {
-        const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
-        PyObject *key, *value;
-        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
-            if (add_cached(key, value)) continue;
-            // Kept alive, because a name or value of the user's class may run any code, and change the dict.
-            add_any(nb::borrow(key), nb::borrow(value));
-            if (PyDict_GET_SIZE(x.ptr()) != size)
-                refuse(PyExc_ValueError, "%U changed while it was read", example_at(row_));
-        }
+        read_items(x, {}, 1);
         example_.end();
     }
 
@@ -48,6 +41,43 @@ public:
     double total() const noexcept { return total_; }
 
 private:
+    // Reads a dict whose keys `prefix` precedes, if it is not null.
+    void read_items(const nb::dict& x, const nb::object& prefix, int depth) {
+        const Py_ssize_t size = PyDict_GET_SIZE(x.ptr());
+        PyObject *key, *value;
+        for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
+            if (!prefix.is_valid() && add_cached(key, value)) continue;
+            // Kept alive, because a name or value of the user's class may run any code, and change the dict.
+            const nb::object kept = nb::borrow(value);
+            const nb::object name = prefix.is_valid() ? joined(prefix, nb::borrow(key)) : nb::borrow(key);
+            if (PyDict_Check(value))
+                read_nested(name, nb::borrow<nb::dict>(kept), depth);
+            else
+                add_any(name, kept);
+            if (PyDict_GET_SIZE(x.ptr()) != size)
+                refuse(PyExc_ValueError, "%U changed while it was read", example_at(row_));
+        }
+    }
+
+    // An object within an object: its keys are joined to the key.
+    void read_nested(const nb::object& name, const nb::dict& value, int depth) {
+        if (depth == kDeepest)
+            refuse(PyExc_ValueError, "%U has objects nested more than %lld deep", example_at(row_),
+                   static_cast<std::int64_t>(kDeepest));
+        if (!Name{name_of(name), {}}.is_plain())
+            refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have an object", at(name),
+                   value);
+        // Two keys may give the same name: "a.b", and b within a.
+        example_.merge();
+        read_items(value, checked(PyUnicode_FromFormat("%S.", name.ptr())), depth + 1);
+    }
+
+    static nb::object joined(const nb::object& prefix, const nb::object& key) {
+        if (!PyUnicode_Check(key.ptr()) && (!PyLong_Check(key.ptr()) || PyBool_Check(key.ptr())))
+            refuse(PyExc_TypeError, "a nested object has the key %R; keys must be strings or whole numbers", key);
+        return checked(PyUnicode_FromFormat("%U%S", prefix.ptr(), key.ptr()));
+    }
+
     // The fast path of nearly all features: a cached name and a plain number. Returns whether it is one. Runs no user
     // code.
     bool add_cached(PyObject* key, PyObject* number) {
@@ -78,6 +108,7 @@ private:
     }
 
     void add_any(const nb::object& key, const nb::object& value) {
+        if (value.is_none()) return;
         const nb::object name = name_of(key);
         if (PyUnicode_Check(value.ptr()))
             add_word(name, value);
@@ -120,7 +151,7 @@ private:
         if (failed && !too_large && !no_number) nb::raise_python_error();
         PyErr_Clear();
         if (no_number)
-            refuse(PyExc_TypeError, "%U must be a number, a string or a list, tuple or set of strings, got %R",
+            refuse(PyExc_TypeError, "%U must be a number, a string, None, a dict, or a list, tuple or set of strings, got %R",
                    at(name), number);
         if (too_large || !acceptable(value))
             refuse(PyExc_ValueError, "%U = %R; every value must be finite and at most 1e+150 in size", at(name),
@@ -132,6 +163,7 @@ private:
         if (!Name{name, {}}.is_plain())
             refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have strings", at(name),
                    word);
+        if (PyUnicode_GET_LENGTH(word.ptr()) == 0) return;
         example_.merge();
         const nb::object plain = checked(PyUnicode_FromObject(word.ptr()));
         add({name, plain}, 1.0);
@@ -141,11 +173,12 @@ private:
         const nb::object words = checked(PySequence_List(bag.ptr()));
         PyObject* const list = words.ptr();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
-            if (!PyUnicode_Check(PyList_GET_ITEM(list, i)))
+            if (!PyUnicode_Check(PyList_GET_ITEM(list, i)) && PyList_GET_ITEM(list, i) != Py_None)
                 refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), nb::handle(PyList_GET_ITEM(list, i)));
         // The order of a set differs between runs of Python.
         if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list) != 0) nb::raise_python_error();
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) add_word(name, nb::borrow(PyList_GET_ITEM(list, i)));
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
+            if (PyList_GET_ITEM(list, i) != Py_None) add_word(name, nb::borrow(PyList_GET_ITEM(list, i)));
     }
 
     void add(const Name& name, double value) {

@@ -135,8 +135,9 @@ struct Example {
         values.resize(left);
     }
 
-    // Sorts by index, as the loop of a full covariance needs; the others sum in any order.
+    // Sorts by index: a sum must not depend on the order of the keys, and is then that of a batch, to the last bit.
     void sort() {
+        if (std::is_sorted(indices.begin(), indices.end())) return;
         in_order_.clear();
         for (std::size_t i = 0; i < values.size(); ++i) in_order_.emplace_back(indices[i], values[i]);
         std::sort(in_order_.begin(), in_order_.end());

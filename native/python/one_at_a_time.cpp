@@ -186,6 +186,20 @@ public:
         return end;
     }
 
+    void look_rows(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                   std::int64_t width, const Numbers& scores, const Numbers& variances) const {
+        const Rows rows = rows_of(values, indices, offsets, width, model_.intercept());
+        require(width == model_.width(), "the rows must have the width of the model");
+        require(length(variances) == rows.count, "variances must have one variance per row");
+        require(rows.count == 0 || scores.size() % static_cast<std::size_t>(rows.count) == 0,
+                "scores must have one score per row and class");
+        if (rows.count == 0) return;
+        const std::int64_t count = length(scores) / rows.count;
+        require(model_.can_score(count), "scores must have one score per row and class");
+        const nb::gil_scoped_release release_gil;
+        model_.look_rows(rows, scores.data(), count, variances.data());
+    }
+
     nb::object owner() const { return owner_; }
     std::int64_t scores() const { return model_.scores(); }
     double variance() const noexcept { return variance_; }
@@ -243,7 +257,7 @@ private:
         const KeptExample kept(kept_);
         Example& example = *kept;
         vocabulary().read<Purpose::score>(x, model_.width(), row, example);
-        if (variance != nullptr && model_.needs_sorted()) example.sort();
+        example.sort();
         const std::int64_t offsets[] = {0, example.count()};
         const Rows scaled = scales_.apply(row_of(example, offsets), example.values.data());
         if (variance == nullptr)
@@ -264,7 +278,7 @@ private:
         Example& example = *kept;
         vocabulary().read<Purpose::learn>(x, model_.width(), row, example);
         if (example.known + example.count_new() > model_.width()) return false;
-        if (model_.needs_sorted()) example.sort();
+        example.sort();
         const std::int64_t offsets[] = {0, example.count()};
         Vocabulary::Adding adding(*vocabulary_, example);
         learn_row(row_of(example, offsets), example.values.data(), y, w, scores, count);
@@ -323,6 +337,9 @@ void bind_one_at_a_time(nb::module_& module) {
              "them or for the class.")
         .def("score_list", &OneByOne::score_list, "rows"_a, "scores"_a.noconvert(), "variances"_a.noconvert().none(),
              "Compute the scores of dicts, and their variances.")
+        .def("look_rows", &OneByOne::look_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
+             "scores"_a.noconvert(), "variances"_a.noconvert(),
+             "Compute the scores of scanned rows, and the variance of the largest, as those of dicts.")
         .def("learn_list", &OneByOne::learn_list, "rows"_a, "labels"_a, "weights"_a.none(), "first"_a,
              "scores"_a.noconvert(), "variances"_a.noconvert().none(),
              "Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where "

@@ -23,8 +23,6 @@ public:
     std::int64_t width() const noexcept { return model_.size - intercept_; }
     bool intercept() const noexcept { return intercept_; }
     bool is_binary() const noexcept { return model_.is_binary(); }
-    // Whether the features of a row must come in the order of their indices.
-    bool needs_sorted() const noexcept { return model_.form.kind == kFull; }
     nb::handle function() const { return rule_.function(); }
     bool can_raise() const { return !rule_.is_compiled(); }
 
@@ -70,6 +68,35 @@ public:
         task.memory.scalars = reinterpret_cast<Scalars*>(look_scalars_.data());
         if (!is_binary()) task.memory.known = &count;
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
+    }
+
+    // Computes what `look` does for each row, bit for bit. Needs no GIL, and shares no memory with other calls.
+    void look_rows(const Rows& rows, double* scores, std::int64_t count, double* variances) const {
+        Scratch scratch;
+        std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        Task task{rows, model_.memory(&scratch), model_.form, kNoRule};
+        task.memory.scalars = reinterpret_cast<Scalars*>(scalars.data());
+        const Loop learn = loop_for(model_.form, is_binary(), rows.kind);
+        const auto size = static_cast<std::size_t>(rows.count);
+        if (!is_binary()) {
+            const std::vector<ClassNumber> labels(size, -1);
+            task.memory.known = &count;
+            task.labels = labels.data();
+            task.scores = scores;
+            task.score_stride = count;
+            task.variances = variances;
+            learn(task);
+            return;
+        }
+        const std::vector<std::int8_t> signs(size, 1);
+        std::vector<double> trace(size * kTraceWidth);
+        task.signs = signs.data();
+        task.trace = trace.data();
+        learn(task);
+        for (std::size_t i = 0; i < size; ++i) {
+            scores[i] = trace[i * kTraceWidth];
+            variances[i] = trace[i * kTraceWidth + 1];
+        }
     }
 
     // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and

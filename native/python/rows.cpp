@@ -126,14 +126,17 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
         std::vector<std::pair<std::int32_t, double>> row;
         for (std::size_t i = 0; i < rows; ++i) {
             row.clear();
+            bool increases = true;
             for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
                 const std::int64_t feature = features.data()[column[j]];
                 if (feature < 0 || feature >= width) continue;
                 const double sign = signs ? signs->data()[column[j]] : 1.0;
+                increases = increases && (row.empty() || row.back().first < feature);
                 row.emplace_back(static_cast<std::int32_t>(feature), sign * values.data()[j]);
             }
             // A stable sort, so that sums have the same order everywhere.
-            std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+            if (!increases)
+                std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
             for (std::size_t k = 0; k < row.size();) {
                 const std::int32_t feature = row[k].first;
                 double sum = row[k].second;
@@ -150,6 +153,32 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
     return {array_of(std::move(placed)), array_of(std::move(indices)), array_of(std::move(ends))};
 }
 
+// The columns of sparse rows by first appearance, and in how many rows each occurs; values of 0 do not count.
+std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const Column<std::int32_t>& columns,
+                                           const Column<std::int32_t>& offsets,
+                                           const std::optional<Column<std::int64_t>>& order, std::int64_t width) {
+    require(width >= 0, "width must be >= 0");
+    check_columns(values, columns, offsets, static_cast<std::size_t>(width));
+    const std::size_t rows = offsets.size() - 1;
+    if (order)
+        for (std::size_t i = 0; i < order->size(); ++i)
+            require((*order)(i) >= 0 && static_cast<std::size_t>((*order)(i)) < rows, "order must hold row numbers");
+    std::vector<std::int64_t> first;
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(width));
+    {
+        const nb::gil_scoped_release release_gil;
+        for (std::size_t k = 0; k < (order ? order->size() : rows); ++k) {
+            const auto row = order ? static_cast<std::size_t>((*order)(k)) : k;
+            for (std::int32_t j = offsets(row); j < offsets(row + 1); ++j) {
+                const auto at = static_cast<std::size_t>(j);
+                if (values(at) == 0.0) continue;
+                if (counts[static_cast<std::size_t>(columns(at))]++ == 0) first.push_back(columns(at));
+            }
+        }
+    }
+    return {array_of(std::move(first)), array_of(std::move(counts))};
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& module) {
@@ -162,6 +191,9 @@ void bind_rows(nb::module_& module) {
                "weight is 0, then write the scaled values.");
     module.def("apply_scales", &apply_scales, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "scaled"_a.noconvert(), "Write the scaled values of a scanned batch.");
+    module.def("appearances", &appearances, "values"_a, "columns"_a, "offsets"_a, "order"_a.none(), "width"_a,
+               "Return the columns of compressed sparse rows in the order of their first appearance, and the number of "
+               "values other than 0 of each column.");
     module.def("place_rows", &place_rows, "values"_a, "columns"_a, "offsets"_a, "features"_a, "signs"_a.none(), "width"_a,
                "Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. "
                "Features outside the width are dropped; values of one feature are added.");

@@ -43,6 +43,7 @@ void bind_vocabulary(nb::module_& module) {
              "Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.")
         .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),
              "Return the sign of each hashed name.")
+        .def("slots", &Vocabulary::slots, "hashes"_a, "Return the slot and the sign of each hash of a name.")
         .def("add", &Vocabulary::add, "names"_a, "counts"_a,
              nb::sig("def add(self, names: list, counts: NDArray[numpy.int64]) -> None"),
              "Add names, with the number of occurrences of each.")

@@ -98,6 +98,18 @@ public:
         return features;
     }
 
+    // Returns the slot and the sign of each hash, where names are hashed.
+    std::tuple<NewArray, NewArray> slots(const Column<std::uint32_t>& hashes) const {
+        require(hashed(), "the names of this vocabulary are not hashed");
+        std::vector<std::int64_t> slots(hashes.size());
+        std::vector<double> signs(hashes.size());
+        for (std::size_t i = 0; i < hashes.size(); ++i) {
+            slots[i] = slots_.slot(hashes(i));
+            signs[i] = Slots::sign(hashes(i));
+        }
+        return {array_of(std::move(slots)), array_of(std::move(signs))};
+    }
+
     // Returns the sign of each hashed name.
     std::vector<double> signs(const nb::list& names) {
         check_names(names);

@@ -107,11 +107,15 @@ public:
         }
     }
 
-    // A list of strings: each adds 1 to its feature.
+    // A list of strings: each adds 1 to its feature, unless it is empty.
     bool add_list(Key& key, const std::vector<std::string_view>& words) {
         if (key.kind == Kind::ignore || words.empty()) return true;
         if (key.kind == Kind::numeric || key.kind == Kind::date) return fail("list", key, words[0]);
-        return prefix(key, key.words, '=') && add_grams(key, words);
+        if (!prefix(key, key.words, '=')) return false;
+        if (std::find(words.begin(), words.end(), std::string_view()) == words.end()) return add_grams(key, words);
+        std::vector<std::string_view> present(words);
+        std::erase(present, std::string_view());
+        return add_grams(key, present);
     }
 
     // A point in time.

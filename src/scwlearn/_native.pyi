@@ -61,6 +61,11 @@ def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', devic
 def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Write the scaled values of a scanned batch."""
 
+def appearances(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
+    """
+    Return the columns of compressed sparse rows in the order of their first appearance, and the number of values other than 0 of each column.
+    """
+
 def place_rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], signs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
     """
     Map the columns of compressed sparse rows to features, in order; return values, indices and offsets. Features outside the width are dropped; values of one feature are added.
@@ -129,6 +134,9 @@ class Vocabulary:
     def signs(self, names: list) -> list[float]:
         """Return the sign of each hashed name."""
 
+    def slots(self, hashes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
+        """Return the slot and the sign of each hash of a name."""
+
     def add(self, names: list, counts: NDArray[numpy.int64]) -> None:
         """Add names, with the number of occurrences of each."""
 
@@ -187,6 +195,11 @@ class OneByOne:
 
     def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
         """Compute the scores of dicts, and their variances."""
+
+    def look_rows(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """
+        Compute the scores of scanned rows, and the variance of the largest, as those of dicts.
+        """
 
     def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
         """

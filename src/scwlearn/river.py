@@ -16,6 +16,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("scwlearn.river needs River: pip install 'scwlearn[river]'") from error
 
+from scwlearn.data.features import Features
 from scwlearn.learning.explain import Part, Weight
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
@@ -43,6 +44,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     _rule: ClassVar[Rule]
     _model: StreamClassifier
+    features: Features | None
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from an example of weight w."""
@@ -91,6 +93,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         """Return the classifier of a model file."""
         model = cls(**saved.settings)
         model._model = StreamClassifier._restore(saved)
+        model.features = None if model._model.features.is_plain else model._model.features
         return model
 
     def __copy__(self) -> Self:
@@ -119,7 +122,8 @@ def _make_class(rule: Rule) -> type[RiverClassifier]:
     names |= {p.name: p.name for p in rule.parameters}
 
     def start(self: RiverClassifier) -> None:
-        self._model = StreamClassifier(rule, **{inner: getattr(self, name) for inner, name in names.items()})
+        given = {inner: getattr(self, name) for inner, name in names.items()}
+        self._model = StreamClassifier(rule, features=self.features, **given)
 
     contents = {"__doc__": docstring(Face.RIVER, rule), "__module__": __name__, "_rule": rule}
     made = initializer(rule.estimator, Face.RIVER, rule, start)

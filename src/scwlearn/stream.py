@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier, Dicts
@@ -18,7 +19,7 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.explain import Part, Weight, largest_weights, named_weights, parts_of_scores
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
-from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
+from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.snapshot import JUST_OVER_HALF
 from scwlearn.rules import Rule, find_rule
 
@@ -29,11 +30,12 @@ Example = dict[Any, Any]
 
 
 class StreamClassifier:
-    """An online classifier of dicts of named features, in any number of classes.
+    """An online classifier of records, which are dicts of named values, in any number of classes.
 
     Features are named and may appear at any time. A number is the value of its feature (True is 1); a string is the
-    feature "name=string" with value 1; a list, tuple or set of strings is a bag of words. Names are strings or
-    integers, all of one type. An empty dict is allowed: only the intercept applies.
+    feature "name=string" with value 1; a list, tuple or set of strings is a bag of words; the keys of a nested dict are
+    joined, as in "user.age"; None and an empty string are missing. `features` declares more: text, dates, interactions.
+    Names are strings or integers, all of one type. An empty dict is allowed: only the intercept applies.
 
     Labels are strings, numbers or bools, all of one kind; a new class starts from the prior. Predicting changes
     nothing, and is safe in several threads while one learns. After an error the classifier is as it was.
@@ -44,6 +46,8 @@ class StreamClassifier:
         Name of an algorithm, or its declaration.
     classes : array-like, optional
         Labels to declare in advance; these classes take part from the start.
+    features : Features, optional
+        What the values of records mean. A model trained on the command line has what was found in its data.
     {settings}
     **parameters : float
         The rule's parameters.
@@ -60,12 +64,22 @@ class StreamClassifier:
     ['ham', 'spam']
     """
 
-    def __init__(self, rule: str | Rule = "scw1", *, classes: ArrayLike | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        rule: str | Rule = "scw1",
+        *,
+        classes: ArrayLike | None = None,
+        features: Features | None = None,
+        **settings: Any,
+    ) -> None:
         found = find_rule(rule) if isinstance(rule, str) else rule
         if not isinstance(found, Rule):
             raise TypeError(f"rule must be the name of an algorithm or a Rule, got {rule!r}")
+        if not isinstance(features, Features | None):
+            raise TypeError(f"features must be Features or None, got {features!r}")
         class_weight = settings.pop("class_weight", None)
-        self._classifier = Classifier(LearnerConfig.create(found, settings, defaults_of=Face.STREAM), class_weight)
+        config = LearnerConfig.create(found, settings, defaults_of=Face.STREAM)
+        self._classifier = Classifier(config, class_weight, features=features or PLAIN)
         if classes is not None:
             self._classifier.add_classes(given_classes(as_labels(classes)))
 
@@ -90,6 +104,11 @@ class StreamClassifier:
         return len(vocabulary.names) if vocabulary.hashed else len(vocabulary)
 
     @property
+    def features(self) -> Features:
+        """What the values of records mean."""
+        return self._classifier.features
+
+    @property
     def counts(self) -> Counts:
         """Examples seen, mistakes and updates so far."""
         return self._classifier.counts
@@ -100,7 +119,7 @@ class StreamClassifier:
         Parameters
         ----------
         x : dict
-            Its features by name.
+            Its values by name.
         y : str, number or bool
             Its label.
         w : float
@@ -115,9 +134,8 @@ class StreamClassifier:
         >>> model.counts.seen
         2
         """
-        if not isinstance(x, dict):
-            raise _not_a_dict(x)
         classifier = self._classifier
+        x = _features_of(x, classifier)
         snapshot = classifier.snapshot
         try:
             number = snapshot.classes.numbers.get(y)
@@ -153,8 +171,7 @@ class StreamClassifier:
         >>> model.predict_one({"free": 1})
         'spam'
         """
-        if not isinstance(x, dict):
-            raise _not_a_dict(x)
+        x = _features_of(x, self._classifier)
         snapshot = self._classifier.snapshot
         labels = snapshot.classes.values
         if not labels:
@@ -176,8 +193,7 @@ class StreamClassifier:
         >>> model.predict_proba_one({"free": 1})["spam"] > 0.9
         True
         """
-        if not isinstance(x, dict):
-            raise _not_a_dict(x)
+        x = _features_of(x, self._classifier)
         snapshot = self._classifier.snapshot
         labels = snapshot.classes.values_in_order
         if snapshot.learner.model is None:
@@ -215,18 +231,24 @@ class StreamClassifier:
         >>> model.predict_many([{"offer": 1}, {"meeting": 1}])
         ['spam', 'ham']
         """
-        self._classifier.learn_many(as_examples(examples), as_labels(y), w)
+        self._classifier.learn_many(self._examples(examples), as_labels(y), w)
+
+    def _examples(self, examples: Any) -> Dicts:
+        """Return examples as dicts of features by name."""
+        records = as_examples(examples)
+        return records if self.features.is_plain else self.features.read_many(records)
 
     def predict_many(self, examples: Any) -> list[Any]:
         """Predict the label of each example, given as for `learn_many`."""
-        rows, snapshot = as_examples(examples), self._classifier.snapshot
-        if not snapshot.classes.values or snapshot.learner.model is None:
-            return [self.predict_one(x) for x in rows]
+        rows, snapshot = self._examples(examples), self._classifier.snapshot
+        labels = snapshot.classes.values
+        if not labels or snapshot.learner.model is None:
+            return [labels[len(labels) == 2] if labels else None for _ in rows]
         return [snapshot.classes.values[i] for i in snapshot.predict(snapshot.learner.score_many(rows))]
 
     def predict_proba_many(self, examples: Any) -> Array:
         """Predict the probabilities of each example, (examples, classes), in the order of `classes`."""
-        rows, snapshot = as_examples(examples), self._classifier.snapshot
+        rows, snapshot = self._examples(examples), self._classifier.snapshot
         if snapshot.learner.model is None:
             return np.full((len(rows), len(snapshot.classes)), 1 / max(1, len(snapshot.classes)))
         before = snapshot.learner.scores_and_variances_many(rows)
@@ -271,7 +293,7 @@ class StreamClassifier:
         Parameters
         ----------
         x : dict
-            The features of an example by name.
+            The values of an example by name.
 
         Returns
         -------
@@ -286,8 +308,7 @@ class StreamClassifier:
         >>> [(part.name, part.adds > 0) for part in model.explain({"free": 1, "never seen": 1})["spam"]]
         [('free', True), ('(intercept)', True)]
         """
-        if not isinstance(x, dict):
-            raise _not_a_dict(x)
+        x = _features_of(x, self._classifier)
         snapshot = self._classifier.snapshot
         shown = named_weights(snapshot, second_order=self.rule.order == 2)
         features, values, _ = shown.vocabulary.read(x)
@@ -333,10 +354,11 @@ class StreamClassifier:
 
 _ARGUMENTS = (
     Argument("classes", "array-like | None", None, "Labels to come, which take part from the start."),
+    FEATURES,
     *arguments_for(Face.STREAM),
 )
 StreamClassifier.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
-StreamClassifier.__doc__ = fill_settings(StreamClassifier.__doc__, _ARGUMENTS[1:])
+StreamClassifier.__doc__ = fill_settings(StreamClassifier.__doc__, _ARGUMENTS[2:])
 
 
 @merged.register
@@ -350,8 +372,12 @@ def _(
     return together
 
 
-def _not_a_dict(x: Any) -> TypeError:
-    return TypeError(f"x must be a dict of named features, got {type(x).__name__}")
+def _features_of(x: Example, classifier: Classifier) -> Example:
+    """Return a record as a dict that the learner reads, with its features by name unless each value shows its own."""
+    if not isinstance(x, dict):
+        raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
+    features = classifier.features
+    return x if features is PLAIN or features.is_plain else features.read(x)
 
 
 def as_examples(x: Any) -> Dicts:

@@ -275,6 +275,8 @@ def test_names_are_hashed_as_scikit_learn_hashes_them(slots):
         words = [x["word"], *x["words"]]
         spelled = {key: value for key, value in x.items() if isinstance(value, float)}
         for key, word in (("word", words[0]), *(("words", word) for word in words[1:])):
+            if not word:
+                continue
             spelled[f"{key}={word}"] = spelled.get(f"{key}={word}", 0.0) + 1.0
         expected = hasher.transform([spelled])
         expected.eliminate_zeros()

@@ -116,9 +116,9 @@ def test_labels_and_weights_must_match_the_examples_in_number():
 BAD = {
     "nan": {"feature 1": 1.0, "new": float("nan")},
     "inf": {"feature 1": float("inf")},
-    "none": {"feature 1": None},
+    "object": {"feature 1": object()},
     "numbers": {"feature 1": [1.0, 2.0]},
-    "dict": {"feature 1": {"deep": 1.0}},
+    "list in a dict": {"feature 1": {"deep": [1.0]}},
     "too large": {"feature 1": 1e200},
     "mixed keys": {"feature 1": 1.0, 2: 1.0},
     "other keys": {2: 1.0},

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import place_rows
+from scwlearn._native import appearances, place_rows
 from scwlearn.data.rows import Rows, same_type
 
 
@@ -21,9 +21,11 @@ class NamedRows:
     Parameters
     ----------
     rows : Rows
-        The values.
+        The values. A sparse row has its columns in the order of its record.
     names : list
-        One name per column.
+        One name per column; None for the column of a hashed interaction.
+    hashes : array or None
+        Hash of the name of each column, where names are hashed.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class NamedRows:
 
     rows: Rows
     names: list[Any]
+    hashes: NDArray[np.uint32] | None = None
 
     def __post_init__(self) -> None:
         if len(self.names) != self.rows.width:
@@ -46,24 +49,63 @@ class NamedRows:
     def slice(self, start: int, stop: int) -> NamedRows:
         """Return consecutive rows; a few rows come with the names that occur in them only."""
         rows = self.rows.slice(start, stop)
-        return NamedRows(rows, self.names) if rows.stored >= len(self.names) else _with_used_names(rows, self.names)
+        return replace(self, rows=rows) if rows.stored >= len(self.names) else self._with_used_names(rows)
 
     def take(self, rows: NDArray[np.intp]) -> NamedRows:
         """Return rows by number, with the names that occur in them."""
-        return _with_used_names(self.rows.take(rows), self.names)
+        return self._with_used_names(self.rows.take(rows))
+
+    def _with_used_names(self, rows: Rows) -> NamedRows:
+        """Return other rows without the names that do not occur, which would only be looked up in vain."""
+        values, columns, offsets = rows.compressed()
+        used = np.zeros(len(self.names), dtype=bool)
+        used[columns] = True
+        if used.all():
+            return replace(self, rows=rows)
+        new_columns = (np.cumsum(used) - 1).astype(np.int32)[columns]
+        kept = [self.names[i] for i in np.flatnonzero(used).tolist()]
+        hashes = None if self.hashes is None else self.hashes[used]
+        return NamedRows(Rows.from_csr(values, new_columns, offsets, len(kept)), kept, hashes)
+
+    @staticmethod
+    def of_arrays(
+        values: NDArray[np.float64],
+        columns: NDArray[np.int32],
+        offsets: NDArray[np.int32],
+        names: list[Any],
+        hashes: NDArray[np.uint32] | None = None,
+    ) -> NamedRows:
+        """Return the rows of a native reader of records, whose columns may share a name."""
+        if hashes is not None:
+            return NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names, hashes)
+        unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        rows = Rows.from_csr(values, columns, offsets, len(names))
+        if len(unique) == len(names):
+            return NamedRows(rows, names)
+        # "a=b" may be a number of the key "a=b", and also the string "b" of the key "a".
+        united = np.array([unique[name] for name in names], dtype=np.int64)
+        order = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return NamedRows.summed(order, united[columns], values, [*unique], len(offsets) - 1)
 
     @staticmethod
     def concatenate(parts: Sequence[NamedRows]) -> NamedRows:
         """Return the rows of all parts; equal names become one column."""
         numbers: dict[Any, int] = {}
-        columns = [np.array([numbers.setdefault(n, len(numbers)) for n in part.names], np.int64) for part in parts]
+        hashed = parts[0].hashes is not None
+        keys: list[list[Any]] = [part.names if part.hashes is None else part.hashes.tolist() for part in parts]
+        columns = [np.array([numbers.setdefault(key, len(numbers)) for key in own], np.int64) for own in keys]
         values, indices, offsets = Rows.concatenate([part.rows for part in parts]).compressed(np.int64)
         stored = np.diff(offsets[np.cumsum([0, *map(len, parts)])])
         first_names = np.cumsum([0, *(len(part.names) for part in parts[:-1])])
         indices = np.concatenate(columns)[indices + np.repeat(first_names, stored)]
-        order = np.lexsort((indices, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
-        rows = Rows.from_csr(values[order], indices[order].astype(np.int32), offsets, len(numbers))
-        return NamedRows(rows, [*numbers])
+        rows = Rows.from_csr(values, indices.astype(np.int32), offsets, len(numbers))
+        if not hashed:
+            return NamedRows(rows, [*numbers])
+        names: list[Any] = [None] * len(numbers)
+        for part, own in zip(parts, columns, strict=True):
+            for column, name in zip(own.tolist(), part.names, strict=True):
+                names[column] = names[column] if name is None else name
+        return NamedRows(rows, names, np.array([*numbers], dtype=np.uint32))
 
     @staticmethod
     def of_numbers(rows: Rows) -> NamedRows:
@@ -90,7 +132,9 @@ class NamedRows:
             pairs = zip(columns[begin:end].tolist(), values[begin:end].tolist(), strict=True)
             yield {self.names[column]: value for column, value in pairs if value}
 
-    def in_columns(self, features: Sequence[int] | NDArray[np.int64], signs: list[float] | None, width: int) -> Rows:
+    def in_columns(
+        self, features: Sequence[int] | NDArray[np.int64], signs: list[float] | NDArray[np.float64] | None, width: int
+    ) -> Rows:
         """Return the rows in the columns of a model.
 
         Parameters
@@ -102,29 +146,13 @@ class NamedRows:
         width : int
             Number of columns of the model.
         """
-        signed = None if signs is None else np.array(signs)
+        signed = None if signs is None else np.asarray(signs)
         arrays = place_rows(*self.rows.compressed(), np.asarray(features, dtype=np.int64), signed, width)
         return Rows.from_csr(*arrays, width, checked=False)
 
-    def occurrences(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-        """Return the number of rows of non-zero weight in which each name has a non-zero value."""
-        values, columns, offsets = self.rows.compressed()
-        counts = values != 0
-        if weights is not None and not weights.all():
-            counts &= np.repeat(weights != 0, np.diff(offsets))
-        return np.bincount(columns if counts.all() else columns[counts], minlength=len(self.names)).astype(np.int64)
-
-
-def _with_used_names(rows: Rows, names: list[Any]) -> NamedRows:
-    """Return named rows without the names that do not occur, which would only be looked up in vain."""
-    values, columns, offsets = rows.compressed()
-    used = np.zeros(len(names), dtype=bool)
-    used[columns] = True
-    if used.all():
-        return NamedRows(rows, names)
-    new_columns = (np.cumsum(used) - 1).astype(np.int32)[columns]
-    kept = [names[i] for i in np.flatnonzero(used).tolist()]
-    return NamedRows(Rows.from_csr(values, new_columns, offsets, len(kept)), kept)
+    def appearances(self, order: NDArray[np.intp] | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the columns by first appearance, in the given order of rows, and in how many rows each is not zero."""
+        return appearances(*self.rows.compressed(), order, len(self.names))
 
 
 @dataclass(frozen=True)

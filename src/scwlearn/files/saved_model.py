@@ -21,7 +21,7 @@ from scwlearn.files.learner import (
     encode_rule,
 )
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.settings import Face, arguments_for, settings_for
+from scwlearn.learning.settings import FEATURES, Face, arguments_for, settings_for
 from scwlearn.rules import Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
@@ -275,4 +275,6 @@ def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
 
 
 def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
-    return {argument.name: getattr(model, argument.name) for argument in arguments_for(face, rule)}
+    # Features are saved with the classifier.
+    own = [argument.name for argument in arguments_for(face, rule) if argument is not FEATURES]
+    return {name: getattr(model, name) for name in own}

@@ -167,6 +167,17 @@ class BaseLearner(ABC):
         """Return a batch for this learner; labels, places and weights are checked."""
         return LabeledBatch.create(rows, labels, places, weights)
 
+    @abstractmethod
+    def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute the score and x'Sigma x of each row, and with several classes of each class."""
+
+    def scores_and_top_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute scores, and of each row the variance of the largest."""
+        scores, variances = self.scores_and_variances(x)
+        if not self.is_binary:
+            variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        return scores, variances
+
     def labels(self, numbers: NDArray[np.int32]) -> NDArray[Any]:
         """Return class numbers as this learner takes labels: 0 and 1 as -1 and +1 if it is binary."""
         return self._axis.from_numbers(numbers)

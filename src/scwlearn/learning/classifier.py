@@ -265,9 +265,7 @@ class Classifier:
     def probabilities(self, x: Any) -> Array:
         """Return the probability of each class, in the order of the labels: (rows, classes)."""
         snapshot, rows = self.snapshot, x if isinstance(x, NamedRows) else as_rows(x, check=False)
-        scores, variances = snapshot.learner.scores_and_variances(rows)
-        if not snapshot.is_binary:
-            variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        scores, variances = snapshot.learner.scores_and_top_variances(rows)
         return snapshot.probabilities(scores, variances, argmax_consistent=self.argmax_consistent)
 
     def margin_variances(self, x: Any) -> Array:

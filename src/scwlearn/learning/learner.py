@@ -29,6 +29,9 @@ from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
 
+# Rows that are scored in one native call: few enough that Ctrl-C is answered at once.
+_ROWS_AT_ONCE = 2**14
+
 
 class Learner(OneAtATime):
     """An online learner on labels -1 and +1, or on class numbers.
@@ -146,6 +149,21 @@ class Learner(OneAtATime):
         rows = view._scaled_rows(x)
         return view._axis.scores(view._fitted(), rows, view.config.intercept), view._variances(rows)
 
+    def scores_and_top_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute scores, and of each row the variance of the largest; of named rows bit for bit as of dicts."""
+        if not isinstance(x, NamedRows):
+            return super().scores_and_top_variances(x)
+        view = self._frozen_view(x)
+        rows = view._scaled_rows(x)
+        rows.check()
+        one = view._handle(named=True)
+        scores, variances = self._axis.empty_scores(len(rows), one.scores), np.empty(len(rows))
+        for block in rows.blocks(_ROWS_AT_ONCE):
+            part = slice(block.start, block.start + block.count)
+            arrays = block.values, block.indices, block.offsets, block.width
+            one.look_rows(*arrays, scores[part], variances[part])
+        return scores, variances
+
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return a learner on the same model, in the same memory, with other values of the rule's parameters.
 
@@ -192,29 +210,33 @@ class Learner(OneAtATime):
             return self._shallow_copy()
 
     @contextmanager
-    def _in_columns(self, x: NamedRows) -> Iterator[Rows]:
-        """Yield named rows in the columns of the model.
+    def _in_columns(self, x: NamedRows, order: NDArray[np.intp] | None) -> Iterator[Rows]:
+        """Yield named rows, which will be learned from in that order, in the columns of the model.
 
-        New names are known once these rows have been learned from. A name that is zero in every row stays unknown, as
-        it does in dicts.
+        New names are known once these rows have been learned from. They are numbered by first appearance, and a name
+        that is zero in every row stays unknown, as in dicts.
         """
         self._check_kind(named=True)
         seen = self.counts.seen
         with self._rollback():
             one = self._start_named(len(x.names)) if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
-            counts = x.occurrences()
-            present = np.flatnonzero(counts)
+            present, counts = x.appearances(order)
+            if x.hashes is not None:
+                present = present[[x.names[i] is not None for i in present.tolist()]]
             names = [x.names[i] for i in present.tolist()]
-            features = np.full(len(x.names), -1)
-            features[present] = vocabulary.find(names, True)
+            features, signs = np.full(len(x.names), -1), None
+            if vocabulary.hashed:
+                features, signs = _slots(vocabulary, x)
+            else:
+                features[present] = vocabulary.find(names, True)
             room = room_for(int(features.max(initial=0)) + 1, width)
             if room > width:
                 scale = self.running_scale
                 wider = None if scale is None else scale.arranged(np.arange(width), room)
                 self._replace_model(self._widened(self._fitted(), room - width), vocabulary, wider)
             try:
-                yield x.in_columns(features, _signs(vocabulary, x.names), room)
+                yield x.in_columns(features, signs, room)
             finally:
                 if self.counts.seen > seen:
                     vocabulary.add(names, counts[present])
@@ -224,8 +246,10 @@ class Learner(OneAtATime):
             model, vocabulary, _ = self.state()
             if vocabulary is None:
                 raise ValueError("this learner has learned from features without names; continue with such examples")
-            features = vocabulary.find(x.names, False)
-            return x.in_columns(features, _signs(vocabulary, x.names), model.size - self.config.intercept)
+            width = model.size - self.config.intercept
+            if vocabulary.hashed:
+                return x.in_columns(*_slots(vocabulary, x), width)
+            return x.in_columns(vocabulary.find(x.names, False), None, width)
         rows = as_rows(x, check=False)
         self._check_rows(rows)
         return rows
@@ -261,7 +285,7 @@ class Learner(OneAtATime):
         if isinstance(batch.rows, Rows):
             self._learn_scaled(batch, batch.rows, classes, record)
         else:
-            with self._in_columns(batch.rows) as rows:
+            with self._in_columns(batch.rows, batch.places) as rows:
                 self._learn_scaled(batch, rows, classes, record)
         return self.counts - before
 
@@ -375,6 +399,8 @@ Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ign
 Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
 
 
-def _signs(vocabulary: Vocabulary, names: list[Any]) -> list[float] | None:
-    """Return the sign of each name where names are hashed; None if all count as they are."""
-    return vocabulary.signs(names) if vocabulary.hashed else None
+def _slots(vocabulary: Vocabulary, x: NamedRows) -> tuple[Any, Any]:
+    """Return the slot and the sign of each name, where names are hashed."""
+    if x.hashes is None:
+        return np.array(vocabulary.find(x.names, False)), vocabulary.signs(x.names)
+    return vocabulary.slots(x.hashes)

@@ -288,15 +288,20 @@ class Argument:
     help: str
 
 
+#: What the values of records mean: part of the model, not of its learner.
+FEATURES = Argument("features", "Features | None", None, "What the values of records mean.")
+
+
 def arguments_for(face: Face, rule: Rule | None = None) -> tuple[Argument, ...]:
     """Return the keyword arguments of a constructor: the rule's parameters, then the settings."""
     own = tuple(
         Argument(p.name, "float", p.default, f"{p.meaning} Strictly between {p.low:g} and {p.high:g}.")
         for p in (rule.parameters if rule is not None else ())
     )
-    return own + tuple(
+    settings = tuple(
         Argument(s.name_in(face), s.annotation, s.default_in(face), s.help_in(face)) for s in settings_for(face, rule)
     )
+    return own + settings + ((FEATURES,) if face is Face.RIVER else ())
 
 
 def signature(arguments: Iterable[Argument], **leading: Any) -> inspect.Signature:

@@ -51,9 +51,7 @@ def predict(
         raise ValueError("the model has not been trained yet")
     variances = chances = None
     if probabilities:
-        scores, variances = now.learner.scores_and_variances(x)
-        if not now.is_binary:
-            variances = np.take_along_axis(variances, scores.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+        scores, variances = now.learner.scores_and_top_variances(x)
         chances = now.probabilities(scores, variances, argmax_consistent=classifier.argmax_consistent)
     else:
         scores = now.learner.scores(x)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn.data.features import Features
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.learner import Learner
@@ -35,6 +37,7 @@ def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None,
     learner = merged(learners[0], learners, before and before.learner, method)
     calibration = _merge_calibrations(calibrations, before and before.calibration)
     together.snapshot = Snapshot(learner, calibration, classes)
+    together.features = _unite_features(by_title)
     together.class_weights.seen = add_counts([part.seen for part in parts], before and before.seen)
     return together
 
@@ -113,3 +116,16 @@ def _check_settings(models: Mapping[str, Classifier]) -> None:
 
 def _settings(model: Classifier) -> dict[str, Any]:
     return {"kind": model.learner_type, **model.config.values(), "class_weight": model.class_weights.given}
+
+
+def _unite_features(models: Mapping[str, Classifier]) -> Features:
+    """Return the features of all models; each may have columns that the others lack, but none of another kind."""
+    (title, first), *others = models.items()
+    features = first.features
+    for other_title, model in others:
+        for name in (f.name for f in fields(Features) if f.name != "kinds"):
+            check_same(name, getattr(features, name), getattr(model.features, name), title, other_title)
+        for key in features.kinds.keys() & model.features.kinds.keys():
+            check_same(f"kind of {key!r}", features.kinds[key], model.features.kinds[key], title, other_title)
+        features = features.declare(model.features.kinds)
+    return features

@@ -50,7 +50,7 @@ def told(batches):
         for i in range(len(batch)):
             part = slice(block.offsets[i], block.offsets[i + 1])
             columns = block.indices[part].tolist()
-            assert columns == sorted(set(columns))
+            assert len(columns) == len(set(columns))
             features = {names[j]: value for j, value in zip(columns, block.values[part].tolist(), strict=True)}
             label = None
             if batch.labels is not None and (batch.labelled is None or batch.labelled[i]):

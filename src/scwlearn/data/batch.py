@@ -133,7 +133,10 @@ class NamedRows:
             yield {self.names[column]: value for column, value in pairs if value}
 
     def in_columns(
-        self, features: Sequence[int] | NDArray[np.int64], signs: list[float] | NDArray[np.float64] | None, width: int
+        self,
+        features: Sequence[int] | NDArray[np.int64],
+        signs: Sequence[float] | NDArray[np.float64] | None,
+        width: int,
     ) -> Rows:
         """Return the rows in the columns of a model.
 

@@ -50,7 +50,7 @@ class CoverageCounter:
 
     def watch(self, rows: NamedRows) -> NamedRows:
         """Return rows that are counted when a learner looks up their names."""
-        return _WatchedRows(rows.rows, rows.names, self)
+        return _WatchedRows(rows.rows, rows.names, rows.hashes, counter=self)
 
     def add_named(self, rows: NamedRows, features: NDArray[np.int64], placed: Rows) -> None:
         """Count named rows, given the model's feature of each name, and the rows in the columns of the model."""
@@ -61,7 +61,7 @@ class CoverageCounter:
         found, known = rows.rows.stored, placed.stored
         if (is_known.mean() if self._is_hashed else known / found) < _SMALL_SHARE:
             # Count value by value: the rows in the columns of the model lack zeros, too.
-            counts = rows.occurrences()
+            _, counts = rows.appearances()
             found, known = int(counts.sum()), int(counts[is_known].sum())
         self._add(found, known, None if is_known.all() else rows.names[int(is_known.argmin())])
 
@@ -99,13 +99,18 @@ class CoverageCounter:
         return feature + self._model.first_number if isinstance(feature, int) else feature
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _WatchedRows(NamedRows):
     """Named rows that are counted when they are put into the columns of a model."""
 
     counter: CoverageCounter
 
-    def in_columns(self, features: Sequence[int] | NDArray[np.int64], signs: list[float] | None, width: int) -> Rows:
+    def in_columns(
+        self,
+        features: Sequence[int] | NDArray[np.int64],
+        signs: Sequence[float] | NDArray[np.float64] | None,
+        width: int,
+    ) -> Rows:
         """Return the rows in the columns of a model."""
         found = np.asarray(features, dtype=np.int64)
         placed = super().in_columns(found, signs, width)

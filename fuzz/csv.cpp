@@ -22,7 +22,7 @@ Kind kind_of(std::string_view name) {
 
 struct Result {
     RowBuilder builder;
-    CsvParsed parsed;
+    ParsedTable parsed;
 
     Result(const FeatureSpec& spec, const CsvForm& form, const std::vector<std::string>& columns, std::string_view text)
         : builder(spec), parsed(CsvParser(form, builder, columns).parse(text)) {}
@@ -31,7 +31,7 @@ struct Result {
 };
 
 void check(Result& result, const CsvForm& form, std::string_view text) {
-    const CsvParsed& parsed = result.parsed;
+    const ParsedTable& parsed = result.parsed;
     const BuiltRows& built = result.builder.rows();
     const auto rows = static_cast<std::int64_t>(result.rows());
     promise(rows + parsed.faulty <= parsed.lines + 1 && (form.skip_faults || parsed.faulty <= 1));
@@ -61,9 +61,9 @@ void check(Result& result, const CsvForm& form, std::string_view text) {
         promise(is_utf8(name));
     }
     std::int64_t line = 0;
-    for (const CsvFault& one : parsed.found) {
-        promise(one.line > 0 && one.line <= parsed.lines && one.line >= line);
-        line = one.line;
+    for (const PlacedFault& one : parsed.found) {
+        promise(one.place > 0 && one.place <= parsed.lines && one.place >= line);
+        line = one.place;
     }
 }
 

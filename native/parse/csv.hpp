@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "core/scan.hpp"
-#include "parse/lines.hpp"
 #include "parse/number.hpp"
 #include "parse/utf8.hpp"
-#include "records/labels.hpp"
-#include "records/row_builder.hpp"
+#include "records/table_parser.hpp"
 
 namespace scwlearn {
 
@@ -213,31 +211,15 @@ inline std::size_t csv_last_end(std::string_view text, char delimiter) noexcept 
     return last;
 }
 
-struct CsvForm : LineForm {
+struct CsvForm : TableForm {
     char delimiter = ',';
-    LabelKind labels = LabelKind::any;
 };
 
-// A fault and the line of its record.
-struct CsvFault : RecordFault {
-    std::int64_t line = 0;
-};
-
-struct CsvParsed {
-    LabelColumn labels;
-    std::vector<double> weights;        // if there is a column for them
-    std::vector<std::int64_t> places;   // the first line of each record, counted from 1
-    std::int64_t lines = 0;
-    std::int64_t faulty = 0;            // records with an error
-    std::vector<CsvFault> found = {};   // the first errors
-    bool weighted = false;
-};
-
-class CsvParser {
+class CsvParser : TableParser<CsvForm> {
 public:
     // The columns are those of all records, in order. The builder gets the rows.
-    CsvParser(CsvForm form, RowBuilder& builder, const std::vector<std::string>& columns)
-        : form_(form), builder_(builder), parsed_{LabelColumn(form.labels), {}, {}} {
+    CsvParser(const CsvForm& form, RowBuilder& builder, const std::vector<std::string>& columns)
+        : TableParser(form, builder) {
         columns_.reserve(columns.size());
         const FeatureSpec& spec = builder.spec();
         // A mark of a missing value may look like a number.
@@ -254,16 +236,13 @@ public:
 
     // Parses whole records, up to the first error unless errors are skipped. Nothing is read behind a quote that is not
     // closed. Allocates only to grow vectors.
-    CsvParsed parse(std::string_view text) {
+    ParsedTable parse(std::string_view text) {
         is_clean_ = is_utf8(text) && text.find('\0') == std::string_view::npos;
         CsvCells cells(text, form_.delimiter);
         while (cells.next_record()) {
-            builder_.begin_row();
-            has_label_ = false;
-            if (read_record(cells) && add_row(cells)) continue;
-            add_fault(cells);
-            if (has_label_) parsed_.labels.pop();
-            if (!form_.skip_faults) break;
+            begin_record();
+            if (read_record(cells) && end_record(cells.line())) continue;
+            if (!add_fault(cells)) break;
         }
         parsed_.lines = cells.lines();
         return std::move(parsed_);
@@ -300,68 +279,26 @@ private:
             if (cell.find('\0') != std::string_view::npos) return builder_.fail("nul", key, cell);
             if (!is_utf8(cell)) return builder_.fail("utf8", key, cell);
         }
-        if (key.kind == Kind::label) return read_label(key, cell);
-        if (key.kind == Kind::weight) return read_weight(key, cell);
+        if (key.kind == Kind::label) return add_label_text(key, cell, !has_words());
+        if (key.kind == Kind::weight) return set_weight_text(key, cell);
         return builder_.add_string(key, cell);
     }
 
-    bool read_label(RowBuilder::Key& key, std::string_view cell) {
-        double value = 0.0;
-        const bool words = parsed_.labels.kind() == LabelKind::words;
-        const std::string_view text = RowBuilder::trimmed(cell);
-        if (cell.empty() || builder_.is_marked_missing(cell) || (!words && RowBuilder::is_no_number(text)))
-            return add_missing_label() || builder_.fail("label missing", key, cell);
-        const bool is_number = !words && builder_.read_number_text(text, value);
-        const char* const fault = is_number ? parsed_.labels.add_number(value) : parsed_.labels.add_word(cell);
-        has_label_ = fault == nullptr;
-        return has_label_ || builder_.fail(fault, key, cell);
-    }
-
-    // Returns false if a label is needed.
-    bool add_missing_label() {
-        if (!form_.labels_optional) return false;
-        parsed_.labels.add_missing();
-        return has_label_ = true;
-    }
-
-    bool read_weight(RowBuilder::Key& key, std::string_view cell) {
-        const bool is_number = builder_.read_number_text(RowBuilder::trimmed(cell), weight_);
-        const bool usual = weight_ == 0.0 || (weight_ >= kSmallestWeight && weight_ <= kLargestWeight);
-        return (is_number && usual) || builder_.fail("weight", key, cell);
-    }
-
-    bool add_row(const CsvCells& cells) {
-        // Without a column for it, no record has a label.
-        if (!has_label_ && !add_missing_label()) return builder_.fail("label missing", {}, {});
-        if (!builder_.end_row()) return false;
-        if (parsed_.weighted) parsed_.weights.push_back(weight_);
-        parsed_.places.push_back(cells.line());
-        return true;
-    }
-
-    void add_fault(const CsvCells& cells) {
-        ++parsed_.faulty;
-        if (parsed_.found.size() >= form_.most_found) return;
+    bool add_fault(const CsvCells& cells) {
         if (cells.open_quote() != nullptr) {
             constexpr std::ptrdiff_t kShown = 100;
             const char* const open = cells.open_quote();
             const auto shown = static_cast<std::size_t>(std::min(kShown, cells.at() - open));
-            parsed_.found.push_back({{"quote", {}, std::string(open, shown)}, cells.open_line()});
-        } else if (count_ != columns_.size()) {
-            parsed_.found.push_back({{"ragged", {}, std::to_string(count_)}, cells.line()});
-        } else {
-            parsed_.found.push_back({builder_.fault(), cells.line()});
+            return TableParser::add_fault({"quote", {}, std::string(open, shown)}, cells.open_line());
         }
+        if (count_ != columns_.size())
+            return TableParser::add_fault({"ragged", {}, std::to_string(count_)}, cells.line());
+        return TableParser::add_fault(builder_.fault(), cells.line());
     }
 
-    CsvForm form_;
-    RowBuilder& builder_;
-    CsvParsed parsed_;
     std::vector<Column> columns_;
-    bool is_clean_ = false;   // whether all text is valid
-    std::size_t count_ = 0;   // cells of the record
-    bool has_label_ = false;  // whether the record has added its label
-    double weight_ = 1.0;
+    bool is_clean_ = false;  // whether all text is valid
+    std::size_t count_ = 0;  // cells of the record
 };
 
 }  // namespace scwlearn

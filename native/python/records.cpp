@@ -39,6 +39,16 @@ LabelKind label_kind(const std::string& name) {
     return name == "numeric" ? LabelKind::numbers : LabelKind::words;
 }
 
+TableArrays table_arrays(RowBuilder& builder, ParsedTable& parsed) {
+    TableFaults faults{parsed.faulty, {}};
+    for (const PlacedFault& one : parsed.found)
+        std::get<1>(faults).emplace_back(one.fault, one.place, string_of(one.key), nb::bytes(one.found.data(), one.found.size()));
+    std::optional<NewArray> weights;
+    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
+    return {row_arrays(builder), label_arrays(parsed.labels), std::move(weights), array_of(std::move(parsed.places)),
+            parsed.lines,        std::move(faults)};
+}
+
 namespace {
 
 Kind kind_named(const std::string& name) {

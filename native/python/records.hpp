@@ -2,8 +2,7 @@
 #pragma once
 
 #include "python/bindings.hpp"
-#include "records/labels.hpp"
-#include "records/row_builder.hpp"
+#include "records/table_parser.hpp"
 
 namespace scwlearn {
 
@@ -27,5 +26,12 @@ using LabelArrays = std::tuple<NewArray, NewArray, nb::list, bool>;
 LabelArrays label_arrays(LabelColumn& labels);
 
 LabelKind label_kind(const std::string& name);
+
+// The number of records with an error; and of the first errors the name, the place, the column and the value found there.
+using TableFaults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, nb::object, nb::bytes>>>;
+
+// Rows; labels; weights; the place of each record; number of lines; errors.
+using TableArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t, TableFaults>;
+TableArrays table_arrays(RowBuilder& builder, ParsedTable& parsed);
 
 }  // namespace scwlearn

@@ -25,41 +25,21 @@ char delimiter_of(const std::string& given) {
     return given[0];
 }
 
-// The number of records with an error; and of the first errors the name, the line, the column and the value found there.
-using Faults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, nb::object, nb::bytes>>>;
-
-Faults faults_of(const CsvParsed& parsed) {
-    Faults faults{parsed.faulty, {}};
-    for (const CsvFault& one : parsed.found)
-        std::get<1>(faults).emplace_back(one.fault, one.line, string_of(one.key), nb::bytes(one.found.data(), one.found.size()));
-    return faults;
-}
-
-// Rows; labels; weights; the line of each record; number of lines; errors.
-using CsvArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t, Faults>;
-
-CsvArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vector<std::string>& columns,
+TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vector<std::string>& columns,
                     const std::string& delimiter, const std::string& labels, bool labels_optional, bool skip_faults,
                     std::size_t most_found) {
     const std::string_view records = records_of(text);
-    const CsvForm form{{labels_optional, skip_faults, most_found}, delimiter_of(delimiter), label_kind(labels)};
+    const CsvForm form{{{labels_optional, skip_faults, most_found}, label_kind(labels)}, delimiter_of(delimiter)};
     const auto labelled = std::count_if(columns.begin(), columns.end(),
                                         [&](const std::string& name) { return spec.kind_of(name) == Kind::label; });
     require(labelled <= 1, "at most one column can be the label");
     RowBuilder builder(spec);
-    CsvParsed parsed{LabelColumn(form.labels), {}, {}};
+    ParsedTable parsed{LabelColumn(form.labels), {}, {}};
     {
         nb::gil_scoped_release release_gil;
         parsed = CsvParser(form, builder, columns).parse(records);
     }
-    std::optional<NewArray> weights;
-    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
-    return {row_arrays(builder),
-            label_arrays(parsed.labels),
-            std::move(weights),
-            array_of(std::move(parsed.places)),
-            parsed.lines,
-            faults_of(parsed)};
+    return table_arrays(builder, parsed);
 }
 
 // The cells of the first records, and the line of each; the end of the last one; and the line and offset of a quote that is

@@ -13,6 +13,12 @@ struct Moment {
     bool has_time = false;
 };
 
+// The moment that many nanoseconds, less than 10^9, after a whole second. Every source of moments ends here, so that all give
+// the same bits.
+inline Moment moment_at(std::int64_t seconds, std::int64_t nanoseconds, double offset = 0.0) noexcept {
+    return {static_cast<double>(seconds) + static_cast<double>(nanoseconds) / 1e9, offset, true};
+}
+
 // Days since 1970-01-01 in the Gregorian calendar. A year starts in March here, so that leap days come last.
 inline std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t day) noexcept {
     year -= month <= 2;
@@ -31,11 +37,11 @@ public:
         const char mark = peek() == '/' ? '/' : '-';
         const std::int64_t month = skip(mark) ? digits(2) : -1, day = skip(mark) ? digits(2) : -1;
         if (year < 0 || month < 1 || month > 12 || day < 1 || day > days_of(year, month)) return std::nullopt;
-        Moment moment{static_cast<double>(days_since_1970(year, month, day)) * 86400.0, 0.0, false};
-        if (text_.empty()) return moment;
+        seconds_ = days_since_1970(year, month, day) * 86400;
+        if (text_.empty()) return Moment{static_cast<double>(seconds_), 0.0, false};
         if (!(skip('T') || skip('t') || skip(' '))) return std::nullopt;
-        if (!read_time(moment) || !read_offset(moment) || !text_.empty()) return std::nullopt;
-        return moment;
+        if (!read_time() || !read_offset() || !text_.empty()) return std::nullopt;
+        return moment_at(seconds_ - offset_, nanoseconds_, static_cast<double>(offset_));
     }
 
 private:
@@ -44,30 +50,30 @@ private:
         return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
     }
 
-    bool read_time(Moment& moment) noexcept {
+    bool read_time() noexcept {
         const std::int64_t hour = digits(2), minute = skip(':') ? digits(2) : -1;
         const std::int64_t second = skip(':') ? digits(2) : 0;
         if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return false;
-        double fraction = 0.0, unit = 0.1;
-        if (skip('.') || skip(',')) {
-            if (!is_digit()) return false;
-            for (; is_digit(); text_.remove_prefix(1), unit /= 10) fraction += unit * (text_[0] - '0');
-        }
-        moment.seconds += static_cast<double>(hour * 3600 + minute * 60 + second) + fraction;
-        moment.has_time = true;
+        seconds_ += hour * 3600 + minute * 60 + second;
+        if (!skip('.') && !skip(',')) return true;
+        if (!is_digit()) return false;
+        // More digits than nanoseconds have are left out.
+        for (std::int64_t unit = 100'000'000; is_digit(); text_.remove_prefix(1), unit /= 10)
+            nanoseconds_ += unit * (text_[0] - '0');
         return true;
     }
 
-    bool read_offset(Moment& moment) noexcept {
+    bool read_offset() noexcept {
         if (text_.empty() || skip('Z') || skip('z')) return true;
         const bool west = peek() == '-';
         if (!skip('+') && !skip('-')) return false;
         const std::int64_t hours = digits(2);
         skip(':');
         const std::int64_t minutes = text_.empty() ? 0 : digits(2);
-        if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return false;
-        moment.offset = static_cast<double>(hours * 3600 + minutes * 60) * (west ? -1 : 1);
-        moment.seconds -= moment.offset;
+        // As zones had before there were standard times.
+        const std::int64_t seconds = skip(':') ? digits(2) : 0;
+        if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || seconds < 0 || seconds > 59) return false;
+        offset_ = (hours * 3600 + minutes * 60 + seconds) * (west ? -1 : 1);
         return true;
     }
 
@@ -91,6 +97,7 @@ private:
     }
 
     std::string_view text_;
+    std::int64_t seconds_ = 0, nanoseconds_ = 0, offset_ = 0;
 };
 
 }  // namespace scwlearn

@@ -1,0 +1,108 @@
+// What the readers of tables share: the labels and weights beside the rows, and the errors of records.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parse/lines.hpp"
+#include "records/labels.hpp"
+#include "records/row_builder.hpp"
+
+namespace scwlearn {
+
+struct TableForm : LineForm {
+    LabelKind labels = LabelKind::any;
+};
+
+// A fault and the place of its record.
+struct PlacedFault : RecordFault {
+    std::int64_t place = 0;
+};
+
+struct ParsedTable {
+    LabelColumn labels;
+    std::vector<double> weights;          // if there is a column for them
+    std::vector<std::int64_t> places;     // of the records, counted from 1: lines of text, or numbers of records
+    std::int64_t lines = 0;               // that were read
+    std::int64_t faulty = 0;              // records with an error
+    std::vector<PlacedFault> found = {};  // the first errors
+    bool weighted = false;
+};
+
+template <class Form>
+class TableParser {
+protected:
+    using Key = RowBuilder::Key;
+
+    TableParser(const Form& form, RowBuilder& builder)
+        : form_(form), builder_(builder), parsed_{LabelColumn(form.labels), {}, {}} {}
+
+    void begin_record() noexcept {
+        builder_.begin_row();
+        has_label_ = false;
+    }
+
+    bool has_words() const noexcept { return parsed_.labels.kind() == LabelKind::words; }
+
+    bool add_label_text(const Key& key, std::string_view text, bool may_be_number) {
+        const std::string_view trimmed = RowBuilder::trimmed(text);
+        double value = 0.0;
+        if (text.empty() || builder_.is_marked_missing(text) || (may_be_number && RowBuilder::is_no_number(trimmed)))
+            return add_missing_label(key, text);
+        const bool is_number = may_be_number && builder_.read_number_text(trimmed, value);
+        return added(is_number ? parsed_.labels.add_number(value) : parsed_.labels.add_word(text), key, text);
+    }
+
+    // Reports the fault of a label, unless it is null.
+    bool added(const char* fault, const Key& key, std::string_view found) {
+        has_label_ = fault == nullptr;
+        return has_label_ || builder_.fail(fault, key, found);
+    }
+
+    bool add_missing_label(const Key& key, std::string_view found) {
+        if (!form_.labels_optional) return builder_.fail("label missing", key, found);
+        parsed_.labels.add_missing();
+        return has_label_ = true;
+    }
+
+    bool set_weight(const Key& key, double weight, std::string_view found) {
+        weight_ = weight;
+        const bool usual = weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight);
+        return usual || builder_.fail("weight", key, found);
+    }
+
+    bool set_weight_text(const Key& key, std::string_view text) {
+        double weight = 0.0;
+        if (!builder_.read_number_text(RowBuilder::trimmed(text), weight)) return builder_.fail("weight", key, text);
+        return set_weight(key, weight, text);
+    }
+
+    // Without a column for it, no record has a label.
+    bool end_record(std::int64_t place) {
+        if ((!has_label_ && !add_missing_label({}, {})) || !builder_.end_row()) return false;
+        if (parsed_.weighted) parsed_.weights.push_back(weight_);
+        parsed_.places.push_back(place);
+        return true;
+    }
+
+    // Leaves out the record because of an error; returns whether to continue.
+    bool add_fault(RecordFault fault, std::int64_t place) {
+        if (has_label_) parsed_.labels.pop();
+        ++parsed_.faulty;
+        if (parsed_.found.size() < form_.most_found) parsed_.found.push_back({std::move(fault), place});
+        return form_.skip_faults;
+    }
+
+    Form form_;
+    RowBuilder& builder_;
+    ParsedTable parsed_;
+
+private:
+    bool has_label_ = false;  // whether the record has added its label
+    double weight_ = 1.0;
+};
+
+}  // namespace scwlearn

@@ -1,4 +1,4 @@
-"""Input data of a command: empty files, the terminal, URLs and progress."""
+"""Input data of a command: empty files, the terminal, data sets by name, URLs and progress."""
 
 import gzip
 import io
@@ -11,9 +11,11 @@ from contextlib import contextmanager
 import pytest
 
 from file_server import serving
+from places import DATA
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
 from scwlearn.cli.console import Silent, Terminal
+from scwlearn.datasets import find_set, is_present
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import failed, libsvm_model, written
 
@@ -42,6 +44,80 @@ def test_reading_from_a_terminal_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Keyboard(io.BytesIO(b"1 1:1\n-1 2:1\n")))
     assert run(["train", "-", "-q"]) == 0
     assert capsys.readouterr().err == ""
+
+
+# Data sets by name
+
+
+def test_a_data_set_is_read_by_name_as_from_its_exported_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["datasets", "export", "breast-cancer", "cancer.libsvm"]) == 0
+    for name in ("breast-cancer", "cancer.libsvm"):
+        assert run(["train", name, "-q", "-m", f"{name}.model", "--epochs", "2"]) == 0
+    one, other = (TrainedModel.read(f"{name}.model") for name in ("breast-cancer", "cancer.libsvm"))
+    assert one.record.sources == ["breast-cancer"]
+    assert one.schema == other.schema
+    assert one.classifier.weights().tobytes() == other.classifier.weights().tobytes()
+    assert one.classifier.classes.values_in_order == other.classifier.classes.values_in_order
+    for command in (
+        ["evaluate", "breast-cancer.model"],
+        ["predict", "breast-cancer.model"],
+        ["compare", "-a", "scw1,pa1", "-k", "2", "--json", "-q"],
+        ["tune", "-q"],
+        ["convert", "-o", "-", "--to", "csv", "-q"],
+    ):
+        said = []
+        for name in ("breast-cancer", "cancer.libsvm"):
+            capsys.readouterr()
+            assert run([*command, name]) == 0
+            said.append(
+                re.sub(r'"seconds": \[.*?\]', "", capsys.readouterr().out.replace("cancer.libsvm", "breast-cancer"))
+            )
+        assert said[0] == said[1] != ""
+
+
+@pytest.mark.data
+def test_a_data_set_that_was_fetched_is_read_by_name(monkeypatch, capsys):
+    named = find_set("splice")
+    if not is_present(named, DATA):
+        pytest.skip("splice is not in the data directory")
+    monkeypatch.setenv("SCWLEARN_DATA", str(DATA))
+    assert run(["train", "splice", "--json", "-q"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["curve"][-1]["seen"], record["n_features"]) == (named.rows, named.features)
+
+
+def test_a_file_wins_over_a_data_set_of_its_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "digits", libsvm_text(100))
+    assert run(["train", "digits", "breast-cancer", "digits", "--json", "-q"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["curve"][-1]["seen"] == 569 + 2 * 100
+    assert record["n_features"] == 30
+
+
+def test_a_data_set_that_must_be_fetched_first_is_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SCWLEARN_DATA", str(tmp_path))
+    assert failed(capsys, "train", "splice") == (
+        "scwlearn: error: splice: no such file, and the data set of this name has not been fetched; "
+        "run 'scwlearn datasets fetch splice'\n"
+    )
+    assert failed(capsys, "train", "splices") == "scwlearn: error: splices: No such file or directory\n"
+
+
+def test_options_that_do_not_apply_to_a_data_set_are_rejected(capsys, tmp_path):
+    assert failed(capsys, "train", "breast-cancer", "--format", "csv") == (
+        "scwlearn: error: breast-cancer: a data set, which is libsvm data, not csv\n"
+    )
+    assert failed(capsys, "train", "breast-cancer", "--label", "x") == (
+        "scwlearn: error: breast-cancer: an option that does not apply to libsvm data "
+        "(remove --label; this format takes --zero-based)\n"
+    )
+    table = written(tmp_path / "table.csv", "a,label\n1,2\n")
+    assert failed(capsys, "train", "breast-cancer", table, "-q") == (
+        f"scwlearn: error: {table} is csv data, but breast-cancer is libsvm data; "
+        "all sources must have the same format\n"
+    )
 
 
 # URLs

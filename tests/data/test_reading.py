@@ -15,8 +15,9 @@ from scwlearn.data.formats import detect_format, format_names, get_format, is_en
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
+from scwlearn.data.rows import Rows
 from scwlearn.data.schema import Schema
-from table_text import exactly, features, schema_of
+from table_text import exactly, features, made, schema_of
 
 # How to read
 
@@ -348,3 +349,20 @@ def test_examples_before_an_error_are_yielded_first(format, read_ahead):
     _, batches = read_batches([io.BytesIO(BROKEN[format])], options=options)
     assert [label for batch in batches for label in batch.labels.tolist()] == [1, -1, 1]
     assert faults.count == 1
+
+
+def test_examples_in_memory_are_read_like_a_libsvm_file():
+    x = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.0]])
+    batch = Batch(Rows(x), np.array([1, 0, 1]), None, np.arange(1, 4), "set")
+    options = ReaderOptions(batch_rows=2)
+    schema, batches = read_batches([batch, io.BytesIO(b"1 5:1\n"), batch], options=options)
+    assert schema == Schema("libsvm")
+    found = [*batches]
+    assert [each.x.width for each in found] == [2, 2, 5, 5, 5]
+    first = [{0: 1.0}, {1: 2.0}], [{0: 0.5}]
+    assert [features(each) for each in found] == [*first, [{4: 1.0}], *first]
+    assert [each.lines.tolist() for each in found] == [[1, 2], [3], [1], [1, 2], [3]]
+    with pytest.raises(TypeError, match=exactly("a Batch must have numbered features to be read as a source")):
+        [*read_batches([made([{"a": 1.0}], [1])])[1]]
+    with pytest.raises(ValueError, match=exactly("set: a data set, which is libsvm data, not vw")):
+        read_batches([batch], format="vw")

@@ -48,9 +48,9 @@ class Input:
         skipped: SkippedRecords | None = None,
     ) -> None:
         self.terminal = Terminal(quiet=given["quiet"])
-        self._sources: list[str | RemoteFile] = expand_sources(given["data"])  # type: ignore[assignment]
-        #: Paths, and URLs without credentials.
-        self.names = [source if isinstance(source, str) else source.name for source in self._sources]
+        self._sources = [source for path in given["data"] for source in _sources(path)]
+        #: Paths, URLs without credentials, and names of data sets.
+        self.names = [_name(source) for source in self._sources]
         self.schema = schema
         # Invalid examples, counted the first time that the data are read.
         self.skipped = SkippedRecords() if skipped is None else skipped
@@ -87,7 +87,7 @@ class Input:
         """Size of all files in bytes; None if that of a remote file is unknown, or data can be read only once."""
         if self.is_pipe:
             return None
-        sizes = [os.path.getsize(each) if isinstance(each, str) else each.size for each in self._sources]
+        sizes = [_size(source) for source in self._sources]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Batch, None, None]:
@@ -137,6 +137,33 @@ class Input:
         self.terminal.note(f"skipped {plural(self.skipped.count, 'invalid example')}{more}:")
         for error in shown:
             self.terminal.note(f"  {error_message(error)}")
+
+
+def _sources(path: str) -> list[str | RemoteFile | Batch]:
+    """Return the files that a path, pattern or URL stands for; if there is none, the data set of that name."""
+    try:
+        return expand_sources([path])  # type: ignore[return-value]
+    except FileNotFoundError:
+        from scwlearn.datasets import all_sets, data_directory, is_present, load_set
+
+        named = next((each for each in all_sets() if each.name == path), None)
+        if named is None:
+            raise
+    if not is_present(named, data_directory()):
+        missing = f"{path}: no such file, and the data set of this name has not been fetched"
+        raise click.ClickException(f"{missing}; run 'scwlearn datasets fetch {path}'")
+    return [load_set(named).examples()]
+
+
+def _name(source: str | RemoteFile | Batch) -> str:
+    return source if isinstance(source, str) else source.name if isinstance(source, RemoteFile) else source.source
+
+
+def _size(source: str | RemoteFile | Batch) -> int | None:
+    """Return the number of bytes to be read, if known."""
+    if isinstance(source, str):
+        return os.path.getsize(source)
+    return source.size if isinstance(source, RemoteFile) else 0
 
 
 def _column_kinds(given: Mapping[str, Any]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +17,12 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import Schema, check_roles
 
+# Format of examples in memory, with numbered features.
+_IN_MEMORY = "libsvm"
+
 
 def read_batches(
-    sources: Iterable[Source],
+    sources: Iterable[Source | Batch],
     schema: Schema | None = None,
     options: ReaderOptions = ReaderOptions(),
     *,
@@ -36,7 +39,8 @@ def read_batches(
     Parameters
     ----------
     sources : iterable of paths, patterns, URLs, "-" or binary files
-        All of one format, compressed or not. "-" is standard input; a file that is passed open stays open.
+        All of one format, compressed or not. "-" is standard input; a file that is passed open stays open. A `Batch`
+        with numbered features, such as a data set in memory, counts as a file in LIBSVM format.
     schema : Schema or None
         Schema of a trained model. It excludes `label`, `weight`, `features` and `zero_based`. Named features may come
         in another format than the training data.
@@ -81,15 +85,16 @@ def read_batches(
         raise TypeError(f"options must be ReaderOptions, got {options!r}")
     if format is not None:
         check_choice("format", format, format_names())
-    batches = _read(
-        expand_sources(sources), schema, options, format, {name: value for name, value in given.items() if value}
-    )
+    expanded: list[Source | Batch] = []
+    for source in sources:
+        expanded += [source] if isinstance(source, Batch) else expand_sources([source])
+    batches = _read(expanded, schema, options, format, {name: value for name, value in given.items() if value})
     # The generator has started, so closing it closes the first source.
     return next(batches), batches
 
 
 def _read(
-    sources: list[Source],
+    sources: list[Source | Batch],
     model_schema: Schema | None,
     options: ReaderOptions,
     format: str | None,
@@ -101,25 +106,49 @@ def _read(
     schema: Schema | None = None
     width = 0
     for source in sources:
-        with open_source(source, options.on_read) as stream:
-            if len(sources) > 1 and not stream.peek(bool):
-                continue  # one of several files may be empty
-            found = format or _detect(stream, model_schema)
+        with ExitStack() as opened:
+            if isinstance(source, Batch):
+                name, found = source.source, _IN_MEMORY
+                if format not in (None, found):
+                    raise DataError(f"a data set, which is {found} data, not {format}", source=name)
+            else:
+                stream = opened.enter_context(open_source(source, options.on_read))
+                if len(sources) > 1 and not stream.peek(bool):
+                    continue  # one of several files may be empty
+                name, found = stream.name, format or _detect(stream, model_schema)
             if schema is not None and found != schema.format:
-                names = f"{stream.name} is {found} data, but {source_name(sources[0])} is {schema.format} data"
+                names = f"{name} is {found} data, but {_name(sources[0])} is {schema.format} data"
                 raise DataError(f"{names}; all sources must have the same format")
-            initial = schema or _initial_schema(found, model_schema, given, stream.name)
-            with closing(get_format(found).reader(stream, initial, options).read()) as batches:
-                complete = next(batches)
-                if schema is None:
-                    schema = complete
-                    yield schema
-                for batch in batches:
-                    if isinstance(batch.x, Rows):
-                        width = max(width, batch.x.width)
-                    yield batch.widened(width)
+            initial = schema or _initial_schema(found, model_schema, given, name)
+            if isinstance(source, Batch):
+                batches = _slices(source, initial, options)
+            else:
+                batches = get_format(found).reader(stream, initial, options).read()
+            opened.callback(batches.close)
+            complete = next(batches)
+            if schema is None:
+                schema = complete
+                yield schema
+            for batch in batches:
+                if isinstance(batch.x, Rows):
+                    width = max(width, batch.x.width)
+                yield batch.widened(width)
     if schema is None:
-        raise DataError(f"all sources are empty: {', '.join(map(source_name, sources))}")
+        raise DataError(f"all sources are empty: {', '.join(map(_name, sources))}")
+
+
+def _slices(batch: Batch, schema: Schema, options: ReaderOptions) -> Generator[Any, None, None]:
+    """Yield the schema, then the examples of a data set in batches of sparse rows, as a reader does."""
+    yield schema
+    for start in range(0, len(batch), options.batch_rows):
+        part = batch.slice(start, start + options.batch_rows)
+        if not isinstance(part.x, Rows):
+            raise TypeError("a Batch must have numbered features to be read as a source")
+        yield replace(part, x=Rows.from_csr(*part.x.compressed(), part.x.width))
+
+
+def _name(source: Source | Batch) -> str:
+    return source.source if isinstance(source, Batch) else source_name(source)
 
 
 def _detect(stream: Stream, model_schema: Schema | None) -> str:

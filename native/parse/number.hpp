@@ -94,11 +94,13 @@ inline double read_hard_number(const char* begin, const char* end, std::int64_t 
     return place + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
 }
 
-// Reads a number at p: digits with an optional sign, point and exponent. Returns its end, or null if there is no number
-// (infinity and NaN are not numbers here). Overflows to infinity.
-inline const char* read_number(const char* p, const char* end, double& value) noexcept {
+// Reads a number at p: digits with an optional sign, point and exponent; in JSON without a plus, and with digits before
+// and behind a point, but no zeros in front. Returns its end, or null if there is no number (infinity and NaN are not
+// numbers here). Overflows to infinity.
+template <bool kJson = false>
+const char* read_number(const char* p, const char* end, double& value) noexcept {
     const bool negative = *p == '-';
-    p += negative || *p == '+';
+    p += negative || (!kJson && *p == '+');
     const char* const begin = p;
     std::uint64_t mantissa = 0;
     p = read_digits(p, end, mantissa);
@@ -108,8 +110,9 @@ inline const char* read_number(const char* p, const char* end, double& value) no
         const char* const fraction = p + 1;
         p = read_digits(fraction, end, mantissa);
         places = p - fraction;
+        if (kJson && places == 0) return nullptr;
     }
-    if (whole + places == 0) return nullptr;
+    if (whole + places == 0 || (kJson && (whole == 0 || (whole > 1 && *begin == '0')))) return nullptr;
     std::int64_t exponent = 0;
     if (*p == 'e' || *p == 'E') {
         ++p;

@@ -44,6 +44,28 @@ inline bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
+// Writes a character and returns its end.
+inline char* write_utf8(char32_t letter, char* out) noexcept {
+    const auto put = [&out](char32_t byte) { *out++ = static_cast<char>(byte); };
+    if (letter < 0x80) {
+        put(letter);
+        return out;
+    }
+    if (letter < 0x800) {
+        put(0xc0 | letter >> 6);
+    } else {
+        if (letter < 0x10000) {
+            put(0xe0 | letter >> 12);
+        } else {
+            put(0xf0 | letter >> 18);
+            put(0x80 | (letter >> 12 & 0x3f));
+        }
+        put(0x80 | (letter >> 6 & 0x3f));
+    }
+    put(0x80 | (letter & 0x3f));
+    return out;
+}
+
 inline bool is_text(std::string_view text) noexcept {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);

@@ -156,6 +156,7 @@ void bind_one_at_a_time(nb::module_& module);
 void bind_parsing(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_tables(nb::module_& module);
+void bind_json(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_calibration(nb::module_& module);

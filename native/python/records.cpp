@@ -189,9 +189,8 @@ private:
         RowBuilder::Key& key = builder.key(name);
         if (!PyDict_Check(value.ptr())) return key.kind == Kind::ignore || read_value(builder, key, value);
         if (RowBuilder::skips_object(key)) return true;
-        if (depth == kDeepest) return builder.fail("depth", key, {});
-        if (key.long_name) return builder.fail("prefix", key, key.name);
-        return read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
+        return builder.may_nest(key, depth) &&
+               read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
     }
 
     static nb::object key_text(const nb::object& key) {

@@ -6,9 +6,6 @@
 
 namespace scwlearn {
 
-// Upper bound on how deep objects are nested.
-inline constexpr int kDeepest = 32;
-
 // A text that is valid UTF-8, unless Python's `errors` say what to do else; but memory may run out.
 inline nb::object string_of(std::string_view text, const char* errors = nullptr) {
     PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), errors);

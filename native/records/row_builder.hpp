@@ -21,6 +21,8 @@ namespace scwlearn {
 
 // Upper bound on the characters of a key of several features: it is repeated in the name of each.
 inline constexpr std::int64_t kLongestKey = 256;
+// Upper bound on how deep objects are nested.
+inline constexpr int kDeepest = 32;
 // Upper bounds on the interactions of a record, and on the values of a batch.
 inline constexpr std::size_t kMostCrossed = std::size_t{1} << 20, kMostValues = std::size_t{1} << 26;
 
@@ -80,6 +82,12 @@ public:
 
     // Whether an object, a value of the key, is left out as a whole.
     static bool skips_object(const Key& key) noexcept { return key.kind == Kind::ignore && key.declared; }
+
+    // Whether the value of a key may be an object, within `depth` others; if not, reports the fault.
+    bool may_nest(const Key& key, int depth) {
+        if (depth >= kDeepest) return fail("depth", key, {});
+        return !key.long_name || fail("prefix", key, key.name);
+    }
 
     // A number, or NaN for a missing one where the spec allows it.
     bool add_number(Key& key, double value) {
@@ -178,6 +186,14 @@ public:
     void name_of(std::size_t column, std::string& name) const {
         const NameTable::Name& parts = spec_.slots ? hashed_names_[column] : names_[column];
         name.assign(spaces_[parts.space]).append(parts.text);
+    }
+
+    // The shortest text that reads back as the number.
+    static std::string text_of(double value) {
+        char text[32];
+        if (value == std::floor(value) && std::abs(value) < 0x1p53)
+            return {text, std::to_chars(text, text + sizeof(text), static_cast<std::int64_t>(value)).ptr};
+        return {text, std::to_chars(text, text + sizeof(text), value).ptr};
     }
 
     // Returns the number of a prefix of names, such as "key=".
@@ -432,14 +448,6 @@ private:
         if (acceptable(value) && add_to(column, value, true, 0)) return true;
         fault_ = {"sum", crossed_.substr(0, 100), text_of(value)};
         return false;
-    }
-
-    // The shortest text that reads back as the number.
-    static std::string text_of(double value) {
-        char text[32];
-        if (value == std::floor(value) && std::abs(value) < 0x1p53)
-            return {text, std::to_chars(text, text + sizeof(text), static_cast<std::int64_t>(value)).ptr};
-        return {text, std::to_chars(text, text + sizeof(text), value).ptr};
     }
 
     const FeatureSpec& spec_;

@@ -45,6 +45,7 @@ protected:
         has_label_ = false;
     }
 
+    bool has_label() const noexcept { return has_label_; }
     bool has_words() const noexcept { return parsed_.labels.kind() == LabelKind::words; }
 
     bool add_label_text(const Key& key, std::string_view text, bool may_be_number) {

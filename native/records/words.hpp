@@ -37,7 +37,7 @@ public:
                 if (in_word && form_.lowercase) letter = form_.letters.lower(letter);
             }
             if (in_word) {
-                if (length++ < form_.longest) out = encode(letter, out);
+                if (length++ < form_.longest) out = write_utf8(letter, out);
             } else if (length > 0) {
                 words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
                 begin = out;
@@ -102,28 +102,6 @@ private:
         char32_t letter = byte(0) & (0xff >> (size + 1));
         for (std::size_t i = 1; i < size; ++i) letter = letter << 6 | (byte(i) & 0x3f);
         return letter;
-    }
-
-    // Writes a character and returns its end.
-    static char* encode(char32_t letter, char* out) noexcept {
-        const auto put = [&out](char32_t byte) { *out++ = static_cast<char>(byte); };
-        if (letter < 0x80) {
-            put(letter);
-            return out;
-        }
-        if (letter < 0x800) {
-            put(0xc0 | letter >> 6);
-        } else {
-            if (letter < 0x10000) {
-                put(0xe0 | letter >> 12);
-            } else {
-                put(0xf0 | letter >> 18);
-                put(0x80 | (letter >> 12 & 0x3f));
-            }
-            put(0x80 | (letter >> 6 & 0x3f));
-        }
-        put(0x80 | (letter & 0x3f));
-        return out;
     }
 
     TextForm form_;

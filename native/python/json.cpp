@@ -1,0 +1,109 @@
+// Records in JSON: parsed with the GIL released, into memory that is handed over to NumPy.
+#include "parse/json.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "python/records.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+using Text = Column<std::uint8_t>;
+
+std::string_view view_of(const Text& text) { return {reinterpret_cast<const char*>(text.data()), text.size()}; }
+
+JsonPart part_named(const std::string& name) {
+    if (name == "lines") return JsonPart::lines;
+    if (name == "array start") return JsonPart::array_start;
+    require(name == "array rest" || name == "array end", "part must be lines, array start, array rest or array end");
+    return name == "array rest" ? JsonPart::array_rest : JsonPart::array_end;
+}
+
+// Kind, record, line, column and key of an error, and the text found there.
+using Fault = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, nb::object, nb::bytes>;
+
+std::vector<Fault> faults_of(const std::vector<JsonFault>& found) {
+    std::vector<Fault> faults;
+    for (const JsonFault& one : found)
+        faults.emplace_back(one.fault, one.record, one.line, one.column, string_of(one.key),
+                            nb::bytes(one.found.data(), one.found.size()));
+    return faults;
+}
+
+// Rows; labels; weights; the number of each record; how many there are; how many have an error, the first errors, and why
+// the rest of an array cannot be read.
+using JsonArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t,
+                              std::tuple<std::int64_t, std::vector<Fault>, std::vector<Fault>>>;
+
+JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
+                      bool skip_faults, std::size_t most_found, const std::string& part, bool is_last) {
+    const std::string_view records = view_of(text);
+    require(records.empty() || records.back() == '\n', "the text must end with a newline");
+    require(records.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
+    const LabelKind kind = labels == "strings" ? LabelKind::words : label_kind(labels);
+    const JsonForm form{{labels_optional, skip_faults, most_found}, kind, labels == "categorical", part_named(part), is_last};
+    RowBuilder builder(spec);
+    JsonParsed parsed{LabelColumn(kind), {}, {}};
+    {
+        nb::gil_scoped_release release_gil;
+        parsed = JsonParser(form, builder, spec).parse(records);
+    }
+    std::optional<NewArray> weights;
+    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
+    return {row_arrays(builder),
+            label_arrays(parsed.labels),
+            std::move(weights),
+            array_of(std::move(parsed.places)),
+            parsed.records,
+            {parsed.faulty, faults_of(parsed.found), faults_of(parsed.broken)}};
+}
+
+// Cuts the text of an array, which comes piece by piece, behind elements.
+class JsonArrayCutter {
+public:
+    // Returns the end of the last whole element; the end of the text, if the array ends in it; else 0. The next text starts
+    // there, and may hold what has been seen already.
+    std::size_t last_end(const Text& text) {
+        const std::string_view seen = view_of(text);
+        require(seen.size() >= seen_, "the text must start where the last one was cut");
+        const char* const begin = seen.data();
+        nb::gil_scoped_release release_gil;
+        const char* const last = elements_.last_end(begin + seen_, begin + seen.size());
+        const auto end = static_cast<std::size_t>(last == nullptr ? 0 : last - begin);
+        seen_ = seen.size() - end;
+        return end;
+    }
+
+    bool is_closed() const { return elements_.is_closed(); }
+
+private:
+    JsonElements elements_;
+    std::size_t seen_ = 0;
+};
+
+}  // namespace
+
+void bind_json(nb::module_& module) {
+    module.def("parse_json", &parse_json, "text"_a, "spec"_a, "labels"_a, "labels_optional"_a, "skip_faults"_a,
+               "most_found"_a, "part"_a, "is_last"_a,
+               "Parse lines with an object each, or a piece of an array (its start, its rest or its end, which `is_last` "
+               "demands). Labels are numeric, strings, categorical (numbers count as their text), or any of the first two. "
+               "Return values, columns and offsets of the rows, the names of their columns and their hashes; labels as "
+               "numbers, which words they are, all words, and whether all are bools; weights or None; the number of each "
+               "record, its line or place in the array; how many there are; the number of records with an error, for the "
+               "first of them its kind, record, line, column, key and the text found there, and an error after which the "
+               "array cannot be read. Stops at the first error unless skip_faults.");
+    nb::class_<JsonArrayCutter>(module, "JsonArrayCutter", "Cuts the text of an array behind elements.")
+        .def(nb::init<>())
+        .def("last_end", &JsonArrayCutter::last_end, "text"_a,
+             "Return the end of the last whole element, or 0; the end of the text, if the array ends in it. The next text "
+             "starts there.")
+        .def_prop_ro("is_closed", &JsonArrayCutter::is_closed,
+                     "Whether the array has ended, or the text is not an array.");
+}
+
+}  // namespace scwlearn

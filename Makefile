@@ -48,7 +48,7 @@ sanitize: $(VENV)/test.stamp
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -p no:cacheprovider
 
-# Fuzz the parsers of LIBSVM and VW text (needs clang), the CSV reader and the model loader: some hours.
+# Fuzz the parsers of LIBSVM, VW, CSV and JSON text (needs clang), the CSV reader and the model loader: some hours.
 # Fewer inputs: make fuzz RUNS=10000. A single target: fuzz/run.
 RUNS ?= 1000000
 fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp

@@ -110,12 +110,12 @@ private:
                 if (*p == ']') return break_off("trailing", p);
             }
             is_first = false;
-            if (p == stop_) return break_off("bracket", p);
+            if (p == stop_ && form_.is_last) return break_off("bracket", p);
             ++parsed_.lines;
             const char* after = read_record(p);
             if (!(after != nullptr && add_record())) {
                 if (!add_fault()) return;
-                after = JsonElements::behind(p, stop_);
+                after = JsonElements::end_of(p, stop_);
             }
             p = skip(after);
         }
@@ -175,7 +175,7 @@ private:
     bool is_at(const Child& child, const char* p) const noexcept {
         const std::size_t size = child.text.size();
         return child.plain && static_cast<std::size_t>(stop_ - p) > size + 1 && p[size + 1] == '"' &&
-               std::memcmp(p + 1, child.text.data(), size) == 0;
+               view(p + 1, p + 1 + size) == child.text;
     }
 
     const char* read_key(const char* p, const Node& node, Child*& child) {

@@ -157,12 +157,12 @@ public:
         return last;
     }
 
-    // Returns the comma or bracket behind the element at p, or the end of the text.
-    static const char* behind(const char* p, const char* end) noexcept {
+    // Returns the end of the element at p, or the comma or bracket behind it; else the end of the text.
+    static const char* end_of(const char* p, const char* end) noexcept {
         JsonElements elements;
         elements.brackets_ = 1;
         for (; (p = elements.next(p, end)) != end; ++p)
-            if ((elements.step(*p) && *p == ',') || elements.is_closed()) return p;
+            if (elements.step(*p) || elements.is_closed()) return *p == ',' || elements.is_closed() ? p : p + 1;
         return end;
     }
 

@@ -23,43 +23,25 @@ JsonPart part_named(const std::string& name) {
     return name == "array rest" ? JsonPart::array_rest : JsonPart::array_end;
 }
 
-// Kind, record, line, column and key of an error, and the text found there.
-using Fault = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, nb::object, nb::bytes>;
-
-std::vector<Fault> faults_of(const std::vector<JsonFault>& found) {
-    std::vector<Fault> faults;
-    for (const JsonFault& one : found)
-        faults.emplace_back(one.fault, one.record, one.line, one.column, string_of(one.key),
-                            nb::bytes(one.found.data(), one.found.size()));
-    return faults;
-}
-
-// Rows; labels; weights; the number of each record; how many there are; how many have an error, the first errors, and why
-// the rest of an array cannot be read.
-using JsonArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t,
-                              std::tuple<std::int64_t, std::vector<Fault>, std::vector<Fault>>>;
+// What tables have, and the line and column of each error that is described.
+using JsonArrays = std::tuple<TableArrays, std::vector<std::tuple<std::int64_t, std::int64_t>>>;
 
 JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
                       bool skip_faults, std::size_t most_found, const std::string& part, bool is_last) {
     const std::string_view records = view_of(text);
     require(records.empty() || records.back() == '\n', "the text must end with a newline");
     require(records.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
-    const LabelKind kind = labels == "strings" ? LabelKind::words : label_kind(labels);
-    const JsonForm form{{labels_optional, skip_faults, most_found}, kind, labels == "categorical", part_named(part), is_last};
+    JsonForm form{{{labels_optional, skip_faults, most_found}, LabelKind::words}, labels == "categorical"};
+    if (labels != "strings") form.labels = label_kind(labels);
+    form.part = part_named(part);
+    form.is_last = is_last;
     RowBuilder builder(spec);
-    JsonParsed parsed{LabelColumn(kind), {}, {}};
+    JsonParsed parsed{{LabelColumn(form.labels), {}, {}}, {}};
     {
         nb::gil_scoped_release release_gil;
-        parsed = JsonParser(form, builder, spec).parse(records);
+        parsed = JsonParser(form, builder).parse(records);
     }
-    std::optional<NewArray> weights;
-    if (parsed.weighted) weights = array_of(std::move(parsed.weights));
-    return {row_arrays(builder),
-            label_arrays(parsed.labels),
-            std::move(weights),
-            array_of(std::move(parsed.places)),
-            parsed.records,
-            {parsed.faulty, faults_of(parsed.found), faults_of(parsed.broken)}};
+    return {table_arrays(builder, parsed.table), {parsed.fault_places.begin(), parsed.fault_places.end()}};
 }
 
 // Cuts the text of an array, which comes piece by piece, behind elements.
@@ -92,11 +74,9 @@ void bind_json(nb::module_& module) {
                "most_found"_a, "part"_a, "is_last"_a,
                "Parse lines with an object each, or a piece of an array (its start, its rest or its end, which `is_last` "
                "demands). Labels are numeric, strings, categorical (numbers count as their text), or any of the first two. "
-               "Return values, columns and offsets of the rows, the names of their columns and their hashes; labels as "
-               "numbers, which words they are, all words, and whether all are bools; weights or None; the number of each "
-               "record, its line or place in the array; how many there are; the number of records with an error, for the "
-               "first of them its kind, record, line, column, key and the text found there, and an error after which the "
-               "array cannot be read. Stops at the first error unless skip_faults.");
+               "Return what parse_csv does, with the number of each record, its line or place in the array, in place of "
+               "lines; and the line and column of each error that is described. An error after which the array cannot be "
+               "read is the last one. Stops at the first error unless skip_faults.");
     nb::class_<JsonArrayCutter>(module, "JsonArrayCutter", "Cuts the text of an array behind elements.")
         .def(nb::init<>())
         .def("last_end", &JsonArrayCutter::last_end, "text"_a,

@@ -30,21 +30,24 @@ public:
 
     const char* add_number(double value) {
         if (!acceptable(value)) return "label";
-        if (!decide(LabelKind::numbers)) return "label words";
+        if (kind_ == LabelKind::words) return "label words";
+        kind_ = LabelKind::numbers;
         push(Type::number, value, -1);
         return nullptr;
     }
 
     const char* add_bool(bool value) {
-        if (!decide(LabelKind::numbers)) return "label words";
+        if (kind_ == LabelKind::words) return "label words";
+        kind_ = LabelKind::numbers;
         push(Type::boolean, value ? 1.0 : 0.0, -1);
         return nullptr;
     }
 
     // The word is valid UTF-8.
     const char* add_word(std::string_view word) {
+        if (kind_ == LabelKind::numbers) return "label numbers";
         if (utf8_count(word) > kLongestLabel) return "label length";
-        if (!decide(LabelKind::words)) return "label numbers";
+        kind_ = LabelKind::words;
         const auto keep = [this](std::string_view text) { return arena_.keep(text); };
         push(Type::word, kNaN, static_cast<std::int32_t>(words_.number(word, 0, keep)));
         return nullptr;
@@ -70,11 +73,6 @@ public:
 private:
     enum class Type { missing, number, boolean, word };
     static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-    bool decide(LabelKind kind) noexcept {
-        if (kind_ == LabelKind::any) kind_ = kind;
-        return kind_ == kind;
-    }
 
     void push(Type type, double number, std::int32_t word) {
         last_ = type;

@@ -251,6 +251,25 @@ def last_csv_end(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order
     Return the end of the last whole record of a text that starts with a record, or 0.
     """
 
+def parse_json(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], spec: FeatureSpec, labels: str, labels_optional: bool, skip_faults: bool, most_found: int, part: str, is_last: bool) -> tuple[tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, bool], Annotated[NDArray, dict(shape=(None,), order='C')] | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[int, list[tuple[str, int, object, bytes]]]], list[tuple[int, int]]]:
+    """
+    Parse lines with an object each, or a piece of an array (its start, its rest or its end, which `is_last` demands). Labels are numeric, strings, categorical (numbers count as their text), or any of the first two. Return what parse_csv does, with the number of each record, its line or place in the array, in place of lines; and the line and column of each error that is described. An error after which the array cannot be read is the last one. Stops at the first error unless skip_faults.
+    """
+
+class JsonArrayCutter:
+    """Cuts the text of an array behind elements."""
+
+    def __init__(self) -> None: ...
+
+    def last_end(self, text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+        """
+        Return the end of the last whole element, or 0; the end of the text, if the array ends in it. The next text starts there.
+        """
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the array has ended, or the text is not an array."""
+
 class ModelBatches:
     """
     Models that learn from the same rows together, in memory of their own; of the models that they started from, only the tallies are updated.

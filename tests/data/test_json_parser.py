@@ -29,10 +29,16 @@ def array(text):
 
 
 def parse(text, features=PLAIN, *, labels="any", label=None, weight=None, part="lines", is_last=True, **flags):
-    """What the parser returns for a text."""
+    """Rows, labels, weights, places and number of records, the number of bad ones and the first faults, of a text."""
     optional, skip, most = (flags.get(name) for name in ("optional", "skip", "most"))
     spec = features.spec(label=label, weight=weight)
-    return parse_json(array(text), spec, labels, bool(optional), bool(skip), most or 1, part, is_last)
+    flags = bool(optional) or label is None, bool(skip), most or 1
+    (*arrays, (bad, first)), places = parse_json(array(text), spec, labels, *flags, part, is_last)
+    return (
+        *arrays,
+        bad,
+        [(kind, record, *place, *rest) for (kind, record, *rest), place in zip(first, places, strict=True)],
+    )
 
 
 def rows_of(result):
@@ -101,7 +107,7 @@ def test_records_have_the_features_of_their_dicts(objects, separators, ascii_onl
     result = parse(b"".join(line + b"\n" for line in lines), features, skip=True)
     assert rows_of(result) == [row for row in wanted if row is not None]
     assert result[3].tolist() == [number for number, row in enumerate(wanted, 1) if row is not None]
-    assert result[4:] == (len(lines), (wanted.count(None), result[5][1], []))
+    assert result[4:6] == (len(lines), wanted.count(None))
 
 
 EDITS = [b"", b" ", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"+", b"1", b"n", b"null"]
@@ -123,7 +129,7 @@ def test_the_same_texts_are_refused(record, edits):
         wanted = expected(line, features)
         result = parse(line + b"\n", features)
         assert rows_of(result) == ([] if wanted is None else [wanted]), line
-        assert result[5][0] == (wanted is None)
+        assert result[5] == (wanted is None)
 
 
 NUMBERS = [
@@ -175,7 +181,7 @@ def test_an_array_has_the_records_of_its_lines_in_pieces_of_any_size(objects, se
     found, places, records = [], [], 0
     for piece, part, is_last in pieces(text, size):
         result = parse(piece + b"\n", part=part, is_last=is_last, skip=True)
-        assert not result[5][2]
+        assert all(fault[0] not in BREAKS for fault in result[6])
         found += rows_of(result)
         places += (result[3] + records).tolist()
         records += result[4]
@@ -197,6 +203,7 @@ def pieces(text, size):
     yield buffer, part, True
 
 
+BREAKS = ("array", "bracket", "between", "trailing", "behind")
 BROKEN = [
     (b"", "array", 1, 1),
     (b"  ", "array", 1, 3),
@@ -217,12 +224,12 @@ BROKEN = [
 def test_an_array_that_is_broken_off_gives_the_records_before_it(text, kind, line, column):
     for skip in (False, True):
         result = parse(text + b"\n", part="array start", skip=skip)
-        ((found, _, *place, key, _),) = result[5][2]
+        ((found, _, *place, key, _),) = result[6]
         assert (found, *place, key) == (kind, line, column, "")
         assert rows_of(result) == [{"a": 1.0}] * (text.startswith(b"[") and b"}" in text)
         # The same in pieces: all but the last are good.
         results = [parse(piece + b"\n", part=p, is_last=last, skip=skip) for piece, p, last in pieces(text, 1)]
-        assert next(fault[0] for each in results for fault in each[5][2]) == kind
+        assert next(fault[0] for each in results for fault in each[6]) == kind
 
 
 ELEMENTS = [
@@ -249,15 +256,16 @@ def test_reading_continues_behind_an_element_that_is_bad(element, kind):
     text = b'[{"x": 1}, %s, {"x": 2}, {"x": 3}]\n' % element
     result = parse(text, part="array start", skip=True, most=9)
     assert rows_of(result) == [{"x": 1}, {"x": 2}, {"x": 3}]
-    assert result[5][0] == 1
-    assert result[5][1][0][:2] == (kind, 2)
+    assert result[5] == 1
+    assert result[6][0][:2] == (kind, 2)
     assert rows_of(parse(text, part="array start")) == [{"x": 1}]
 
 
 def test_an_object_without_its_brace_takes_in_the_rest():
     result = parse(b'[{"x": 1}, {"a": 1, {"x": 2}, {"x": 3}]\n', part="array start", skip=True)
     assert rows_of(result) == [{"x": 1}]
-    assert [fault[0] for faults in result[5][1:] for fault in faults] == ["key", "bracket"]
+    assert result[5] == 2
+    assert [fault[0] for fault in result[6]] == ["key", "bracket"]
 
 
 FAULTS = [
@@ -310,10 +318,10 @@ def test_faults_name_the_kind_the_place_and_the_text(line, kind, column, key, fo
     features = Features(kinds={"i": "ignore", "n": "numeric", "t": "text"})
     text = b'{"a": 1}\n\n' + line + b'\n{"a": 2}\n'
     result = parse(text, features)
-    assert result[5] == (1, [(kind, 3, 3, column, key, found)], [])
+    assert result[5:] == (1, [(kind, 3, 3, column, key, found)])
     assert (rows_of(result), result[4]) == ([{"a": 1.0}], 3)
     result = parse(text, features, skip=True)
-    assert result[5] == (1, [(kind, 3, 3, column, key, found)], [])
+    assert result[5:] == (1, [(kind, 3, 3, column, key, found)])
     assert (rows_of(result), result[3].tolist(), result[4]) == ([{"a": 1.0}, {"a": 2.0}], [1, 4], 4)
 
 
@@ -325,7 +333,7 @@ def labels_of(*values, labels="any", **flags):
         words[word] if word >= 0 else None if np.isnan(number) else number
         for number, word in zip(numbers.tolist(), word_numbers.tolist(), strict=True)
     ]
-    return found, all_bools, [(fault[0], fault[1], *fault[4:]) for fault in result[5][1]]
+    return found, all_bools, [(fault[0], fault[1], *fault[4:]) for fault in result[6]]
 
 
 def test_the_first_label_decides_what_all_are():
@@ -342,6 +350,8 @@ def test_the_first_label_decides_what_all_are():
         False,
         [("label", 1, "y", b"1e+200"), ("label", 2, "y", b'["b"]')],
     )
+    text = b'{"y": 1, "x": [1]}\n{"x": [1], "y": true}\n{"y": "a"}\n'
+    assert parse(text, label="y", skip=True)[1][2] == ["a"]
 
 
 def test_categorical_labels_may_be_numbers():
@@ -373,7 +383,7 @@ def test_label_and_weight_may_be_nested():
         (b'{"a.y": 1, "a.w": [1]}', ("list", "a.w", b"1")),
         (b'{"a.y": 1, "a.w": ["1"]}', ("weight", "a.w", b'["1"]')),
     ):
-        ((kind, _, _, _, key, found),) = parse(line + b"\n", label="a.y", weight="a.w")[5][1]
+        ((kind, _, _, _, key, found),) = parse(line + b"\n", label="a.y", weight="a.w")[6]
         assert (kind, key, found) == fault
 
 
@@ -388,7 +398,7 @@ def test_a_key_with_an_escape_is_not_that_of_its_letters():
     lines = [{"a\\b": 1}, {"a\b": 2}, {'a"': 3}, {"a": 4}, {"\n": 5}]
     text = b"".join(json.dumps(each).encode() + b"\n" for each in lines)
     assert rows_of(parse(text + text)) == lines + lines
-    assert parse(text + b'{"a"b": 1}\n')[5][1][0][0] == "colon"
+    assert parse(text + b'{"a"b": 1}\n')[6][0][0] == "colon"
 
 
 def test_a_text_needs_its_newline():
@@ -408,7 +418,7 @@ def test_hashed_names_are_those_of_the_features():
     lines = b'{"a": 1, "b": "x"}\n{"b": "y", "a": 2}\n'
     by_name = parse(lines)[0]
     spec = Features().spec(slots=2**18)
-    hashed = parse_json(array(lines), spec, "any", True, False, 1, "lines", True)[0]
+    hashed = parse_json(array(lines), spec, "any", True, False, 1, "lines", True)[0][0]
     assert by_name[3] == hashed[3]
     assert by_name[4] is None
     assert len(set(hashed[4].tolist())) == 3

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -13,10 +12,10 @@
 
 #include "core/scan.hpp"
 #include "parse/lines.hpp"
-#include "parse/name_table.hpp"
 #include "parse/number.hpp"
 #include "parse/utf8.hpp"
 #include "records/labels.hpp"
+#include "records/row_builder.hpp"
 
 namespace scwlearn {
 
@@ -29,51 +28,45 @@ enum class VwLabels { none, numbers, words };
 struct VwForm : LineForm {
     // Labels of another kind are an error.
     VwLabels labels = VwLabels::numbers;
-    // Namespaces whose features are ignored.
-    std::vector<std::string_view> ignored = {};
 };
 
-// All names are views of the text.
+// Words and tags are views of the text.
 struct VwParsed : ParsedLines {
     std::vector<double> labels;             // NaN if it is a word or missing
     std::vector<std::int32_t> label_words;  // number of the word, or -1
     std::vector<double> weights;
     std::vector<std::string_view> tags;
     std::vector<std::int64_t> places;  // the line of each row, counted from 1
-    std::vector<double> values;
-    std::vector<std::int32_t> columns;
-    std::vector<std::int32_t> offsets = {0};
-    NameTable spaces;
-    NameTable names;  // of columns, each with the number of its namespace
-    NameTable words;  // labels
+    NameTable words;                   // labels
+    std::int64_t unlabelled = 0;       // lines that were left out because they have no label
     bool weighted = false;
     bool tagged = false;
 
     std::size_t rows() const noexcept { return labels.size(); }
 };
 
+// A namespace is a key of the records: the spec may ignore it, or cross its features, which are called namespace^name.
 class VwParser : LineParser<VwForm, VwParsed> {
 public:
-    explicit VwParser(VwForm form) : LineParser(std::move(form)) {}
+    // The spec must outlive the parser.
+    VwParser(VwForm form, const FeatureSpec& spec) : LineParser(std::move(form)), spec_(spec), builder_(spec) {}
 
     // Parses whole lines, of less than 2^31 bytes in all, up to the first error unless errors are skipped. Allocates
-    // only to grow vectors.
+    // only to grow vectors. The rows are those of the builder.
     VwParsed parse(std::string_view lines) {
         parsed_ = VwParsed();
         end_ = lines.data() + lines.size();
+        is_clean_ = std::all_of(lines.begin(), lines.end(),
+                                [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; });
         for (const char* p = lines.data(); p != end_;) {
             begin_line(p);
-            const std::size_t names = parsed_.names.size();
-            if (!read_line()) {
-                parsed_.names.shrink(names);
-                parsed_.values.resize(static_cast<std::size_t>(parsed_.offsets.back()));
-                parsed_.columns.resize(parsed_.values.size());
-                if (!form_.skip_faults) break;
-            }
+            if (!read_line() && !form_.skip_faults) break;
             p = next_;
         }
         return std::move(parsed_);
     }
+
+    RowBuilder& builder() noexcept { return builder_; }
 
     // Returns the kind of the first valid label.
     VwLabels kind_of_labels(std::string_view lines) {
@@ -177,13 +170,18 @@ private:
         double label = std::numeric_limits<double>::quiet_NaN();
         double weight = 1.0;
         std::int32_t word = -1;
-        if (head.count == 0 && !form_.labels_optional)
-            return head.glued ? fail("glued", head.tag.data()) : fail("label", head.bar);
+        if (head.count == 0 && !form_.labels_optional) {
+            if (head.glued) return fail("glued", head.tag.data());
+            ++parsed_.unlabelled;
+            return true;
+        }
         if (head.count > 0 && !read_label(head.words[0], label, word)) return false;
         if (head.count > 2) return fail("base", head.words[2].data());
         if (head.count > 1 && !read_weight(head.words[1], weight)) return false;
-        if (!is_text(head.tag)) return fail("name", head.tag.data());
-        if (!read_features(head.bar) || !end_row(head.bar)) return false;
+        if (!is_name(head.tag)) return fail("name", head.tag.data());
+        builder_.begin_row();
+        if (!read_features(head.bar)) return false;
+        if (!builder_.end_row()) return fail(builder_.fault().fault, head.bar);
         parsed_.labels.push_back(label);
         parsed_.label_words.push_back(word);
         parsed_.weights.push_back(weight);
@@ -220,10 +218,12 @@ private:
         while (p != stop_) {
             p = read_space(p + 1);
             if (p == nullptr) return false;
+            names_.clear();
             for (p = skip_blanks(p); p != stop_ && *p != '|'; p = skip_blanks(p)) {
                 p = read_feature(p);
                 if (p == nullptr) return false;
             }
+            if (spec_.text.ngram > 1 && !builder_.add_named_grams(*key_, key_->words, names_)) return fail("sum", p);
         }
         return true;
     }
@@ -241,79 +241,57 @@ private:
         }
         // The caret joins namespace and feature names; without it in either, two pairs never give the same name.
         if (name.find('^') != std::string_view::npos) return fault("space", p);
-        if (!is_text(name)) return fault("name", p);
+        if (!is_name(name)) return fault("name", p);
         if (utf8_count(name) > kLongestPrefix) return fault("prefix", p);
-        space_ = parsed_.spaces.number(name, 0);
-        unnamed_ = name.empty();
-        ignored_ = std::find(form_.ignored.begin(), form_.ignored.end(), name) != form_.ignored.end();
+        key_ = &key_of(name);
         return after;
+    }
+
+    // Returns the key of a namespace, with the space of its features.
+    RowBuilder::Key& key_of(std::string_view name) {
+        RowBuilder::Key& key = builder_.key(name);
+        if (key.words == 0 && !name.empty()) key.words = builder_.space(start_.assign(name).append("^"));
+        return key;
     }
 
     const char* read_feature(const char* p) {
         const char* after = skip_name(p);
         const std::string_view name = view(p, after);
         if (name.empty()) return fault("feature", p);
+        if (!is_name(name)) return fault("name", p);
         double value = 1.0;
         const char* number = p;
-        if (after != stop_ && *after == ':') {
+        const bool numeric = after != stop_ && *after == ':';
+        if (numeric) {
             number = after + 1;
             after = read_value(number, value);
             if (after == nullptr) return fault("value", number);
         }
         value *= scale_;
         if (!acceptable(value)) return fault("value", number);
-        if (ignored_) return is_text(name) ? after : fault("name", p);
-        const std::size_t before = parsed_.names.size();
-        const std::uint32_t column = column_of(name);
-        if (parsed_.names.size() > before && !is_text(name)) return fault("name", p);
-        parsed_.columns.push_back(static_cast<std::int32_t>(column));
-        parsed_.values.push_back(value);
+        if (key_->kind == Kind::ignore) return after;
+        if (!add(name, value, numeric)) return fault("sum", p);
+        if (spec_.text.ngram > 1) names_.push_back(name);
         return after;
     }
 
-    std::uint32_t column_of(std::string_view name) {
-        const std::size_t caret = unnamed_ ? name.find('^') : std::string_view::npos;
-        if (caret == std::string_view::npos || caret == 0) return parsed_.names.number(name, space_);
+    bool add(std::string_view name, double value, bool numeric) {
+        const std::size_t caret = key_->name.empty() ? name.find('^') : std::string_view::npos;
+        if (caret == std::string_view::npos || caret == 0)
+            return builder_.add_named(*key_, key_->words, name, value, numeric);
         // A name with a caret outside a namespace is the same as in the namespace that it begins with.
-        const std::uint32_t space = parsed_.spaces.number(name.substr(0, caret), 0);
-        return parsed_.names.number(name.substr(caret + 1), space);
+        RowBuilder::Key& key = key_of(name.substr(0, caret));
+        return key.kind == Kind::ignore || builder_.add_named(key, key.words, name.substr(caret + 1), value, numeric);
     }
+
+    // Names without control characters in a clean text need no other check.
+    bool is_name(std::string_view name) const noexcept { return is_clean_ || is_text(name); }
 
     // Reads a number that ends with its word; returns its end, or null.
     const char* read_value(const char* p, double& value) const noexcept {
         const char* const after = read_number(p, end_, value);
         const bool ends = after != nullptr && (after == stop_ || is_blank(*after) || *after == '|');
         return ends && acceptable(value) ? after : nullptr;
-    }
-
-    // Sorts the features of the row, and adds up repeated ones.
-    bool end_row(const char* bar) {
-        const auto begin = static_cast<std::size_t>(parsed_.offsets.back());
-        std::int32_t* const columns = parsed_.columns.data() + begin;
-        double* const values = parsed_.values.data() + begin;
-        const std::size_t count = parsed_.values.size() - begin;
-        if (std::adjacent_find(columns, columns + count, std::greater_equal<>()) != columns + count) {
-            order_.resize(count);
-            for (std::size_t j = 0; j < count; ++j) order_[j] = static_cast<std::uint64_t>(columns[j]) << 32 | j;
-            std::sort(order_.begin(), order_.end());
-            unsorted_.assign(values, values + count);
-            std::size_t kept = 0;
-            for (const std::uint64_t key : order_) {
-                const auto column = static_cast<std::int32_t>(key >> 32);
-                const double value = unsorted_[key & 0xffffffff];
-                if (kept > 0 && columns[kept - 1] == column) {
-                    values[kept - 1] += value;
-                    if (!acceptable(values[kept - 1])) return fail("sum", bar);
-                } else {
-                    columns[kept] = column;
-                    values[kept++] = value;
-                }
-            }
-            parsed_.columns.resize(begin + kept);
-            parsed_.values.resize(begin + kept);
-        }
-        parsed_.offsets.push_back(static_cast<std::int32_t>(parsed_.values.size()));
-        return true;
     }
 
     bool fail(const char* fault, const char* at) {
@@ -329,12 +307,13 @@ private:
 
     const char* stop_ = nullptr;  // end of the line
     const char* next_ = nullptr;  // start of the next line
+    const FeatureSpec& spec_;
+    RowBuilder builder_;
+    RowBuilder::Key* key_ = nullptr;  // the namespace
     double scale_ = 1.0;
-    std::uint32_t space_ = 0;
-    bool unnamed_ = true;
-    bool ignored_ = false;
-    std::vector<std::uint64_t> order_;
-    std::vector<double> unsorted_;
+    bool is_clean_ = false;                // ASCII without control characters
+    std::vector<std::string_view> names_;  // of the features of the namespace, for n-grams
+    std::string start_;
 };
 
 }  // namespace scwlearn

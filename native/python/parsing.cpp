@@ -74,40 +74,26 @@ LibsvmArrays parse_libsvm(const Text& text, bool zero_based, std::int64_t max_fe
     return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
 }
 
-// namespace^name, or the name alone outside a namespace.
-nb::list names_of(const NameTable& names, const NameTable& spaces) {
-    nb::list made;
-    std::string whole;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string_view space = spaces[names[i].space].text;
-        whole.assign(space);
-        if (!space.empty()) whole += '^';
-        whole += names[i].text;
-        made.append(string_of(whole));
-    }
-    return made;
-}
-
 std::string_view short_lines_of(const Text& text) {
     const std::string_view lines = lines_of(text);
     require(lines.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
     return lines;
 }
 
-// Values, columns, offsets and the names of the columns; labels, and which words they are; weights; tags; the line of
-// each row; number of lines; errors.
-using VwArrays = std::tuple<std::tuple<NewArray, NewArray, NewArray, nb::list>, std::tuple<NewArray, NewArray, nb::list>,
-                            std::optional<NewArray>, std::optional<nb::list>, NewArray, std::int64_t, Faults>;
+// The rows; labels, and which words they are; weights; tags; the line of each row; number of lines, and of lines that are
+// left out for lack of a label; errors.
+using VwArrays = std::tuple<RowArrays, std::tuple<NewArray, NewArray, nb::list>, std::optional<NewArray>,
+                            std::optional<nb::list>, NewArray, std::tuple<std::int64_t, std::int64_t>, Faults>;
 
-VwArrays parse_vw(const Text& text, bool word_labels, bool labels_optional, bool skip_faults, std::size_t most_found,
-                  const std::vector<std::string>& ignored) {
+VwArrays parse_vw(const Text& text, const FeatureSpec& spec, bool word_labels, bool labels_optional, bool skip_faults,
+                  std::size_t most_found) {
     const std::string_view lines = short_lines_of(text);
-    VwForm form{{labels_optional, skip_faults, most_found}, word_labels ? VwLabels::words : VwLabels::numbers, {}};
-    form.ignored.assign(ignored.begin(), ignored.end());
+    const VwForm form{{labels_optional, skip_faults, most_found}, word_labels ? VwLabels::words : VwLabels::numbers};
+    VwParser parser(form, spec);
     VwParsed parsed;
     {
         nb::gil_scoped_release release_gil;
-        parsed = VwParser(std::move(form)).parse(lines);
+        parsed = parser.parse(lines);
     }
     nb::list words;
     for (std::size_t i = 0; i < parsed.words.size(); ++i) words.append(string_of(parsed.words[i].text));
@@ -118,18 +104,18 @@ VwArrays parse_vw(const Text& text, bool word_labels, bool labels_optional, bool
         tags.emplace();
         for (const std::string_view tag : parsed.tags) tags->append(string_of(tag));
     }
-    return {{array_of(std::move(parsed.values)), array_of(std::move(parsed.columns)),
-             array_of(std::move(parsed.offsets)), names_of(parsed.names, parsed.spaces)},
+    return {row_arrays(parser.builder()),
             {array_of(std::move(parsed.labels)), array_of(std::move(parsed.label_words)), words},
             std::move(weights),
             std::move(tags),
             array_of(std::move(parsed.places)),
-            parsed.lines,
+            {parsed.lines, parsed.unlabelled},
             faults_of(parsed)};
 }
 
 std::optional<bool> vw_labels_are_words(const Text& text) {
-    const VwLabels kind = VwParser({}).kind_of_labels(short_lines_of(text));
+    const FeatureSpec spec;
+    const VwLabels kind = VwParser({}, spec).kind_of_labels(short_lines_of(text));
     return kind == VwLabels::none ? std::nullopt : std::optional(kind == VwLabels::words);
 }
 
@@ -141,11 +127,11 @@ void bind_parsing(nb::module_& module) {
                "Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers "
                "of lines and columns; the number of lines with an error, and for the first of them its kind, line and "
                "column, counted from 1, and the text found there. Stops at the first error unless skip_faults.");
-    module.def("parse_vw", &parse_vw, "text"_a, "word_labels"_a, "labels_optional"_a, "skip_faults"_a, "most_found"_a,
-               "ignored"_a,
-               "Parse text of whole lines. Return values, columns, offsets and the names of the columns; labels, which words "
-               "they are, and all words; weights and tags, or None; the line of each example; the number of lines; and "
-               "the errors, as parse_libsvm does.");
+    module.def("parse_vw", &parse_vw, "text"_a, "spec"_a, "word_labels"_a, "labels_optional"_a, "skip_faults"_a,
+               "most_found"_a,
+               "Parse text of whole lines. Return values, columns, offsets, names of columns and their hashes or None; "
+               "labels, which words they are, and all words; weights and tags, or None; the line of each example; the "
+               "number of lines, and of lines without a label that are left out; and the errors, as parse_libsvm does.");
     module.def("vw_labels_are_words", &vw_labels_are_words, "text"_a,
                "Return whether the first label in a text of whole lines is a word, or None without labels.");
 }

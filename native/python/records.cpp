@@ -9,20 +9,44 @@ using namespace nanobind::literals;
 
 namespace scwlearn {
 
+namespace {
+
+// Renumbers the columns of rows without those that do not occur; returns the old number of each.
+std::vector<std::size_t> used_columns(BuiltRows& rows, std::size_t count) {
+    std::vector<std::int32_t> numbers(count, -1);
+    for (const std::int32_t column : rows.columns) numbers[static_cast<std::size_t>(column)] = 0;
+    std::vector<std::size_t> used;
+    for (std::size_t column = 0; column < count; ++column) {
+        if (numbers[column] < 0) continue;
+        numbers[column] = static_cast<std::int32_t>(used.size());
+        used.push_back(column);
+    }
+    for (std::int32_t& column : rows.columns) column = numbers[static_cast<std::size_t>(column)];
+    return used;
+}
+
+}  // namespace
+
 RowArrays row_arrays(RowBuilder& builder) {
+    BuiltRows& rows = builder.rows();
+    std::vector<std::size_t> used;
+    if (builder.has_unused()) used = used_columns(rows, builder.columns());
+    const std::size_t count = builder.has_unused() ? used.size() : builder.columns();
     nb::list names;
     std::string name;
-    for (std::size_t column = 0; column < builder.columns(); ++column) {
-        if (!builder.has_name(column)) {
+    std::vector<std::uint32_t> kept_hashes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t column = builder.has_unused() ? used[i] : i;
+        if (builder.is_hashed()) kept_hashes.push_back(builder.hashes()[column]);
+        if (builder.has_name(column)) {
+            builder.name_of(column, name);
+            names.append(string_of(name));
+        } else {
             names.append(nb::none());
-            continue;
         }
-        builder.name_of(column, name);
-        names.append(string_of(name));
     }
-    BuiltRows& rows = builder.rows();
     std::optional<NewArray> hashes;
-    if (builder.is_hashed()) hashes = array_of(std::vector<std::uint32_t>(builder.hashes()));
+    if (builder.is_hashed()) hashes = array_of(std::move(kept_hashes));
     return {array_of(std::move(rows.values)), array_of(std::move(rows.columns)), array_of(std::move(rows.offsets)), names,
             std::move(hashes)};
 }

@@ -75,6 +75,8 @@ public:
     }
 
     void begin_row() noexcept {
+        has_unused_ |= is_open_;
+        is_open_ = true;
         ++serial_;
         entries_.clear();
         fault_ = {};
@@ -163,6 +165,7 @@ public:
             rows_.values.push_back(entry.value);
         }
         rows_.offsets.push_back(static_cast<std::int32_t>(rows_.values.size()));
+        is_open_ = false;
         return true;
     }
 
@@ -175,6 +178,9 @@ public:
     }
 
     const FeatureSpec& spec() const noexcept { return spec_; }
+    // Whether there may be columns that occur only in records that were left out.
+    bool has_unused() const noexcept { return has_unused_ || is_open_; }
+
     BuiltRows& rows() noexcept { return rows_; }
     bool is_hashed() const noexcept { return spec_.slots > 0; }
     std::size_t columns() const noexcept { return spec_.slots ? hashes_.size() : names_.size(); }
@@ -204,7 +210,16 @@ public:
         return number;
     }
 
-    // Adds words of a sequence and their n-grams to the features of a key, whose names `space` starts.
+    // Adds the n-grams of two words and more; `space` starts their names.
+    bool add_named_grams(Key& key, std::uint32_t space, const std::vector<std::string_view>& words) {
+        bool good = true;
+        words_.each_longer_gram(words, [&](std::string_view gram) {
+            good = good && add(key, column_of(space, gram), 1.0, false);
+        });
+        return good;
+    }
+
+    // Adds words of a sequence and their n-grams.
     bool add_grams(Key& key, const std::vector<std::string_view>& words) {
         bool good = true;
         words_.each_gram(words, [&](std::string_view gram) {
@@ -463,6 +478,8 @@ private:
     std::vector<std::uint32_t> places_;       // hash table of columns, counted from 1
     BuiltRows rows_;
     std::uint64_t serial_ = 0;                // of the current row
+    bool is_open_ = false;                    // whether it has begun and has not ended
+    bool has_unused_ = false;
     std::vector<Entry> entries_;              // of the current row
     std::vector<Stamp> stamps_;               // for each column, its entry in the row of that serial number
     RecordFault fault_;

@@ -52,9 +52,16 @@ public:
     // Calls action(text) for each word and n-gram of words.
     template <class Action>
     void each_gram(const std::vector<std::string_view>& words, const Action& action) {
+        if (form_.ngram >= 1)
+            for (const std::string_view word : words) action(word);
+        each_longer_gram(words, action);
+    }
+
+    // Calls action(text) for each n-gram of at least two words.
+    template <class Action>
+    void each_longer_gram(const std::vector<std::string_view>& words, const Action& action) {
+        if (form_.ngram < 2) return;
         for (std::size_t first = 0; first < words.size(); ++first) {
-            if (form_.ngram >= 1) action(words[first]);
-            if (form_.ngram < 2) continue;
             gram_.assign(words[first]);
             each_longer(words, first, 1, form_.skips, action);
         }

@@ -30,7 +30,7 @@ def examples(text, **options):
             has = batch.labels is not None and (batch.labelled is None or batch.labelled[i])
             begin, end = block.offsets[i], block.offsets[i + 1]
             columns = block.indices[begin:end].tolist()
-            assert columns == sorted(set(columns))
+            assert len(columns) == len(set(columns))
             values = block.values[begin:end].tolist()
             features = {batch.x.names[j]: value for j, value in zip(columns, values, strict=True)}
             label = batch.labels[i].item() if has else None
@@ -59,6 +59,8 @@ def read_plainly(text, *, optional=False, ignore=()):
         line = line.removesuffix(b"\r")
         if not line.strip(b" \t"):
             continue
+        if not optional and is_unlabelled(line):
+            continue
         try:
             decoded = line.decode()
             label, weight, tag = head_of(decoded.partition("|")[0], optional, "|" in decoded)
@@ -71,12 +73,20 @@ def read_plainly(text, *, optional=False, ignore=()):
         try:
             if label is not None and isinstance(label, str) != words:
                 raise Refused(label)
-            features = features_of(decoded.partition("|")[2], ignore)
+            features = {n: v for n, v in features_of(decoded.partition("|")[2], ignore).items() if v}
         except Refused:
             faulty += 1
             continue
         found.append((label, weight, tag, features, at))
     return found, faulty
+
+
+def is_unlabelled(line):
+    """Whether nothing but a tag that starts with a quote precedes the bar."""
+    head, bar, _ = line.partition(b"|")
+    parts = [part for part in re.split(b"[ \t]", head) if part]
+    touches = head[-1:] not in (b"", b" ", b"\t")
+    return bool(bar) and not touches and (not parts or (len(parts) == 1 and parts[0].startswith(b"'")))
 
 
 def kind_of(line, words):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scwlearn._native import parse_vw
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
@@ -70,7 +71,7 @@ def test_names_and_namespaces():
     assert features(b"1 | a b:2 |  c") == {"a": 1, "b": 2, "c": 1}
     assert features(b"1 |n a|m a:3\t b |n c") == {"n^a": 1, "m^a": 3, "m^b": 1, "n^c": 1}
     assert features(b"1 |n:2 a |n a") == {"n^a": 3}
-    assert features(b"1 |n a:1 b a:2.5 b:-1 a") == {"n^a": 4.5, "n^b": 0}
+    assert features(b"1 |n a:1 b a:2.5 b:-1 a") == {"n^a": 4.5}
     assert features(b"1 |\xc3\xa4 \xe2\x82\xac:2") == {"ä^€": 2}
     assert features(b"1 |n:0.5 a:4|m|k") == {"n^a": 2}
     assert features(b"1 |") == features(b"1 ||") == features(b"1 |n") == features(b"1 |n:3 |m") == {}
@@ -207,11 +208,57 @@ def test_any_byte_at_any_place_is_read_as_the_plain_parser_reads_it():
 def test_a_text_is_read_to_its_end_and_no_further():
     # Under the sanitizers, where memory ends with the array.
     text = b"-1 2 'tag |n:2 a:1.5 b |m c^d long_name_of_a_feature:12345678.12345678e-12\r\n1 |n:x\n1 |\n1 1 1 t|\n|\n"
+    spec = Features(kinds={"m": "ignore"}).spec()
     for start in range(len(text)):
         exact = np.frombuffer(text[start:], dtype=np.uint8).copy()
-        assert parse_vw(exact, False, True, True, 9, ["m"])[5] == text[start:].count(b"\n")
+        assert parse_vw(exact, spec, False, True, True, 9)[5] == (text[start:].count(b"\n"), 0)
     with pytest.raises(ValueError, match="must end with a newline"):
-        parse_vw(np.frombuffer(b"1 | a", dtype=np.uint8), False, True, True, 9, [])
+        parse_vw(np.frombuffer(b"1 | a", dtype=np.uint8), spec, False, True, True, 9)
+
+
+def test_lines_without_a_label_are_left_out_as_vw_does():
+    text = b"1 | a\n| b\n'tag |n c\n \t| d:x\n-1 | e\n"
+    skipped = SkippedRecords()
+    assert [example[3:] for example in examples(text, skipped=skipped)] == [({"a": 1}, 1), ({"e": 1}, 5)]
+    assert (skipped.count, skipped.unlabelled) == (0, 3)
+    with pytest.raises(ValueError, match=r"^the file: no examples; a line is label \|namespace name:value"):
+        read(b"| a\n| b\n")
+
+
+def vw_features(line, **declared):
+    (batch,) = Reading(io.BytesIO(line), Schema("vw", features=Features(**declared)))
+    return next(batch.x.dicts())
+
+
+@native
+def test_n_grams_are_those_of_the_names_of_a_namespace():
+    line = b"1 |n a b:3 c |m a\n"
+    grams = {"n^a": 1, "n^b": 3, "n^c": 1, "n^a b": 1, "n^b c": 1, "m^a": 1}
+    assert vw_features(line, ngram=2) == grams
+    assert vw_features(line, ngram=3, skips=1) == grams | {"n^a c": 1, "n^a b c": 1}
+
+
+@native
+def test_interactions_cross_namespaces():
+    line = b"1 |n a b:3 |m:2 c |long d | e\n"
+    plain = {"n^a": 1, "n^b": 3, "m^c": 2, "long^d": 1, "e": 1}
+    assert vw_features(line, interactions=["n:m"]) == plain | {"n^a*m^c": 2, "n^b*m^c": 6}
+    assert vw_features(line, interactions=["n:n", "n:m:long"]) == plain | {
+        "n^a*n^b": 3,
+        "n^b*n^b": 9,
+        "n^a*m^c*long^d": 2,
+        "n^b*m^c*long^d": 6,
+    }
+    assert vw_features(b"1 |n a |m b | c\n", interactions=["m:*"]) == {
+        "n^a": 1,
+        "m^b": 1,
+        "c": 1,
+        "m^b*n^a": 1,
+        "m^b*c": 1,
+    }
+    # A dict with the same names means the same.
+    features = Features(interactions=["n:m"])
+    assert vw_features(line, interactions=["n:m"]) == features.read(plain)
 
 
 @native

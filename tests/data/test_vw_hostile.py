@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scwlearn import Features
 from scwlearn._native import parse_vw
 from vw_text import native
 
@@ -15,9 +16,10 @@ LETTERS = np.array([c for c in range(ord("!"), ord("~") + 1) if chr(c) not in ":
 READ = """
 import sys
 import numpy as np
+from scwlearn import Features
 from scwlearn._native import parse_vw
 text = np.frombuffer(sys.stdin.buffer.read(), dtype=np.uint8)
-(values, columns, offsets, names), *_ = parse_vw(text, False, False, False, 1, [])
+(values, columns, offsets, names, _), *_ = parse_vw(text, Features().spec(), False, False, False, 1)
 assert columns.tolist() == list(range(len(names)))
 sys.stdout.write(" ".join(names))
 """
@@ -75,8 +77,9 @@ def test_colliding_names_are_found_again_and_dropped_with_a_bad_line():
     names = colliding_names(3000)
     lines = [names[:200], names[:400], names[300:2000], [*names[100:3000], "a:b"], names[2990:], names]
     text = "".join(f"1 | {' '.join(line)}\n" for line in lines).encode()
-    (_, columns, offsets, read), *_ = parse_vw(np.frombuffer(text, dtype=np.uint8), False, False, True, 1, [])
+    array = np.frombuffer(text, dtype=np.uint8)
+    (_, columns, offsets, read, _), *_ = parse_vw(array, Features().spec(), False, False, True, 1)
     kept = [line for line in lines if "a:b" not in line]
-    assert read == list(dict.fromkeys(name for line in kept for name in line))
+    assert sorted(read) == sorted({name for line in kept for name in line})
     for line, begin, end in zip(kept, offsets, offsets[1:], strict=False):
         assert {read[column] for column in columns[begin:end]} == set(line)

@@ -41,6 +41,9 @@ class ReaderOptions:
     on_read : callable or None
         Called with the number of bytes of each read from a source, before decompression, for a progress bar; by the
         thread that reads.
+    slots : int
+        Number of slots that a model hashes names into, whose hashes are then computed as data are read; 0 if names are
+        not hashed.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class ReaderOptions:
     batch_rows: int = 2**16
     eager: bool = False
     on_read: Callable[[int], None] | None = None
+    slots: int = 0
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional"))
@@ -78,6 +82,7 @@ class ReaderOptions:
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
             self._set(name, check_int(name, getattr(self, name), maximum=_MAX_BYTES))
         self._set("batch_rows", check_int("batch_rows", self.batch_rows))
+        self._set("slots", check_int("slots", self.slots, minimum=0, maximum=2**31 - 1))
 
     def _set(self, name: str, value: int) -> None:
         # Python integers: small NumPy ones would overflow when doubled.

@@ -13,9 +13,10 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.streams import Stream
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong
-from scwlearn.data.rows import Rows
-from scwlearn.data.schema import MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH
+from scwlearn.data.schema import MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
@@ -36,11 +37,16 @@ class _Reader(LineReader):
 
     A line is ``[label [weight]] ['tag] |namespace:scale name:value name ... |namespace ...``. A feature is called
     ``namespace^name``, or ``name`` in the namespace without a name. Its value is 1 if not given, times the scale of its
-    namespace; repeated features add up. A tag starts with ``'`` or touches the bar.
+    namespace; repeated features add up. A tag starts with ``'`` or touches the bar. Where labels are required, lines
+    without one are left out, as VW does. A namespace is a key for interactions, and its names are words for n-grams.
     """
 
     expected = "a line is label |namespace name:value name:value ..."
     _has_words: bool | None = None
+
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        self._spec = schema.features.spec(slots=options.slots)
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of lines, and look for the first label. It does not matter how chunks before it are parsed."""
@@ -51,11 +57,11 @@ class _Reader(LineReader):
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
-        features, (numbers, word_numbers, words), weights, tags, places, lines, bad = parse_vw(
-            np.frombuffer(chunk, dtype=np.uint8), bool(self._has_words), *self.flags, [*self.schema.ignore]
+        rows, (numbers, word_numbers, words), weights, tags, places, (lines, unlabelled), bad = parse_vw(
+            np.frombuffer(chunk, dtype=np.uint8), self._spec, bool(self._has_words), *self.flags
         )
-        values, columns, offsets, names = features
-        x = NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names)
+        x = NamedRows.of_arrays(*rows)
+        self.options.skipped.unlabelled += unlabelled
         whole = Batch(x, word_numbers, weights, places, self.stream.name, tags=tags)
         batches = _with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]
         return self.parsed(batches, lines, bad)
@@ -76,6 +82,8 @@ class _Reader(LineReader):
             "scale": f"a scale must be {ALLOWED_NUMBER}, right after the colon",
             "feature": "a feature must be name or name:value",
             "value": f"a value, times the scale of its namespace, must be {ALLOWED_NUMBER}, right after the colon",
+            "cross": "a line may have about a million interactions at most",
+            "batch": "the lines of a batch have too many interactions",
             "sum": f"the values of a repeated feature must add up to {ALLOWED_NUMBER}",
             "name": "words must be UTF-8 text without control characters",
         }

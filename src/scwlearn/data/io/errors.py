@@ -129,6 +129,8 @@ class SkippedRecords:
     #: How many errors are kept in `first`.
     keep: int = 10
     count: int = 0
+    #: Examples that were left out because they have no label, in a format where that is no error.
+    unlabelled: int = 0
     first: list[DataError] = field(default_factory=list)
 
     def add(self, error: DataError) -> None:

@@ -14,8 +14,8 @@ import click
 
 from scwlearn.cli.console import Silent, Terminal
 from scwlearn.cli.messages import SCHEMA_FIXED, error_message
-from scwlearn.cli.options import STDIO, invocation, words
-from scwlearn.data.features import Features
+from scwlearn.cli.options import STDIO, invocation, usage_error, words
+from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.remote import RemoteFile
 from scwlearn.data.io.streams import expand_sources
@@ -34,8 +34,9 @@ _SHOWN_ERRORS = 3
 class Input:
     """Data of a command with `data_options`, given by its arguments; may be read more than once.
 
-    `schema` is how a model reads its data; without one it is known once reading has begun. Eager reading takes examples
-    from a pipe as soon as they are there, rather than in large batches.
+    `schema` is how a model reads its data; without one it is known once reading has begun, and `features` are those of
+    the model. `slots` is the number of features of a model that hashes names. Eager reading takes examples from a pipe
+    as soon as they are there, rather than in large batches.
     """
 
     def __init__(
@@ -43,6 +44,8 @@ class Input:
         given: Mapping[str, Any],
         schema: Schema | None = None,
         *,
+        features: Features = PLAIN,
+        slots: int = 0,
         labels: str = "required",
         eager: bool = False,
         skipped: SkippedRecords | None = None,
@@ -58,7 +61,7 @@ class Input:
             click.get_current_context().meta[SCHEMA_FIXED] = True
         self._format = None if given["data_format"] == "auto" else given["data_format"]
         self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based")} | {
-            "features": Features(kinds=_column_kinds(given))
+            "features": _features(given, features if schema is None else PLAIN)
         }
         self._options = ReaderOptions(
             labels=labels,
@@ -66,6 +69,7 @@ class Input:
             skipped=self.skipped,
             eager=eager and self.is_pipe,
             on_read=self._count,
+            slots=slots,
         )
         self._invocation = invocation()
         self._bar: Silent | None = None
@@ -130,6 +134,8 @@ class Input:
 
     def report_skipped(self) -> None:
         """Print how many examples were skipped, and the first few errors."""
+        if self.skipped.unlabelled:
+            self.terminal.note(f"left out {plural(self.skipped.unlabelled, 'example')} without a label")
         if not self.skipped.count:
             return
         shown = self.skipped.first[:_SHOWN_ERRORS]
@@ -166,10 +172,19 @@ def _size(source: str | RemoteFile | Batch) -> int | None:
     return source.size if isinstance(source, RemoteFile) else 0
 
 
+def _features(given: Mapping[str, Any], features: Features) -> Features:
+    """Return the features of a model, with what the user has declared."""
+    declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams") if given[name] is not None}
+    if given["interactions"]:
+        declared["interactions"] = given["interactions"]
+    with usage_error():
+        return replace(features, **declared).declare(_column_kinds(given))
+
+
 def _column_kinds(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the kinds of columns that the user has named."""
     kinds: dict[str, str] = {}
-    for kind in ("numeric", "categorical", "text", "ignore"):
+    for kind in ("numeric", "categorical", "text", "date", "ignore"):
         for name in words(given[f"{kind}_columns"]):
             if kinds.setdefault(name, kind) != kind:
                 raise click.UsageError(f"column {name!r} is both --{kinds[name]} and --{kind}")

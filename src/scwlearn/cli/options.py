@@ -94,6 +94,20 @@ def words(text: str | None) -> list[str]:
     return [word for word in (text or "").split(",") if word]
 
 
+class CharRange(click.ParamType):  # type: ignore[type-arg]
+    """Shortest and longest number of characters: 3-5, or 4 for both."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return both numbers."""
+        least, _, most = str(value).partition("-")
+        try:
+            return int(least), int(most or least)
+        except ValueError:
+            self.fail(f"expected two numbers such as 3-5, got {value!r}", param, ctx)
+
+
 model_argument = click.Argument(["model"], type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -124,12 +138,27 @@ data_options += section(
     ),
     option("--label", metavar="NAME", help="Column or key of the label."),
     option("--weight", metavar="NAME", help="Column or key of the example weight."),
+    option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
+    choice_option("--on-error", "stop", "skip", text="At an invalid line: stop, or skip and count it."),
+)
+
+
+data_options += section(
+    "Features",
     option("--ignore", "ignore_columns", metavar="A,B,...", help="Columns, keys or VW namespaces to ignore."),
     option("--numeric", "numeric_columns", metavar="A,B,...", help="Columns of numbers."),
     option("--categorical", "categorical_columns", metavar="A,B,...", help="Columns of categories."),
     option("--text", "text_columns", metavar="A,B,...", help="Columns of text; each word is a feature."),
-    option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
-    choice_option("--on-error", "stop", "skip", text="At an invalid line: stop, or skip and count it."),
+    option("--date", "date_columns", metavar="A,B,...", help="Columns of dates, as in 2026-11-17 14:30."),
+    option("--ngram", type=click.IntRange(0, 8), metavar="N", help="Add sequences of up to N words of a text."),
+    option("--skips", type=click.IntRange(0, 8), metavar="N", help="Words that a sequence may skip."),
+    option("--char-ngrams", type=CharRange(), metavar="A-B", help="Add sequences of A to B characters of words."),
+    option(
+        "--interactions",
+        multiple=True,
+        metavar="A:B",
+        help="Add the products of features of two columns (or more, A:B:C); * is any column. May be repeated.",
+    ),
 )
 
 

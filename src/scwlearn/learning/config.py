@@ -94,6 +94,12 @@ class LearnerConfig:
                 raise OptionError(problem)
 
     @property
+    def slots(self) -> int:
+        """Number of features that names are hashed into; 0 if they are not hashed."""
+        hashed = self.settings.get("overflow") == "hash"
+        return int(self.settings["max_features"] or 0) if hashed else 0
+
+    @property
     def drops_features(self) -> bool:
         """Whether named features are dropped when there are too many."""
         return self.max_features is not None and self.overflow == "drop"

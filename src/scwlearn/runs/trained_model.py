@@ -113,6 +113,12 @@ class TrainedModel:
         return 0 if self.data_schema is not None and self.data_schema.zero_based else 1
 
     @property
+    def reading(self) -> dict[str, Any]:
+        """How data are read for this model: the schema, the features, and the slots that names are hashed into."""
+        classifier = self.classifier
+        return {"schema": self.data_schema, "features": classifier.features, "slots": classifier.config.slots}
+
+    @property
     def is_linear(self) -> bool:
         """Whether there is a weight for each feature, as there is none with a kernel."""
         return isinstance(self.classifier.learner, Learner)

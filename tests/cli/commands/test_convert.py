@@ -9,6 +9,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.data.features import Features
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from use_examples import CSV, failed, written
@@ -33,9 +34,9 @@ def dicts(path, **options):
 def test_a_table_is_the_same_in_every_format(tmp_path, ending):
     data, out = written(tmp_path / "it.csv", CSV), tmp_path / f"out.{ending}"
     converted(data, "-o", out, *TABLE)
-    columns = {"words": "text"}
-    expected = dicts(data, label="kind", columns=columns)
-    told = {} if ending == "vw" else {"label": "kind", "columns": columns}
+    features = Features(kinds={"words": "text"})
+    expected = dicts(data, label="kind", features=features)
+    told = {} if ending == "vw" else {"label": "kind", "features": features}
     assert dicts(out, **told) == expected
 
 

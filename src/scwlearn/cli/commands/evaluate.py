@@ -42,7 +42,7 @@ def command(**given: Any) -> None:
     from scwlearn.runs.warnings import is_weighted, unknown_features, with_advice, worse_than_baseline
 
     model = TrainedModel.read(given["model"])
-    data = Input(given, model.data_schema)
+    data = Input(given, **model.reading)
     with data.progress("evaluating"):
         evaluation = evaluate(model, data.examples())
     data.report_skipped()

@@ -81,6 +81,8 @@ def _table(facts: dict[str, Any]) -> dict[str, str]:
         table["classes"] = _classes(facts["classes"])
     if "data" in facts:
         table["data"] = _listed({name: value for name, value in facts["data"].items() if value})
+    if "records" in facts:
+        table["records"] = _listed(facts["records"])
     for name in ("trained", "made"):
         if name in facts:
             table[f"{name} by"] = f"{facts[name]['command']}  ({facts[name]['began']})"

@@ -83,7 +83,7 @@ def command(**given: Any) -> None:
     """Train a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
     from scwlearn.cli.input import Input
-    from scwlearn.runs.train import TrainingRun
+    from scwlearn.runs.train import ModelConfig, TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
     from scwlearn.runs.warnings import record_warnings
 
@@ -93,12 +93,14 @@ def command(**given: Any) -> None:
     if math.isnan(given["holdout"]):
         raise click.BadParameter("nan is not in the range 0.0<=x<1.0", param_hint="--holdout")
     resumed = None if given["resume"] is None else TrainedModel.read(given["resume"])
-    data = Input(given, None if resumed is None else resumed.schema)
+    model = _model(given, resumed)
+    new = {"slots": model.learner_config.slots} if isinstance(model, ModelConfig) else {}
+    data = Input(given, **new if resumed is None else resumed.reading)
     terminal = data.terminal
     check_outputs({"-m": path, "--report": page}, data.names)
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
-    model, probabilities = _model(given, resumed), given["probabilities"] or page is not None
+    probabilities = given["probabilities"] or page is not None
     table = _CurveTable(terminal, log_loss=probabilities)
 
     def save() -> None:

@@ -317,6 +317,14 @@ def test_errors_of_any_file_system_are_one_sentence(memory, monkeypatch):
     assert str(fault(OSError, "memory://a.svm")) == message
 
 
+def test_a_file_that_is_shorter_than_announced_is_reported(memory):
+    memory.pipe("/a.svm", TEXT)
+    (source,) = expand_sources(["memory://a.svm"])
+    memory.pipe("/a.svm", TEXT[:-5])
+    message = f"[Errno 5] reading failed after {len(TEXT) - 5} of {len(TEXT)} bytes: 'memory://a.svm'"
+    assert str(fault(OSError, source)) == message
+
+
 # Patterns, and other file systems
 
 

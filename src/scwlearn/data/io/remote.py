@@ -169,15 +169,19 @@ class _Reading(io.RawIOBase):
         try:
             data = self._file.read(min(len(memory), _READ))
         except Exception as error:
-            what = "the connection broke" if self._remote.is_http else "reading failed"
-            of = "" if self._remote.size is None else f" of {self._remote.size}"
             # aiohttp says at length that bytes are missing.
-            reason = "" if type(error).__name__ == "ClientPayloadError" else f" ({_reason(error)})"
-            message = f"{what} after {self._position}{of} bytes{reason}"
-            raise OSError(errno.EIO, message, self.name) from None
+            raise self._broken("" if type(error).__name__ == "ClientPayloadError" else _reason(error)) from None
+        if not data and len(memory) and self._position < (self._remote.size or 0):
+            raise self._broken()
         memory[: len(data)] = data
         self._position += len(data)
         return len(data)
+
+    def _broken(self, reason: str = "") -> OSError:
+        what = "the connection broke" if self._remote.is_http else "reading failed"
+        of = "" if self._remote.size is None else f" of {self._remote.size}"
+        message = f"{what} after {self._position}{of} bytes" + f" ({reason})" * bool(reason)
+        return OSError(errno.EIO, message, self.name)
 
     def seekable(self) -> bool:
         """Return whether the file can seek; over HTTP, this takes a request."""

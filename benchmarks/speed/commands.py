@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from scwlearn.data.io.output import open_output
 from speed import data, peers
 from speed.files import prepared
 from speed.harness import Race, Scale, Side, comparison, share_of_time, times_faster
@@ -43,6 +46,29 @@ def command_vowpal_wabbit(scale: Scale) -> Race:
         "python -m vowpalwabbit", sys.executable, "-I", "-m", "vowpalwabbit", *asked, "-f", str(models / "vw")
     )
     return Race(size, ours(*learning), peer, megabytes, note="both read ahead in threads of their own")
+
+
+@comparison("scwlearn train, the whole command, gzip file", against="the plain file", target=share_of_time(1.5))
+def command_gzip(scale: Scale) -> Race:
+    """Decompression runs in the thread that reads, while the model learns."""
+    return compressed(scale, ".gz")
+
+
+@comparison("scwlearn train, the whole command, zstd file", against="the plain file", target=share_of_time(1.5))
+def command_zstd(scale: Scale) -> Race:
+    """As `command_gzip`."""
+    return compressed(scale, ".zst")
+
+
+def compressed(scale: Scale, suffix: str) -> Race:
+    """Return the race of a compressed LIBSVM file and the plain one."""
+    plain, _, size, megabytes = prepared(scale)
+    path = plain.with_name(plain.name + suffix)
+    if not path.exists():
+        with open_output(path) as file, plain.open("rb") as text:
+            shutil.copyfileobj(text, file)
+    peer = replace(ours("train", str(plain), "-q"), name="the plain file")
+    return Race(size, ours("train", str(path), "-q"), peer, megabytes)
 
 
 @comparison("scwlearn --version", against='python -c "import numpy"', target=share_of_time(2.5))

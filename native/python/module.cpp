@@ -1,5 +1,8 @@
 // The module: instruction sets, rules, and the bindings of the other files.
 #include <atomic>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "compiled_rules.hpp"
 #include "python/bindings.hpp"
@@ -39,6 +42,18 @@ const std::vector<InstructionSet>& supported_sets() {
         return supported;
     }();
     return sets;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx"))) void zero_upper_halves() { _mm256_zeroupper(); }
+#endif
+
+// Code with AVX that ends without vzeroupper makes all scalar and SSE code after it wait for false dependencies: the
+// parsers then take more than twice as long.
+void clear_vector_registers() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx")) zero_upper_halves();
+#endif
 }
 
 std::atomic<const InstructionSet*> used_set{nullptr};
@@ -120,6 +135,8 @@ NB_MODULE(_native, module) {
     module.def("instruction_sets", [] { return names_of(supported_sets()); },
                "Return the instruction sets that this processor supports, the best first.");
     module.def("use_instruction_set", &use_instruction_set, "name"_a, "Use this instruction set from now on.");
+    module.def("clear_vector_registers", &clear_vector_registers,
+               "Clear the upper halves of this thread's vector registers, which slow down the parsers.");
     module.def("rule_names", [] { return names_of(compiled_rules()); },
                "Return the names of the rules that were compiled into this module.");
     nb::class_<HeldRule>(module, "Rule", "A compiled rule with its constants, or a function that is called for each row.")

@@ -31,6 +31,11 @@ def instruction_sets() -> list[str]:
 def use_instruction_set(name: str) -> None:
     """Use this instruction set from now on."""
 
+def clear_vector_registers() -> None:
+    """
+    Clear the upper halves of this thread's vector registers, which slow down the parsers.
+    """
+
 def rule_names() -> list[str]:
     """Return the names of the rules that were compiled into this module."""
 

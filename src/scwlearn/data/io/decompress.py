@@ -10,6 +10,7 @@ from collections.abc import Callable
 from threading import Event
 from typing import Any
 
+from scwlearn._native import clear_vector_registers
 from scwlearn.data.io.errors import DataError
 
 # First bytes of compressed data.
@@ -79,6 +80,9 @@ class Decompressed(io.RawIOBase):
                     hint = "decompress it first, or recompress it"
                     raise DataError(f"{limit}; {known}", source=self._name, hint=hint) from None
                 raise self._error("corrupt", f": {error}") from None
+            finally:
+                # isal leaves them dirty, and this thread will parse the text.
+                clear_vector_registers()
             if text:
                 memory[: len(text)] = text
                 self._given += len(text)

@@ -72,6 +72,7 @@ def test_urls_are_told_from_paths():
         ("https://me:secret@a.org:80/@me/x@y.csv", "https://a.org:80/@me/x@y.csv"),
         ("https://me:se@cret@a.org/x.csv", "https://a.org/x.csv"),
         ("s3://KEY:sec/ret@bucket/x.csv", "s3://bucket/x.csv"),
+        ("https://me:my secret@a.org/x.csv?key=my secret", "https://a.org/x.csv?key=..."),
         ("https://a.org:8080/@me/x.csv", "https://a.org:8080/@me/x.csv"),
         ("https://a.org/x?X-Sig=secret&part=2#top", "https://a.org/x?X-Sig=...&part=...#top"),
         ("s3://bucket/part-?.csv", "s3://bucket/part-?.csv"),

@@ -14,9 +14,9 @@ from scwlearn.data.io.errors import DataError
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(?:://|::.*://)")
 # User and password in front of a host. A password may contain a slash, where a port would be a number.
-_USER = re.compile(r"(?<=://)(?:[^/?#\s]*@|[^/?#\s@:]+:(?!:|\d*(?:[/?#\s]|$))[^\s@]*@)")
+_USER = re.compile(r"(?<=://)(?:[^/?#]*@|[^/?#@:]+:(?!:|\d*(?:[/?#\s]|$))[^@]*@)")
 # Values in the query of a URL; signed URLs have their signatures there.
-_VALUE = re.compile(r"(?<=[?&])([^=&#\s]+=)[^&#\s]*")
+_VALUE = re.compile(r"(?<=[?&])([^=&#]+=)[^&#]*")
 # What precedes the first wildcard of a pattern: its directory, and part of a name. In a web address, a question mark
 # begins the query, and the host may have brackets.
 _PATTERN = re.compile(r"((?:[^*?[]*/)?)[^/*?[]*[*?[]")

@@ -162,7 +162,7 @@ def test_files_without_examples_are_rejected(tmp_path):
     path = tmp_path / "none.vw"
     for text in (b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"):
         path.write_bytes(text)
-        assert fault_of(path) == f"{path}: no examples; a line is label |namespace name:value name:value ..."
+        assert fault_of(path) == f"{path}: no examples; a line is label |namespace name:value ... name:value"
 
 
 def test_a_line_that_is_too_long_is_rejected_or_left_out():

@@ -256,7 +256,7 @@ def test_settings_of_a_resumed_model_cannot_change(capsys, data, model):
 def test_unlabelled_data_are_rejected(capsys, tmp_path):
     (tmp_path / "none.vw").write_text("| a b\n")
     err = printed(capsys, str(tmp_path / "none.vw"), code=1).err
-    assert "none.vw: no examples; a line is label |namespace name:value name:value ..." in err
+    assert "none.vw: no examples; a line is label |namespace name:value ... name:value" in err
 
 
 def test_help_shows_the_parameters_of_the_algorithm(capsys):

@@ -41,7 +41,7 @@ class _Reader(LineReader):
     without one are left out, as VW does. A namespace is a key for interactions, and its names are words for n-grams.
     """
 
-    expected = "a line is label |namespace name:value name:value ..."
+    expected = "a line is label |namespace name:value ... name:value"
     _has_words: bool | None = None
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:

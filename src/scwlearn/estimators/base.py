@@ -268,6 +268,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # `Rows` checks the values, names the place of a bad one, and converts sparse matrices after checking them.
+        first = X[0] if isinstance(X, list | tuple) and X else X
+        if isinstance(first, dict):
+            raise TypeError(
+                f"X holds dicts, but {type(self).__name__} has numbered columns; StreamClassifier takes dicts, and "
+                "scikit-learn's DictVectorizer turns them into columns"
+            )
         accepted = {"accept_sparse": True, "ensure_all_finite": False}
         return Rows(validate_data(self, X, reset=reset, **accepted), check=False)
 

@@ -93,13 +93,16 @@ def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> 
     return [function(block) for block in rows.blocks(max(1, 2**20 // max(1, per_row)))]
 
 
-def with_constant(block: Block, intercept: bool) -> Any:
-    """Return the block as a matrix, with the constant feature of an intercept."""
+def with_constant(block: Block, intercept: bool, *, dense: bool = False) -> Any:
+    """Return the block as a matrix, dense on request, with the constant feature of an intercept."""
     x = block.matrix()
+    is_dense = block.indices is None
+    if dense and not is_dense:
+        x, is_dense = x.toarray(), True
     if not intercept:
         return x
     ones = np.ones((block.count, 1))
-    if block.indices is None:
+    if is_dense:
         return np.hstack([x, ones])
     from scipy.sparse import hstack
 

@@ -151,12 +151,14 @@ class Learner(OneAtATime):
 
     def scores_and_top_variances(self, x: Any) -> tuple[Array, Array]:
         """Compute scores, and of each row the variance of the largest; of named rows bit for bit as of dicts."""
-        if not isinstance(x, NamedRows):
-            return super().scores_and_top_variances(x)
+        named = isinstance(x, NamedRows)
         view = self._frozen_view(x)
+        if view._fitted().covariance.correlated and not named:
+            # Matrix products are faster than a loop over rows.
+            return super().scores_and_top_variances(x)
         rows = view._scaled_rows(x)
         rows.check()
-        one = view._handle(named=True)
+        one = view._handle(named=named)
         scores, variances = self._axis.empty_scores(len(rows), one.scores), np.empty(len(rows))
         for block in rows.blocks(_ROWS_AT_ONCE):
             part = slice(block.start, block.start + block.count)
@@ -272,7 +274,11 @@ class Learner(OneAtATime):
     def _variances(self, rows: Rows) -> Array:
         model, intercept = self._fitted(), self.config.intercept
         per_row = rows.width if model.covariance.correlated else rows.stored // max(1, len(rows))
-        parts = map_blocks(rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept)))
+        # Dense, so that sparse rows give the same bits.
+        dense = model.covariance.correlated
+        parts = map_blocks(
+            rows, per_row, lambda block: model.margin_variances(with_constant(block, intercept, dense=dense))
+        )
         # Another thread may add a class between two blocks.
         classes = min((part.shape[1] for part in parts), default=model.classes)
         joined = np.concatenate([part[:, :classes] for part in parts]) if parts else np.empty((0, classes))

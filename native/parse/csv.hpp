@@ -286,9 +286,11 @@ private:
 
     bool add_fault(const CsvCells& cells) {
         if (cells.open_quote() != nullptr) {
-            constexpr std::ptrdiff_t kShown = 100;
+            constexpr std::ptrdiff_t kShown = 100;  // enough for a message
             const char* const open = cells.open_quote();
             const auto shown = static_cast<std::size_t>(std::min(kShown, cells.at() - open));
+            // The last fault, because nothing behind it can be read; it is always described.
+            form_.most_found = std::max(form_.most_found, parsed_.found.size() + 1);
             return TableParser::add_fault({"quote", {}, std::string(open, shown)}, cells.open_line());
         }
         if (count_ != columns_.size())

@@ -7,10 +7,10 @@
 namespace scwlearn {
 
 // A text that is valid UTF-8, unless Python's `errors` say what to do else; but memory may run out.
-inline nb::object string_of(std::string_view text, const char* errors = nullptr) {
+inline nb::str string_of(std::string_view text, const char* errors = nullptr) {
     PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), errors);
     if (made == nullptr) throw nb::python_error();
-    return nb::steal(made);
+    return nb::steal<nb::str>(made);
 }
 
 // Values, columns and offsets of the rows; the names of the columns, None for those that have none; and their hashes, if
@@ -25,7 +25,7 @@ LabelArrays label_arrays(LabelColumn& labels);
 LabelKind label_kind(const std::string& name);
 
 // The number of records with an error; and of the first errors the name, the place, the column and the value found there.
-using TableFaults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, nb::object, nb::bytes>>>;
+using TableFaults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, nb::str, nb::bytes>>>;
 
 // Rows; labels; weights; the place of each record; number of lines; errors.
 using TableArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t, TableFaults>;

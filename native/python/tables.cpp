@@ -26,8 +26,8 @@ char delimiter_of(const std::string& given) {
 }
 
 TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vector<std::string>& columns,
-                    const std::string& delimiter, const std::string& labels, bool labels_optional, bool skip_faults,
-                    std::size_t most_found) {
+                      const std::string& delimiter, const std::string& labels, bool labels_optional, bool skip_faults,
+                      std::size_t most_found) {
     const std::string_view records = records_of(text);
     const CsvForm form{{{labels_optional, skip_faults, most_found}, label_kind(labels)}, delimiter_of(delimiter)};
     const auto labelled = std::count_if(columns.begin(), columns.end(),
@@ -42,16 +42,16 @@ TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vect
     return table_arrays(builder, parsed);
 }
 
-// The cells of the first records, and the line of each; the end of the last one; and the line and offset of a quote that is
-// not closed.
-using CsvCellLists = std::tuple<std::vector<nb::list>, std::vector<std::int64_t>, std::size_t,
+// The cells of the first records, and the line of each; the end of the last one, and the lines up to it; and the line and
+// offset of a quote that is not closed.
+using CsvCellLists = std::tuple<std::vector<nb::list>, std::vector<std::int64_t>, std::size_t, std::int64_t,
                                 std::optional<std::tuple<std::int64_t, std::size_t>>>;
 
 CsvCellLists split_csv(const Text& text, const std::string& delimiter, std::size_t most_records) {
     const std::string_view records = records_of(text);
     CsvCells cells(records, delimiter_of(delimiter));
     CsvCellLists split;
-    auto& [lists, lines, end, open] = split;
+    auto& [lists, lines, end, passed, open] = split;
     std::string_view cell;
     while (lists.size() < most_records && cells.next_record()) {
         nb::list list;
@@ -64,6 +64,7 @@ CsvCellLists split_csv(const Text& text, const std::string& delimiter, std::size
         lines.push_back(cells.line());
     }
     end = static_cast<std::size_t>(cells.at() - records.data());
+    passed = cells.lines();
     return split;
 }
 
@@ -81,11 +82,11 @@ void bind_tables(nb::module_& module) {
                "Parse text of whole records with these columns. Return values, columns and offsets of the rows, the names of "
                "their columns and their hashes; labels as numbers, which words they are, all words, and whether all are "
                "bools; weights or None; the line of each record; the number of lines; the number of records with an error, "
-               "and for the first of them its kind, line, column and the value found there. Stops at the first error unless "
-               "skip_faults.");
+               "and for the first of them its kind, line, column and the value found there; a quote that is not closed is "
+               "the last one. Stops at the first error unless skip_faults.");
     module.def("split_csv", &split_csv, "text"_a, "delimiter"_a, "most_records"_a,
-               "Return the cells of the first records of a text of whole records, the line of each, and the end of the last "
-               "one; and the line and offset of a quote that is not closed, or None.");
+               "Return the cells of the first records of a text of whole records, the line of each; the end of the last one, "
+               "and the number of lines up to it; and the line and offset of a quote that is not closed, or None.");
     module.def("last_csv_end", &last_csv_end, "text"_a, "delimiter"_a,
                "Return the end of the last whole record of a text that starts with a record, or 0.");
 }

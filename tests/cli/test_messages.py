@@ -57,7 +57,8 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     assert "the model determines how data is read (remove --zero-based)" in said
     table = written(tmp_path / "it.csv", CSV)
     said = failed(capsys, "train", table, "--label", "kind", "--numeric", "color")
-    advice = "correct the cell, leave such records out with --on-error skip, or name the column in --categorical"
+    advice = "correct the value, leave such records out with --on-error skip, name the column in --categorical, "
+    advice += "or name what stands for a missing value in --missing"
     assert said.endswith(f"found 'red' ({advice})\n")
 
 

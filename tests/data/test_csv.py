@@ -29,6 +29,7 @@ def test_the_first_cells_decide_the_kind_of_a_column():
         "csv",
         label="label",
         columns={"age": "numeric", "job": "categorical", "about": "text", "label": "numeric"},
+        delimiter=",",
     )
 
 
@@ -85,7 +86,7 @@ def test_any_numbers_and_strings_are_read_exactly(rows, chunk_bytes, newline):
     ]
 
 
-@given(st.text(st.sampled_from('ab",,\n\r0 é'), max_size=60), st.integers(1, 64))
+@given(st.text(st.sampled_from('ab",,\n\r0é'), max_size=60), st.integers(1, 64))
 @settings(deadline=None, max_examples=500)
 def test_records_and_their_lines_are_those_of_pythons_csv(body, chunk_bytes):
     schema = schema_of("csv", label="z", columns={"x": "categorical", "y": "categorical", "z": "categorical"})
@@ -114,7 +115,7 @@ def test_line_ends_marks_and_blank_lines_do_not_matter(text):
 
 
 def test_the_size_of_a_chunk_changes_nothing_but_the_batches():
-    text = b"n,word,label\n" + b"".join(b"%d,w%d,%d\n" % (i, i % 7, i % 2) for i in range(500))
+    text = b"n,word,label\n" + b"".join(b"%d,w%d,%d\n" % (i * i % 97, i % 7, i % 2) for i in range(500))
     for chunk_bytes in (1, 13, 100, 1000, 10**6):
         for read_ahead in (False, True):
             assert examples(text, options={"chunk_bytes": chunk_bytes, "read_ahead": read_ahead}) == examples(text)
@@ -148,8 +149,8 @@ def test_three_words_that_mostly_differ_make_a_text():
     assert kind("1", "x") == "categorical"
     assert kind("1", " -2.5e3 ", "+.5") == "numeric"
     assert kind("", "") == "numeric"
-    assert kind("1", " NaN ") == kind("NA", "1") == kind("", "1", "-inf", "n/a") == kind("1", "1e200") == "numeric"
-    assert kind("nan", "") == kind("1", "nan", "x") == "categorical"
+    assert kind("1", " NaN ") == kind("NA", "1") == kind("", "1", "?", "n/a") == kind("nan", "") == "numeric"
+    assert kind("1", "-inf") == kind("1", "nan", "x") == "categorical"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_three_words_that_mostly_differ_make_a_text():
         (["1", "2"], [1, 2], "i"),
         (["1.0", "-2e3"], [1, -2000], "i"),
         (["1.5", "2"], [1.5, 2], "f"),
-        (["9007199254740993", "0"], [2**53 + 1, 0], "i"),
+        (["9007199254740992", "0"], [2**53, 0], "f"),
         (["yes", "1"], ["yes", "1"], "U"),
         (["true", "false"], ["true", "false"], "U"),
     ],

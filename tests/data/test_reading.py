@@ -102,7 +102,8 @@ def test_the_name_decides_if_the_content_is_ambiguous():
     with pytest.raises(ValueError, match="unknown format") as caught:
         detect_format(b"some words\nand more\n", "the data")
     assert str(caught.value) == (
-        "the data: unknown format; looked for a comma (csv), { (jsonl), index:value (libsvm), a tab (tsv), a bar (vw); "
+        "the data: unknown format; looked for a comma, semicolon or bar (csv), { (jsonl), index:value (libsvm), "
+        "a tab (tsv), a bar (vw); "
         "found 'some words' (set format=... to one of arrow, csv, jsonl, libsvm, parquet, tsv, vw)"
     )
 
@@ -275,7 +276,7 @@ def test_the_schema_of_a_model_decides_how_data_is_read():
 def test_a_table_shows_its_columns_when_it_is_opened(tmp_path):
     paths = files(tmp_path, a_csv=b"a,y\n1,2\n", b_csv=b"b,a,y\nx,3,4\n")
     schema, batches = read_batches(paths, label="y")
-    assert schema == schema_of("csv", label="y", columns={"a": "numeric", "y": "numeric"})
+    assert schema == schema_of("csv", label="y", columns={"a": "numeric", "y": "numeric"}, delimiter=",")
     # The columns of the first file are those of all.
     assert [[*batch.x.dicts()] for batch in batches] == [[{"a": 1}], [{"a": 3}]]
 

@@ -313,6 +313,6 @@ def test_a_source_must_be_a_file():
 def test_batches_with_string_labels_are_bounded(monkeypatch):
     text = b"".join(b"%s | x:%d\n" % (b"spam" if i % 3 else b"ham", i) for i in range(7)) + b"| x:7\n"
     whole = examples(text, labels="optional")
-    monkeypatch.setattr("scwlearn.data.formats.vw._MAX_ROWS_WITH_STRINGS", 3)
+    monkeypatch.setattr("scwlearn.data.records._MAX_ROWS_WITH_STRINGS", 3)
     assert [len(batch) for batch in read(text, labels="optional")] == [3, 3, 2]
     assert examples(text, labels="optional") == whole

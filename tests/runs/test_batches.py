@@ -23,8 +23,8 @@ def test_whole_numbers_are_integer_labels():
 
 
 def test_labels_that_floats_cannot_tell_apart_are_rejected():
-    (examples,) = batches("9007199254740992 1:1\n9007199254740994 1:1\n")
-    with pytest.raises(ValueError, match=r"line 2: label 9007199254740994; numeric labels must be at most 2\^53"):
+    (examples,) = batches("9007199254740991 1:1\n9007199254740993 1:1\n")
+    with pytest.raises(ValueError, match=r"line 2: label 9007199254740992; numeric labels must be below 2\^53"):
         training_labels(examples)
 
 

@@ -60,8 +60,9 @@ class Input:
         if schema is not None:
             click.get_current_context().meta[SCHEMA_FIXED] = True
         self._format = None if given["data_format"] == "auto" else given["data_format"]
-        self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based")} | {
-            "features": _features(given, features if schema is None else PLAIN)
+        self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based", "header")} | {
+            "delimiter": "\t" if given["delimiter"] in ("tab", "\\t") else given["delimiter"],
+            "features": _features(given, features if schema is None else PLAIN),
         }
         self._options = ReaderOptions(
             labels=labels,
@@ -174,7 +175,9 @@ def _size(source: str | RemoteFile | Batch) -> int | None:
 
 def _features(given: Mapping[str, Any], features: Features) -> Features:
     """Return the features of a model, with what the user has declared."""
-    declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams") if given[name] is not None}
+    declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams", "decimal") if given[name] is not None}
+    if given["missing"]:
+        declared["missing"] = tuple(words(given["missing"]))
     if given["interactions"]:
         declared["interactions"] = given["interactions"]
     with usage_error():

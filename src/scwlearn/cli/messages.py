@@ -9,9 +9,9 @@ from click.core import ParameterSource
 SCHEMA_FIXED = "scwlearn.schema_fixed"
 
 # Options of reading that apply to the data of a model, too.
-_NOT_IN_SCHEMA = {"on_error", "max_record_bytes"}
+_NOT_IN_SCHEMA = {"on_error", "max_record_bytes", "header", "no_header", "delimiter"}
 # Options with another name than the argument of Python.
-_OPTIONS = {"features": "--ignore, --numeric, --categorical, --text"}
+_OPTIONS = {"features": "--ignore, --numeric, --categorical, --text, --missing, --decimal"}
 
 
 def option_name(argument: str) -> str | None:
@@ -26,7 +26,8 @@ def option_name(argument: str) -> str | None:
         option, value = _setting_option(name, value) or (option, value)
     ctx = click.get_current_context(silent=True)
     if ctx is not None:
-        found = next((param for param in ctx.command.params if option.partition(",")[0] in param.opts), None)
+        first = option.partition(",")[0]
+        found = next((p for p in ctx.command.params if first in (*p.opts, *p.secondary_opts)), None)
         is_fixed = SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA
         if found is None or (is_fixed and not is_given(found)):
             return None

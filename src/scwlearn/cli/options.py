@@ -136,8 +136,12 @@ data_options += section(
         default="auto",
         help="Data format; auto detects it from the content.",
     ),
-    option("--label", metavar="NAME", help="Column or key of the label."),
+    option("--label", metavar="NAME", help="Column or key of the label; or the number of a column, -1 for the last."),
     option("--weight", metavar="NAME", help="Column or key of the example weight."),
+    option("--delimiter", metavar="CHAR", help="What separates the cells of CSV data: a character, or tab."),
+    option(
+        "--header/--no-header", default=None, help="Whether a CSV or TSV file starts with the names of its columns."
+    ),
     option("--zero-based", is_flag=True, help="LIBSVM indices start at 0."),
     choice_option("--on-error", "stop", "skip", text="At an invalid line: stop, or skip and count it."),
 )
@@ -159,6 +163,8 @@ data_options += section(
         metavar="A:B",
         help="Add the products of features of two columns (or more, A:B:C); * is any column. May be repeated.",
     ),
+    option("--missing", metavar="A,B,...", help="Values that stand for a missing one, besides NA, NaN, null and ?."),
+    option("--decimal", type=click.Choice((".", ",")), help="Decimal mark of numbers in text.  [default: .]"),
 )
 
 

@@ -91,7 +91,7 @@ def detect(
         features = replace(features, others="ignore")
     label_kind = None
     if label is not None:
-        known = [value for value in values.get(label, ()) if value is not None and value != ""]
+        known = [value for value in values.get(label, ()) if not _is_missing(value, features)]
         label_kind = features.kinds.get(label) or _kind_of_labels(known, untyped=untyped)
         if label_kind not in ("numeric", "categorical"):
             raise DataError(f"the label {label!r} must be numeric or categorical, not {label_kind}")

@@ -28,7 +28,8 @@ class ReaderOptions:
         Whether the next batches are read while the caller works on one, by as many threads as linear algebra may use
         (at most 8; one for JSON).
     chunk_bytes : int or None
-        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM or VW text, 1 MiB of other text.
+        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM, VW, CSV or TSV text, 1 MiB of
+        other text.
     max_line_bytes : int
         Longest line that is read, up to 1 GiB.
     max_record_bytes : int

@@ -39,6 +39,8 @@ class Parsed(NamedTuple):
     #: Errors of the first records that are left out, in order, and the number of others.
     errors: Sequence[DataError] = ()
     more_errors: int = 0
+    #: Why nothing after the chunk can be read.
+    broken: DataError | None = None
 
 
 class TooLong(NamedTuple):
@@ -65,6 +67,12 @@ class Reader(ABC):
         #: Longest record.
         self.max_bytes = options.max_line_bytes
 
+    @property
+    def flags(self) -> tuple[bool, bool, int]:
+        """Arguments of native parsers: whether labels are optional and errors skipped; how many errors to describe."""
+        options = self.options
+        return options.optional_labels, options.skips, max(options.skipped.keep, 1) if options.skips else 1
+
     @abstractmethod
     def parse(self, chunk: Any) -> Parsed:
         """Parse a chunk, in parallel with others; raise a DataError if reading cannot continue after it."""
@@ -82,7 +90,7 @@ class Reader(ABC):
             yield self.schema
         try:
             with closing(self._parsed()) as results:
-                for batches, count, errors, more in results:
+                for batches, count, errors, more, broken in results:
                     if self.is_resolved and not is_announced:
                         is_announced = True
                         yield self.schema
@@ -98,6 +106,8 @@ class Reader(ABC):
                             yield replace(batch, lines=batch.lines + lines)
                     if errors and not skips:
                         raise errors[0]
+                    if broken is not None:
+                        raise broken
                     lines += count
                     bad += len(errors) + more
         except DataError as error:
@@ -194,12 +204,6 @@ class LineReader(Reader):
 
     # Large enough that Python costs nothing, small enough that a few chunks take little memory.
     chunk_bytes = 4 * 2**20
-
-    @property
-    def flags(self) -> tuple[bool, bool, int]:
-        """Arguments of all parsers: whether labels are optional and errors skipped; number of errors to describe."""
-        options = self.options
-        return options.optional_labels, options.skips, max(options.skipped.keep, 1) if options.skips else 1
 
     @abstractmethod
     def problem(self, kind: str) -> dict[str, str]:

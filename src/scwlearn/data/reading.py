@@ -19,6 +19,8 @@ from scwlearn.data.schema import Schema, check_roles
 
 # Format of examples in memory, with numbered features.
 _IN_MEMORY = "libsvm"
+# Options that say how a file is written, not what a model expects.
+_OF_A_FILE = ("header", "delimiter")
 
 
 def read_batches(
@@ -31,6 +33,8 @@ def read_batches(
     weight: str | None = None,
     features: Features = PLAIN,
     zero_based: bool = False,
+    header: bool | None = None,
+    delimiter: str | None = None,
 ) -> tuple[Schema, Generator[Batch, None, None]]:
     """Read examples in batches, in memory that does not grow with the data.
 
@@ -43,17 +47,23 @@ def read_batches(
         with numbered features, such as a data set in memory, counts as a file in LIBSVM format.
     schema : Schema or None
         Schema of a trained model. It excludes `label`, `weight`, `features` and `zero_based`. Named features may come
-        in another format than the training data.
+        in another format than the training data, and tables with another header or delimiter.
     options : ReaderOptions
         Options of all readers.
     format : str or None
         Name of the format. None: detected from the content.
     label, weight : str or None
-        Column or key of the label and of the sample weight, in formats that have columns or keys.
+        Column or key of the label and of the sample weight, in formats that have columns or keys. In tables, case does
+        not matter, and a number is a position: "1" is the first column, "-1" the last.
     features : Features
         What the values mean. The first records decide about what is not declared.
     zero_based : bool
         Whether LIBSVM indices start at 0.
+    header : bool or None
+        Whether the first line of a CSV or TSV file names the columns. None: it does, unless it looks like a record,
+        which is an error. Without a header, the columns are called "1", "2" and so on.
+    delimiter : str or None
+        What separates the cells of a CSV file. None: found out among comma, semicolon, bar and tab.
 
     Returns
     -------
@@ -79,7 +89,9 @@ def read_batches(
         "label": label,
         "weight": weight,
         "features": None if features.is_plain else features,
-        "zero_based": zero_based,
+        "zero_based": zero_based or None,
+        "header": header,
+        "delimiter": delimiter,
     }
     if not isinstance(options, ReaderOptions):
         raise TypeError(f"options must be ReaderOptions, got {options!r}")
@@ -88,7 +100,8 @@ def read_batches(
     expanded: list[Source | Batch] = []
     for source in sources:
         expanded += [source] if isinstance(source, Batch) else expand_sources([source])
-    batches = _read(expanded, schema, options, format, {name: value for name, value in given.items() if value})
+    given = {name: value for name, value in given.items() if value is not None}
+    batches = _read(expanded, schema, options, format, given)
     # The generator has started, so closing it closes the first source.
     return next(batches), batches
 
@@ -163,22 +176,23 @@ def _detect(stream: Stream, model_schema: Schema | None) -> str:
 
 def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, Any], name: str) -> Schema:
     """Return the schema before the data has been seen."""
+    fixed = [option for option in given if option not in _OF_A_FILE]
+    if model_schema is not None and fixed:
+        hint = f"remove {', '.join(f'{{{option}}}' for option in fixed)}"
+        raise DataError("the model determines how data is read", hint=hint)
+    allowed = get_format(format).options
+    for option in given:
+        if option not in allowed:
+            takes = ", ".join(f"{{{each}}}" for each in allowed)
+            hint = f"remove {{{option}}}; this format takes {takes}"
+            raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
     if model_schema is None:
-        allowed = get_format(format).options
-        for option in given:
-            if option not in allowed:
-                takes = ", ".join(f"{{{each}}}" for each in allowed)
-                hint = f"remove {{{option}}}; this format takes {takes}"
-                raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
         schema = Schema(format, **given)
         check_roles(schema)
         return schema
-    if given:
-        hint = f"remove {', '.join(f'{{{option}}}' for option in given)}"
-        raise DataError("the model determines how data is read", hint=hint)
     numbered = {each: get_format(each).numbered for each in (format, model_schema.format)}
     if numbered[format] != numbered[model_schema.format]:
         kinds = {True: "numbered features (libsvm)", False: "named features"}
         expected = kinds[numbered[model_schema.format]]
         raise DataError(f"data with {kinds[numbered[format]]}, but the model was trained on {expected}", source=name)
-    return replace(model_schema, format=format)
+    return replace(model_schema, format=format, **given)

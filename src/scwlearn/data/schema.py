@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from scwlearn._util.checks import check_bool
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 
@@ -20,6 +21,7 @@ _LABEL_NAMES = ("label", "target", "class", "y")
 # How many column names a message lists.
 _LISTED = 20
 
+_DELIMITER = re.compile(r"(?![0-9A-Za-z\".+-])[\x01-\x09\x0b\x0c\x0e-\x7e]")
 _find_words = re.compile(r"\w+").findall
 
 
@@ -65,6 +67,14 @@ class Schema:
     delimiter: str | None = None
     notes: tuple[DataError, ...] = field(default=(), compare=False)
 
+    def __post_init__(self) -> None:
+        if self.header is not None:
+            check_bool("header", self.header)
+        given = self.delimiter
+        if given is not None and (not isinstance(given, str) or not _DELIMITER.fullmatch(given)):
+            allowed = "one ASCII character that is not a letter, digit, quote, point or sign"
+            raise ValueError(f"delimiter must be {allowed}, got {given!r}")
+
     @property
     def ignore(self) -> tuple[str, ...]:
         """Columns, keys or namespaces that are left out."""
@@ -79,8 +89,8 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known as a JSON object, without the features, which belong to the model."""
-        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("features", "notes")}
-        return {name: value for name, value in kept.items() if value not in (None, False)}
+        kept = [f for f in fields(self) if f.name not in ("features", "notes")]
+        return {f.name: getattr(self, f.name) for f in kept if getattr(self, f.name) != f.default}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], features: Features) -> Self:
@@ -120,7 +130,8 @@ def check_roles(schema: Schema) -> None:
 
 def default_label(names: Sequence[str], *, optional: bool, what: str = "column") -> str | None:
     """Return the column or key that is the label; None if labels are optional and there is none."""
-    found = [name for name in _LABEL_NAMES if name in names]
+    lowered = [name.lower() for name in names]
+    found = [names[i] for usual in _LABEL_NAMES for i, name in enumerate(lowered) if name == usual]
     if len(found) == 1:
         return found[0]
     if not found and optional:

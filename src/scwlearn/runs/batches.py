@@ -15,8 +15,8 @@ from scwlearn.learning.learner import Learner
 from scwlearn.runs.coverage import CoverageCounter
 from scwlearn.runs.trained_model import TrainedModel
 
-# Larger integers are not exact as floats: two labels could become one.
-_MAX_LABEL = 2.0**53
+# Integers from here on are not exact as floats: two labels could become one.
+_FIRST_INEXACT = 2.0**53
 
 
 def training_labels(examples: Batch) -> NDArray[Any]:
@@ -29,11 +29,11 @@ def training_labels(examples: Batch) -> NDArray[Any]:
         raise ValueError(f"{examples.source}, line {line}: the label is missing")
     if labels.dtype.kind != "f":
         return labels
-    if (large := np.abs(labels) > _MAX_LABEL).any():
+    if (large := np.abs(labels) >= _FIRST_INEXACT).any():
         index = int(large.argmax())
         raise ValueError(
             f"{examples.source}, line {examples.lines[index]}: label {labels[index]:.17g}; "
-            "numeric labels must be at most 2^53 in magnitude, or distinct labels could become one"
+            "numeric labels must be below 2^53 in magnitude, or distinct labels could become one"
         )
     integers = labels.astype(np.int64)
     return integers if (integers == labels).all() else labels

@@ -93,7 +93,7 @@ def test_the_columns_of_a_table_are_shown(tmp_path, capsys):
     out = printed(capsys, path)
     assert "kind             stream, StreamClassifier\n" in out
     assert "records          kinds (size numeric, color categorical, words text, kind ignore), others ignore\n" in out
-    assert "data             format csv, label kind, label_kind categorical\n" in out
+    assert "data             format csv, label kind, label_kind categorical, delimiter ,\n" in out
     assert "classes          2: no (2), yes (3)\n" in out
 
 

@@ -31,7 +31,7 @@ def test_predictions_are_those_of_the_estimator_in_the_file(tmp_path, capsys, cl
     path = libsvm_model(tmp_path, *options, classes=classes)
     model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(40, 12))
     data = written(tmp_path / "new.svm", libsvm_rows(x))
-    wanted = ["--scores", "--probabilities", "--confidence", "--header"]
+    wanted = ["--scores", "--probabilities", "--confidence", "--column-names"]
     header, *lines = columns(predicted(capsys, path, data, *wanted))
     labels = sorted(classes)
     scores = ["score"] if len(classes) == 2 else [f"score:{label}" for label in labels]
@@ -218,8 +218,8 @@ def test_models_that_cannot_predict_say_why(tmp_path, capsys):
 
 def test_json_has_no_header(tmp_path, capsys):
     path = libsvm_model(tmp_path)
-    assert run(["predict", path, path, "--json", "--header"]) == 2
-    assert "--header needs columns, and --json has none" in capsys.readouterr().err
+    assert run(["predict", path, path, "--json", "--column-names"]) == 2
+    assert "--column-names needs columns, and --json has none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", ["libsvm", "jsonl", "csv"])
@@ -263,7 +263,7 @@ def test_predicting_from_text_imports_neither_scipy_nor_scikit_learn(tmp_path):
 def test_tags_of_vw_data_are_printed(tmp_path, capsys):
     path = trained(tmp_path, vw_text(count=100), ending=".vw")
     data = written(tmp_path / "new.vw", "1 'first|x 1:2\n|x 2:1\n-1 1.5 third|x 1:1\n")
-    lines = columns(predicted(capsys, path, data, "--tags", "--header"))
+    lines = columns(predicted(capsys, path, data, "--tags", "--column-names"))
     assert lines[0] == ["label", "tag"]
     assert [line[1] for line in lines[1:]] == ["first", "", "third"]
     assert json.loads(predicted(capsys, path, data, "--json").splitlines()[0])["tag"] == "first"

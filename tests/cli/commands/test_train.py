@@ -280,9 +280,7 @@ def test_labels_beyond_int64_are_one_error(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
-    assert (
-        "it.csv, line 2: label 9.9999999999999991e+28; numeric labels must be at most 2^53 in magnitude" in done.stderr
-    )
+    assert "it.csv, line 2: label 9.9999999999999991e+28; numeric labels must be below 2^53 in magnitude" in done.stderr
 
 
 def test_labels_of_another_type_than_the_model_are_rejected(tmp_path, capsys):

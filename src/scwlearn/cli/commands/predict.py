@@ -42,7 +42,7 @@ _output_options = output_options(
         type=OutputFile(or_stdout=True),
         help="File to write, replaced atomically.  [default: -, standard output]",
     ),
-    option("--header", is_flag=True, help="Print a first line with the column names."),
+    option("--column-names", is_flag=True, help="Print a first line with the names of the columns."),
     json="Print a JSON object for each line, with all columns.",
 )
 
@@ -59,8 +59,8 @@ def command(**given: Any) -> None:
     from scwlearn.runs.warnings import unknown_features
 
     output: Path | None = None if str(given["output"]) == STDIO else given["output"]
-    if given["as_json"] and given["header"]:
-        raise click.UsageError("--header needs columns, and --json has none; give one of them")
+    if given["as_json"] and given["column_names"]:
+        raise click.UsageError("--column-names needs columns, and --json has none; give one of them")
     columns = [name for name in ("scores", "probabilities", "confidence", "variance", "tags") if given[name]]
     model = TrainedModel.read(given["model"])
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
@@ -72,7 +72,7 @@ def command(**given: Any) -> None:
         _open(output) as write,
         data.progress("predicting", show=output is not None or not sys.stdout.isatty()),
     ):
-        if given["header"]:
+        if given["column_names"]:
             write(predictions.header() + "\n")
         for examples in data.examples():
             assert data.schema is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,11 @@ from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong
+from scwlearn.data.records import with_words
 from scwlearn.data.schema import MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
-# Largest batch with string labels, which are kept in an array, each as long as the longest.
-_MAX_ROWS_WITH_STRINGS = 2**16
 # Label, weight and tag before the first bar. A comma in the first word is that of a table.
 _LINE_START = re.compile(rb"[^\s|,]*\||(?:[^\s|,]+[ \t]+){1,3}[^\s|]*\|")
 # Characters that end a name in VW text.
@@ -63,7 +62,7 @@ class _Reader(LineReader):
         x = NamedRows.of_arrays(*rows)
         self.options.skipped.unlabelled += unlabelled
         whole = Batch(x, word_numbers, weights, places, self.stream.name, tags=tags)
-        batches = _with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]
+        batches = with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]
         return self.parsed(batches, lines, bad)
 
     def problem(self, kind: str) -> dict[str, str]:
@@ -88,14 +87,6 @@ class _Reader(LineReader):
             "name": "words must be UTF-8 text without control characters",
         }
         return {"problem": problems[kind]}
-
-
-def _with_words(whole: Batch, words: list[str]) -> Iterator[Batch]:
-    """Replace the labels of a batch, which are numbers of words or -1, by the words, in parts to save memory."""
-    for start in range(0, len(whole), _MAX_ROWS_WITH_STRINGS):
-        part = whole if len(whole) <= _MAX_ROWS_WITH_STRINGS else whole.slice(start, start + _MAX_ROWS_WITH_STRINGS)
-        numbers = np.asarray(part.labels)
-        yield part.with_labels(np.array(words)[numbers], numbers >= 0)
 
 
 class _Writer(Writer):

@@ -10,6 +10,8 @@ from typing import Any
 # How Python code sets an option that an error suggests; any other one is `name=...`.
 _PYTHON_SPELLING = {
     "zero_based": "zero_based=True",
+    "header": "header=True",
+    "no_header": "header=False",
     **{kind: f'kinds={{...: "{kind}"}}' for kind in ("numeric", "categorical", "text", "ignore")},
 }
 # Length of an excerpt of the input in a message.

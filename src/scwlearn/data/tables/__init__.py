@@ -1,4 +1,4 @@
-"""Tables, which Arrow reads. The modules of this package import pyarrow, so they are imported when they are used."""
+"""What tables share. The modules that use Arrow import pyarrow, so they are imported when they are used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
             import_module("pyarrow")
         except ImportError:
             hint = 'pip install "scwlearn[cli]"'
-            raise DataError("CSV, TSV, Parquet and Arrow data need pyarrow", hint=hint) from None
+            raise DataError("Parquet and Arrow data need pyarrow", hint=hint) from None
         # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
         with suppress(ImportError):
             import_module("pandas")

@@ -1,237 +1,178 @@
-"""CSV and TSV: text with a header, read by Arrow in chunks so that the line of every record is known."""
+"""CSV and TSV: lines of cells, with or without a line that names the columns."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from typing import Any, NamedTuple
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
+from scwlearn._native import last_csv_end, parse_csv, split_csv
+from scwlearn.data.detect import SAMPLE
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed
+from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema
-from scwlearn.data.tables.table import TableReader
+from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds
 
-_BOM = b"\xef\xbb\xbf"
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+Text = NDArray[np.uint8]
+
+# Delimiters that are looked for, first those that seldom occur inside cells.
+_DELIMITERS = "\t;|,"
+# How many of the first records show the delimiter; and how many cells of records show the kinds of columns.
+_SNIFFED_RECORDS, _SAMPLED_CELLS = 50, 2**20
+_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
-class DelimitedReader(TableReader):
-    """Reader of delimited text with a header. Empty cells are missing values, and blank lines are ignored."""
+class DelimitedReader(Reader):
+    """Reader of delimited text. Empty cells are missing values, and blank lines are ignored."""
 
-    untyped = True
+    chunk_bytes = 4 * 2**20
+    is_resolved = False
 
-    def __init__(self, delimiter: bytes, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+    def __init__(self, delimiter: str | None, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
-        self._delimiter = delimiter
         self.max_bytes = options.max_record_bytes
         self.expected = "a table starts with a line that names its columns"
+        if schema.header is False:
+            self.expected = "a table has a line for each record"
+        #: What separates cells; None until the first chunk is read.
+        self._delimiter = delimiter
+        self._names: list[str] = []
+        self._spec = Features(others="ignore").spec()
+
+    def chunks(self) -> Generator[Any, None, None]:
+        """Find out the delimiter; then yield chunks of whole records."""
+        if self._delimiter is None:
+            given = self.schema.delimiter
+            if given is None or is_complete(self.schema):
+                given = find_delimiter(self.stream.peek(_has_a_line), given)
+            self._delimiter = given
+            self.schema = replace(self.schema, delimiter=given)
+        yield from super().chunks()
 
     def last_end(self, buffer: bytearray, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
-        if buffer.find(b'"', 0, used) < 0:
-            return super().last_end(buffer, used)
-        text = bytes(buffer[:used])
-        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE)
-        newlines = newlines[_quoted_cells(text, self._delimiter).are_outside(newlines)]
-        return int(newlines[-1]) + 1 if len(newlines) else 0
+        assert self._delimiter is not None
+        return last_csv_end(np.frombuffer(buffer, np.uint8, used), self._delimiter)
 
     def too_long(self, beginning: bytes) -> DataError:
         """Raise the error: nothing shows where the next record starts."""
         problem = f"a record has at most {self.max_bytes} bytes; is a quote not closed?"
-        raise _error(1, problem, beginning, hint="raise the limit with {max_record_bytes}")
+        raise DataError(problem, found=shown(beginning), line=1, hint="raise the limit with {max_record_bytes}")
 
     def parse(self, chunk: memoryview) -> Parsed:
-        """Parse records, after the header in the first chunk; all cells are strings, and empty ones null."""
-        text = bytes(chunk)
-        # Only the last chunk can end inside a quoted cell.
-        opened = _open_quote(text, self._delimiter)
-        if opened is not None:
-            line = len(_line_ends(text[:opened])) + 1
-            raise _error(line, "the file ends before this quote is closed", text[opened:])
-        lines = _line_count(text)
+        """Parse records, after the header in the first chunk."""
+        assert self._delimiter is not None
+        text = np.frombuffer(chunk, dtype=np.uint8)
         before = 0
-        if not self.names:
-            end = self._read_header(text)
-            text, before = text[end:], _line_count(text[:end])
-        if not text:
-            return Parsed((), lines)
-        is_clean = b"\0" not in text and (text.isascii() or _is_utf8(text))
-        # Arrow needs UTF-8. Else each byte is passed as a character, and the cells are decoded afterwards.
-        columns, ragged = self._cells(text if is_clean else text.decode("latin-1").encode())
-        count = len(next(iter(columns.values()))) + len(ragged)
-        places = before + _record_lines(text, lines - before, self._delimiter, count)
-        problem = f"a record must have {len(self.names)} cells, one for each column of the header"
-        hint = "quote cells that contain the delimiter, or leave such records out with {on_error=skip}"
-        errors = [
-            DataError(problem, found=str(cells), line=int(places[number - 1]), hint=hint) for number, cells in ragged
-        ]
-        places = np.delete(places, [number - 1 for number, _ in ragged])
-        if not is_clean:
-            columns, places = self._decoded(columns, places, errors)
-        return self.parsed(columns, places, lines, errors)
-
-    def _read_header(self, text: bytes) -> int:
-        """Set the names of the columns, if the text is more than blank lines; return the end of the header."""
-        begin = len(text) - len(text.lstrip(b"\r\n"))
-        ends = _record_ends(text, self._delimiter)
-        ends = ends[ends >= begin]
-        end = int(ends[0]) + 1 if len(ends) else len(text)
-        if begin < end:
-            self.set_names(self._names(text[begin:end], _line_count(text[:begin]) + 1))
-            self.expected = "records must follow the header"
-        return end
-
-    def _names(self, first: bytes, line: int) -> list[str]:
-        try:
-            header = first.decode()
-        except UnicodeDecodeError as error:
-            raise _error(line, "the header must be UTF-8", first[error.start :]) from None
-        if "\0" in header:
-            raise _error(line, "the header must not contain a NUL byte", first)
-        try:
-            (names,) = csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter.decode())
-        except csv.Error as error:  # a name that is too long for Python's reader
-            raise _error(line, f"the header must name the columns: {error}", first) from None
-        return names
-
-    def _cells(self, text: bytes) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return the wanted columns, and the number (from 1) and length of records of the wrong length."""
-        wanted = self.wanted()
-        ragged: list[tuple[int, int]] = []
-
-        def skip(row: Any) -> str:
-            ragged.append((row.number, row.actual_columns))
-            return "skip"
-
-        # A byte order mark in front of a record is text, but Arrow removes one.
-        text = _BOM + text if text.startswith(_BOM) else text
-        table = arrow_csv.read_csv(
-            pa.BufferReader(text),
-            # Records are numbered only if one thread reads.
-            arrow_csv.ReadOptions(use_threads=False, block_size=len(text), column_names=self.names),
-            arrow_csv.ParseOptions(
-                delimiter=self._delimiter.decode(), newlines_in_values=True, invalid_row_handler=skip
-            ),
-            arrow_csv.ConvertOptions(
-                check_utf8=False,
-                column_types=dict.fromkeys(wanted, pa.string()),
-                include_columns=wanted,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
+        if not self._names:
+            end, before = self._read_names(text)
+            text = text[end:]
+            if not self._names:
+                return Parsed((), before)
+        if not self.is_resolved:
+            self._resolve(text)
+        rows, labels, weights, lines, count, (bad, first) = parse_csv(
+            text, self._spec, self._names, self._delimiter, self.schema.label_kind or "any", *self.flags
         )
-        return {name: table.column(name).combine_chunks() for name in wanted}, ragged
+        errors = [self._error(kind, before + line, name, found) for kind, line, name, found in first]
+        broken = errors.pop() if first and first[-1][0] == "quote" else None
+        batches = record_batches(rows, labels, weights, lines + before, self.stream.name) if self.is_resolved else ()
+        return Parsed(batches, before + count, errors, bad - len(first), broken)
 
-    def _decoded(
-        self, columns: dict[str, Any], lines: NDArray[np.int64], errors: list[DataError]
-    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
-        """Return the cells decoded from bytes, without the records that are not valid text."""
-        bad: dict[int, DataError] = {}
-        decoded: dict[str, list[str | None]] = {}
-        for name, column in columns.items():
-            decoded[name] = []
-            for row, characters in enumerate(column.to_pylist()):
-                cell = b"" if characters is None else characters.encode("latin-1")
-                if b"\0" in cell or not _is_utf8(cell):
-                    problem = "a cell must not contain a NUL byte" if b"\0" in cell else "cells must be UTF-8"
-                    bad.setdefault(row, _error(int(lines[row]), problem, cell, column=name))
-                decoded[name].append(cell.decode(errors="replace") or None)
-        errors += bad.values()
-        keep = np.delete(np.arange(len(lines)), [*bad])
-        return {name: pa.array(cells, type=pa.string()).take(keep) for name, cells in decoded.items()}, lines[keep]
+    def _read_names(self, text: Text) -> tuple[int, int]:
+        """Set the names of the columns, if there is a record; return the end of the header and the lines up to it."""
+        assert self._delimiter is not None
+        records, lines, end, count, opened = split_csv(text, self._delimiter, 1)
+        if opened is not None:
+            line, offset = opened
+            raise _open_quote(line, text[offset : offset + 100].tobytes())
+        if not records:
+            return end, count
+        names = records[0]
+        if self.schema.header is False:
+            end = count = 0
+            names = [str(number) for number in range(1, len(names) + 1)]
+        else:
+            self._check_header(text[:end].tobytes(), names, lines[0])
+            self.expected = "records must follow the header"
+        self.schema = resolve_columns(self.schema, names, optional=self.options.optional_labels)
+        self._names = names
+        return end, count
 
+    def _check_header(self, header: bytes, names: list[str], line: int) -> None:
+        place: dict[str, Any] = {"found": shown(header.strip(b"\r\n")), "line": line}
+        try:
+            header.decode()
+        except UnicodeDecodeError as error:
+            place["found"] = shown(header[error.start :].rstrip(b"\r\n"))
+            raise DataError("the header must be UTF-8", **place) from None
+        if b"\0" in header:
+            raise DataError("the header must not contain a NUL byte", **place)
+        numbers = [name for name in names if _NUMBER.fullmatch(name)]
+        counted = [[str(first + i) for i in range(len(names))] for first in (0, 1)]
+        if numbers and self.schema.header is None and names not in counted:
+            place["found"] = shown(numbers[0])
+            hint = "use {no_header} if the first line is a record, or {header} if it names the columns"
+            raise DataError("the first line looks like a record, not like the names of columns", hint=hint, **place)
 
-def _error(line: int, problem: str, found: bytes, **more: Any) -> DataError:
-    return DataError(problem, found=shown(found), line=line, **more)
+    def _resolve(self, text: Text) -> None:
+        """Complete the schema, if there are records with a cell for each column."""
+        assert self._delimiter is not None
+        names, most = self._names, max(1, min(SAMPLE, _SAMPLED_CELLS // len(self._names)))
+        sample: list[dict[str, str]] = []
+        while not sample and len(text):
+            records, _, end, _, _ = split_csv(text, self._delimiter, most)
+            sample = [dict(zip(names, cells, strict=True)) for cells in records if len(cells) == len(names)]
+            text = text[end:]
+        if sample:
+            self.schema = resolve_kinds(self.schema, names, sample, untyped=True)
+            self._spec = self.schema.features.spec(label=self.schema.label, weight=self.schema.weight)
+            self.is_resolved = True
 
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-# Quoted cells. A quote opens a cell only at its start, as in all CSV readers; a quote inside a quoted cell is doubled.
-
-
-class _QuotedCells(NamedTuple):
-    """Offsets of the first and last quotes of quoted cells, and of the first quote of a cell that is not closed."""
-
-    begins: NDArray[np.intp]
-    ends: NDArray[np.intp]
-    open: int | None
-
-    def are_outside(self, places: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return which offsets are not inside quoted cells."""
-        return np.asarray(np.searchsorted(self.begins, places) == np.searchsorted(self.ends, places))
-
-
-def _quoted_cells(text: bytes, delimiter: bytes) -> _QuotedCells:
-    """Find the quoted cells of text that starts with a record."""
-    letters = np.frombuffer(text, dtype=np.uint8)
-    quotes = np.flatnonzero(letters == _QUOTE)
-    begins, ends = quotes[0::2], quotes[1::2]
-    neighbors = np.array([delimiter[0], _NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
-    before = letters[begins[begins > 0] - 1]
-    after = letters[ends[ends < len(text) - 1] + 1]
-    if not (np.isin(before, neighbors).all() and np.isin(after, neighbors).all()):
-        # Quotes inside cells that do not start with one do not come in pairs.
-        return _search_quoted_cells(text, delimiter)
-    return _QuotedCells(begins, ends, int(begins[-1]) if len(begins) > len(ends) else None)
-
-
-def _search_quoted_cells(text: bytes, delimiter: bytes) -> _QuotedCells:
-    cell = re.compile(rb'(?<![^\r\n%s])"(?:[^"]++|"")*+("?)' % re.escape(delimiter))
-    found = [(match.start(), match.end() - 1, match[1]) for match in cell.finditer(text)]
-    closed = [(begin, end) for begin, end, quote in found if quote]
-    begins = np.array([begin for begin, _, _ in found], dtype=np.intp)
-    ends = np.array([end for _, end in closed], dtype=np.intp)
-    return _QuotedCells(begins, ends, found[-1][0] if len(found) > len(closed) else None)
-
-
-def _open_quote(text: bytes, delimiter: bytes) -> int | None:
-    """Return the offset of the quote that opens a cell that is not closed, or None."""
-    if b'"' not in text or _quoted_cells(text, delimiter).open is None:
-        return None
-    # Pairs do not show where a cell with doubled quotes starts.
-    return _search_quoted_cells(text, delimiter).open
+    def _error(self, kind: str, line: int, name: str, found: bytes) -> DataError:
+        if kind == "ragged":
+            whose = "one for each column of the header" if self.schema.header is not False else "as the first one has"
+            problem = f"a record must have {len(self._names)} cells, {whose}"
+            hint = "quote cells that contain the delimiter, or leave such records out with {on_error=skip}"
+            return DataError(problem, found=found.decode(), line=line, hint=hint)
+        if kind in ("utf8", "nul"):
+            problem = "cells must be UTF-8" if kind == "utf8" else "a cell must not contain a NUL byte"
+            return DataError(problem, found=shown(found), line=line, column=name)
+        if kind == "quote":
+            return _open_quote(line, found)
+        # What a number in a cell must be includes its range.
+        return record_error("numeric" if kind == "range" else kind, name, found, line=line)
 
 
-def _line_count(text: bytes) -> int:
-    """Return the number of line ends: newlines, returns, or both together."""
-    newlines = text.count(b"\n")
-    return newlines + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else newlines
+def _open_quote(line: int, found: bytes) -> DataError:
+    return DataError("the file ends before this quote is closed", found=shown(found), line=line)
 
 
-def _line_ends(text: bytes) -> NDArray[np.intp]:
-    """Return the offsets of line ends."""
-    letters = np.frombuffer(text, dtype=np.uint8)
-    next_letters = np.append(letters[1:], 0)
-    return np.flatnonzero((letters == _NEWLINE) | ((letters == _RETURN) & (next_letters != _NEWLINE)))
+def _has_a_line(head: bytes) -> bool:
+    return re.search(rb"[^\r\n][\r\n]", head) is not None
 
 
-def _record_ends(text: bytes, delimiter: bytes) -> NDArray[np.intp]:
-    """Return the offsets of line ends that are not inside quoted cells."""
-    ends = _line_ends(text)
-    return ends[_quoted_cells(text, delimiter).are_outside(ends)]
+def find_delimiter(head: bytes, preferred: str | None = None) -> str:
+    """Return what separates the cells of a table, given its beginning.
 
-
-def _record_lines(text: bytes, lines: int, delimiter: bytes, count: int) -> NDArray[np.int64]:
-    """Return the line, from 1, on which each of the `count` records starts; blank lines are not records."""
-    if lines == count:
-        return np.arange(1, count + 1)
-    starts = np.append(0, _record_ends(text, delimiter) + 1)
-    starts = starts[starts < len(text)]
-    first = np.frombuffer(text, dtype=np.uint8)[starts]
-    starts = starts[(first != _NEWLINE) & (first != _RETURN)]
-    return np.asarray(1 + np.searchsorted(_line_ends(text), starts), dtype=np.int64)
+    It is the first delimiter that splits all of the first records into the same number of cells, more than one; else
+    the one that splits the first record most. The preferred one only has to split the first record.
+    """
+    text = np.frombuffer(head + b"\n", dtype=np.uint8)
+    cells: dict[str, list[int]] = {}
+    for delimiter in dict.fromkeys([preferred or ",", *_DELIMITERS]):
+        # The last record may be cut.
+        end = last_csv_end(text[:-1], delimiter) or len(text)
+        cells[delimiter] = [len(record) for record in split_csv(text[:end], delimiter, _SNIFFED_RECORDS)[0]] or [1]
+    if preferred is not None and cells[preferred][0] > 1:
+        return preferred
+    same = [delimiter for delimiter in _DELIMITERS if cells[delimiter][0] > 1 and len({*cells[delimiter]}) == 1]
+    return same[0] if same else max(cells, key=lambda delimiter: cells[delimiter][0])

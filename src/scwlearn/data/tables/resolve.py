@@ -1,0 +1,119 @@
+"""The schema of a table, completed from the names of its columns and its first records."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scwlearn.data.detect import detect
+from scwlearn.data.features import MAX_KEY_LENGTH
+from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.schema import Schema, check_roles, default_label, listed
+
+_POSITION = re.compile(r"-?[1-9][0-9]*", re.ASCII)
+
+
+def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> Schema:
+    """Return the schema with the label and the weight as the table calls them.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is declared, or how earlier data were read.
+    names : sequence of str
+        All columns of the table.
+    optional : bool
+        Whether the label and the weight may be missing.
+
+    Raises
+    ------
+    DataError
+        If two columns have the same name, or a column of the schema is missing.
+    """
+    known = {*names}
+    if len(known) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"two columns have the name {repeated!r}; names must be unique")
+    label = default_label(names, optional=optional) if schema.label is None else _find_column(schema.label, names)
+    weight = None if schema.weight is None else _find_column(schema.weight, names)
+    absent = {
+        role: name
+        for role, name in (("label", label), ("weight", weight))
+        if name is not None and name not in known and not optional
+    }
+    kinds = schema.features.kinds
+    found = replace(schema, label=label, weight=weight)
+    if is_complete(schema):
+        missing = [name for name, kind in kinds.items() if kind != "ignore" and name not in known]
+        if missing:
+            new = [name for name in names if name not in kinds and name not in (label, weight)]
+            missing += [name for name in absent.values() if name not in missing]
+            problem = f"a table must have the columns of the training data; missing: {listed(missing)}"
+            raise DataError(problem + (f"; new: {listed(new)}" if new else ""))
+    else:
+        check_roles(found)
+        for name, kind in kinds.items():
+            if name not in known:
+                what = " to ignore" if kind == "ignore" else ""
+                raise DataError(f"no column {name!r}{what}; the columns are {listed(names)}")
+    for role, name in absent.items():
+        raise DataError(f"no {role} column {name!r}; the columns are {listed(names)}")
+    return found
+
+
+def resolve_kinds(
+    schema: Schema, names: Sequence[str], records: Sequence[Mapping[str, Any]], *, untyped: bool
+) -> Schema:
+    """Return the schema with the kind of each column, declared or found in the first records.
+
+    Parameters
+    ----------
+    schema : Schema
+        As `resolve_columns` returns it.
+    names : sequence of str
+        All columns of the table.
+    records : sequence of mappings
+        The first records.
+    untyped : bool
+        Whether numbers come as strings.
+
+    Raises
+    ------
+    DataError
+        If the values of a column do not show what they mean, or its name is too long.
+    """
+    label = schema.label if schema.label in names else None
+    if is_complete(schema):
+        if label is None or schema.label_kind is not None:
+            return schema
+        labels = [{label: record[label]} for record in records]
+        return replace(schema, label_kind=detect(labels, schema.features, label=label, untyped=untyped).label_kind)
+    found = detect(records, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
+    for name, kind in found.features.kinds.items():
+        if kind in ("categorical", "text", "date") and len(name) > MAX_KEY_LENGTH:
+            limit = f"the name of a categorical, text or date column must have at most {MAX_KEY_LENGTH} characters"
+            raise DataError(limit, found=shown(name))
+    return replace(schema, features=found.features, label_kind=found.label_kind, notes=found.notes)
+
+
+def is_complete(schema: Schema) -> bool:
+    """Return whether the schema names all columns; then others are left out."""
+    return schema.features.others == "ignore"
+
+
+def _find_column(name: str, names: Sequence[str]) -> str:
+    """Return the column of a name, regardless of case, or of a position: 1 is the first one, -1 the last.
+
+    A column of exactly this name comes first. Returns the name itself if there is no such column.
+    """
+    if name in names:
+        return name
+    same = [each for each in names if each.casefold() == name.casefold()]
+    if len(same) == 1:
+        return same[0]
+    if _POSITION.fullmatch(name) and 1 <= abs(position := int(name)) <= len(names):
+        return names[position - (position > 0)]
+    return name

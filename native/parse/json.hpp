@@ -254,7 +254,12 @@ private:
     }
 
     bool add_number(Key& key, double value, std::string_view text) {
-        if (key.kind < Kind::label) [[likely]] return builder_.add_number(key, value);
+        // An integer is exactly its text.
+        const auto exact = [value, text] {
+            const bool is_integer = text.find_first_of(".eE") == std::string_view::npos && value != 0.0;
+            return is_integer ? std::string(text) : RowBuilder::text_of(value);
+        };
+        if (key.kind < Kind::label) [[likely]] return builder_.add_integer(key, value, exact);
         if (key.kind == Kind::weight) {
             has_weight_ = true;
             return set_weight(key, value, text);
@@ -262,9 +267,7 @@ private:
         if (std::isnan(value)) return true;
         if (!form_.numbers_as_words || !acceptable(value))
             return may_add_label(key, text) && added(parsed_.labels.add_number(value), key, text);
-        // An integer is exactly its text.
-        const bool is_integer = text.find_first_of(".eE") == std::string_view::npos && value != 0.0;
-        return add_word_label(key, is_integer ? text : std::string_view(RowBuilder::text_of(value)));
+        return add_word_label(key, exact());
     }
 
     bool add_bool(Key& key, bool value, std::string_view text) {

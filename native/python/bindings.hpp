@@ -157,6 +157,7 @@ void bind_parsing(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_json(nb::module_& module);
+void bind_arrow(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_calibration(nb::module_& module);

@@ -152,6 +152,7 @@ NB_MODULE(_native, module) {
     bind_records(module);
     bind_tables(module);
     bind_json(module);
+    bind_arrow(module);
     bind_grid(module);
     bind_kernel(module);
     bind_calibration(module);

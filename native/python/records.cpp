@@ -238,7 +238,12 @@ private:
         if (PyUnicode_Check(held)) return builder.add_string(key, text_of(value));
         if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
         const double number = PyFloat_AsDouble(held);
-        if (number != -1.0 || !PyErr_Occurred()) return builder.add_number(key, number);
+        if (number != -1.0 || !PyErr_Occurred()) {
+            if (key.kind != Kind::categorical) return builder.add_number(key, number);
+            if (std::string_view(Py_TYPE(held)->tp_name).starts_with("numpy.bool")) return builder.add_bool(key, number != 0.0);
+            if (!PyIndex_Check(held)) return builder.add_number(key, number);
+            return builder.add_integer(key, number, [&value] { return digits_of(value); });
+        }
         if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
             PyErr_Clear();
             return builder.add_number(key, HUGE_VAL);
@@ -256,6 +261,12 @@ private:
             return moment ? builder.add_moment(key, *moment) : builder.fail("date", key, written);
         }
         return builder.fail("value", key, Py_TYPE(held)->tp_name);
+    }
+
+    // The digits of an int, or of a number of another library that is one.
+    static std::string digits_of(const nb::object& number) {
+        const nb::object text = checked(PyObject_Str(checked(PyNumber_Index(number.ptr())).ptr()));
+        return std::string(text_of(text));
     }
 
     static bool read_list(RowBuilder& builder, RowBuilder::Key& key, const nb::object& bag) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <numbers>
@@ -57,7 +58,10 @@ public:
     };
 
     // The spec must outlive the builder.
-    explicit RowBuilder(const FeatureSpec& spec) : spec_(spec), words_(spec.text) { spaces_.emplace_back(); }
+    explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues)
+        : spec_(spec), words_(spec.text), most_values_(most_values) {
+        spaces_.emplace_back();
+    }
 
     // Returns the key of that name; valid as long as the builder.
     Key& key(std::string_view name) {
@@ -99,6 +103,13 @@ public:
         if (key.kind == Kind::text) return fail("text", key, text_of(value));
         if (key.kind == Kind::date) return fail("date", key, text_of(value));
         return add_plain(key, value);
+    }
+
+    // A number. `text()` returns how it is written, for a whole one with all of its digits, which names a category.
+    template <class Text>
+    bool add_integer(Key& key, double value, const Text& text) {
+        if (key.kind == Kind::categorical && acceptable(value)) [[unlikely]] return add_word(key, text());
+        return add_number(key, value);
     }
 
     bool add_bool(Key& key, bool value) {
@@ -155,7 +166,7 @@ public:
         const std::size_t base = entries_.size();
         for (const std::vector<std::size_t>& groups : spec_.interactions)
             if (!cross(groups, base)) return false;
-        if (rows_.values.size() + entries_.size() > kMostValues) {
+        if (rows_.values.size() + entries_.size() > most_values_) {
             fault_ = {"batch", {}, std::to_string(entries_.size())};
             return false;
         }
@@ -195,10 +206,14 @@ public:
     }
 
     // The shortest text that reads back as the number.
+    template <std::integral T>
+    static std::string text_of(T value) {
+        char text[32];
+        return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+    }
     static std::string text_of(double value) {
         char text[32];
-        if (value == std::floor(value) && std::abs(value) < 0x1p53)
-            return {text, std::to_chars(text, text + sizeof(text), static_cast<std::int64_t>(value)).ptr};
+        if (value == std::floor(value) && std::abs(value) < 0x1p53) return text_of(static_cast<std::int64_t>(value));
         return {text, std::to_chars(text, text + sizeof(text), value).ptr};
     }
 
@@ -467,6 +482,7 @@ private:
 
     const FeatureSpec& spec_;
     Words words_;
+    std::size_t most_values_;
     Arena arena_;
     NameTable key_names_;
     std::deque<Key> keys_;

@@ -1,6 +1,6 @@
 """The native loops, parsers and calibration of scwlearn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, overload
 
 import numpy
@@ -274,6 +274,11 @@ class JsonArrayCutter:
     @property
     def is_closed(self) -> bool:
         """Whether the array has ended, or the text is not an array."""
+
+def read_arrow(data: object, spec: FeatureSpec, labels: str, labels_optional: bool, skip_faults: bool, most_found: int, most_values: int, utc_offset: Callable) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, bool], Annotated[NDArray, dict(shape=(None,), order='C')] | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[int, list[tuple[str, int, str, bytes]]]]:
+    """
+    Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return. `utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC. Return what parse_csv returns, with the number of each record in place of its line; 0 is the table as a whole.
+    """
 
 class ModelBatches:
     """

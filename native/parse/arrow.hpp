@@ -1,0 +1,235 @@
+// Reader of Arrow tables: records from columns in memory, read in place.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "parse/arrow_arrays.hpp"
+#include "parse/utf8.hpp"
+#include "records/table_parser.hpp"
+
+namespace scwlearn {
+
+// The seconds that the local time of a zone is ahead of UTC, at a time in seconds since 1970.
+using UtcOffset = std::function<double(std::string_view zone, std::int64_t seconds)>;
+
+// Remembers the offsets of whole days, as asking for one is slow.
+class ZoneOffsets {
+public:
+    ZoneOffsets(const UtcOffset& ask, std::string_view zone) : ask_(ask), zone_(zone) {}
+
+    double at(double seconds) {
+        constexpr double kDay = 86400.0, kFar = 1e12;
+        if (zone_.empty() || zone_ == "UTC" || !(std::abs(seconds) < kFar)) return 0.0;
+        const auto second = static_cast<std::int64_t>(std::floor(seconds));
+        const auto day = static_cast<std::int64_t>(std::floor(seconds / kDay));
+        const auto [place, is_new] = days_.try_emplace(day, 0.0);
+        if (is_new) {
+            const double offset = ask_(zone_, day * 86400);
+            // NaN if it changes on that day.
+            place->second = offset == ask_(zone_, day * 86400 + 86399) ? offset : std::numeric_limits<double>::quiet_NaN();
+        }
+        return std::isnan(place->second) ? ask_(zone_, second) : place->second;
+    }
+
+private:
+    const UtcOffset& ask_;
+    std::string zone_;
+    std::unordered_map<std::int64_t, double> days_;
+};
+
+class ArrowReader : TableParser<TableForm> {
+public:
+    // The schema is that of a structure, whose children are the columns. The builder gets the rows.
+    ArrowReader(const TableForm& form, RowBuilder& builder, const ArrowSchema& schema, UtcOffset utc_offset)
+        : TableParser(form, builder), utc_offset_(std::move(utc_offset)), root_(column_of(schema, 0, {}, 0)) {
+        builder_.begin_row();
+        is_readable_ = add_children(root_, schema);
+        if (!is_readable_) add_fault(builder_.fault(), 0);
+    }
+
+    // Whether all columns can be read; if not, there is a fault without a place.
+    bool is_readable() const noexcept { return is_readable_; }
+
+    // Reads a batch, up to the first error unless errors are skipped; returns whether to continue. Allocates only to grow
+    // vectors.
+    bool read(const ArrowArray& batch) {
+        root_.bind(batch, 0);
+        for (std::int64_t i = 0; i < batch.length; ++i) {
+            const std::int64_t place = ++parsed_.lines;
+            begin_record();
+            const bool good = (root_.values.is_null(i) || read_children(root_, i)) && end_record(place);
+            if (!good && !add_fault(builder_.fault(), place)) return false;
+        }
+        return true;
+    }
+
+    ParsedTable take() { return std::move(parsed_); }
+
+private:
+    struct Column {
+        ArrowValues values;
+        std::size_t child;  // its number
+        Key& key;
+        int depth;
+        ZoneOffsets offsets;
+        std::vector<Column> children;  // of a structure
+
+        // Index i of the values is i + before in the array.
+        void bind(const ArrowArray& array, std::int64_t before) {
+            values.bind(array, before);
+            for (Column& each : children) each.bind(*array.children[each.child], array.offset + before);
+        }
+        bool is_structure() const noexcept { return values.type() == ArrowType::structure; }
+    };
+
+    // What becomes of the values of a column.
+    struct Feature {
+        ArrowReader& reader;
+        Column& column;
+
+        bool number(double value) { return reader.builder_.add_number(column.key, value); }
+        template <std::integral T>
+        bool number(T value) {
+            return reader.builder_.add_integer(column.key, static_cast<double>(value), [value] { return RowBuilder::text_of(value); });
+        }
+        bool boolean(bool value) { return reader.builder_.add_bool(column.key, value); }
+        bool text(std::string_view value) {
+            return reader.is_valid(column.key, value) && reader.builder_.add_string(column.key, value);
+        }
+        bool moment(Moment value) {
+            if (value.has_time) value.offset = column.offsets.at(value.seconds);
+            return reader.builder_.add_moment(column.key, value);
+        }
+        bool list(const ArrowValues& items, std::int64_t begin, std::int64_t end) {
+            std::vector<std::string_view>& words = reader.words_;
+            words.clear();
+            for (std::int64_t i = begin; i < end; ++i) {
+                if (items.is_null(i)) continue;
+                words.push_back(items.text(i));
+                if (!reader.is_valid(column.key, words.back())) return false;
+            }
+            return reader.builder_.add_list(column.key, words);
+        }
+    };
+
+    // A label or a weight: the types of other values are refused.
+    struct Role {
+        ArrowReader& reader;
+        Key& key;
+
+        bool moment(const Moment&) { return false; }
+        bool list(const ArrowValues&, std::int64_t, std::int64_t) { return false; }
+    };
+
+    struct Label : Role {
+        template <class T>
+        bool number(T value) {
+            LabelColumn& labels = reader.parsed_.labels;
+            const auto number = static_cast<double>(value);
+            const std::string text = RowBuilder::text_of(value);
+            if (std::isnan(number) && reader.builder_.spec().nan_is_missing) return reader.add_missing_label(key, text);
+            const bool as_word = reader.has_words() && acceptable(number);
+            return reader.added(as_word ? labels.add_word(text) : labels.add_number(number), key, text);
+        }
+        bool boolean(bool value) {
+            LabelColumn& labels = reader.parsed_.labels;
+            const std::string_view text = value ? "true" : "false";
+            return reader.added(reader.has_words() ? labels.add_word(text) : labels.add_bool(value), key, text);
+        }
+        bool text(std::string_view value) {
+            const bool may_be_number = reader.parsed_.labels.kind() == LabelKind::numbers;
+            return reader.is_valid(key, value) && reader.add_label_text(key, value, may_be_number);
+        }
+    };
+
+    struct Weight : Role {
+        template <class T>
+        bool number(T value) {
+            return reader.set_weight(key, static_cast<double>(value), RowBuilder::text_of(value));
+        }
+        bool boolean(bool value) { return number(value ? 1 : 0); }
+        bool text(std::string_view value) { return reader.is_valid(key, value) && reader.set_weight_text(key, value); }
+    };
+
+    Column column_of(const ArrowSchema& schema, std::size_t child, std::string_view name, int depth) {
+        ArrowValues values(schema);
+        const std::string zone(values.zone());
+        return {std::move(values), child, builder_.key(name), depth, ZoneOffsets(utc_offset_, zone), {}};
+    }
+
+    // Adds the columns of a structure, without those that are ignored; returns false if one of them cannot be read.
+    bool add_children(Column& parent, const ArrowSchema& schema) {
+        std::string name(parent.key.name);
+        if (parent.depth > 0) name += builder_.spec().separator;
+        const std::size_t size = name.size();
+        std::unordered_set<std::string_view> names;
+        for (std::int64_t i = 0; i < schema.n_children; ++i) {
+            const ArrowSchema& own = *schema.children[i];
+            const std::string_view own_name = own.name == nullptr ? "" : own.name;
+            name.resize(size);
+            Column column = column_of(own, static_cast<std::size_t>(i), name.append(own_name), parent.depth + 1);
+            if (!names.insert(own_name).second) return builder_.fail("repeated", column.key, {});
+            if (column.is_structure() ? RowBuilder::skips_object(column.key) : column.key.kind == Kind::ignore) continue;
+            if (!check_type(column)) return false;
+            // If it is nested deeper, its values are refused.
+            if (column.is_structure() && column.depth <= kDeepest && !add_children(column, own)) return false;
+            parent.children.push_back(std::move(column));
+        }
+        return true;
+    }
+
+    bool check_type(const Column& column) {
+        const ArrowType type = column.values.type();
+        const Kind kind = column.key.kind;
+        if (!column.is_structure() && !column.values.is_readable())
+            return builder_.fail("type", column.key, column.values.name());
+        if (kind != Kind::label && kind != Kind::weight) return true;
+        bool& is_taken = kind == Kind::label ? has_label_column_ : parsed_.weighted;
+        if (is_taken) return builder_.fail("repeated", column.key, {});
+        is_taken = true;
+        return type < ArrowType::date32 || builder_.fail(kind == Kind::label ? "label type" : "weight type", column.key,
+                                                         column.values.name());
+    }
+
+    bool read_children(Column& parent, std::int64_t i) {
+        for (Column& column : parent.children)
+            if (!read_value(column, i)) return false;
+        return true;
+    }
+
+    bool read_value(Column& column, std::int64_t i) {
+        if (column.values.is_null(i)) {
+            if (column.key.kind == Kind::label) return add_missing_label(column.key, {});
+            return column.key.kind != Kind::weight || builder_.fail("weight", column.key, {});
+        }
+        if (column.key.kind < Kind::label) [[likely]] {
+            if (column.is_structure()) return builder_.may_nest(column.key, column.depth) && read_children(column, i);
+            Feature feature{*this, column};
+            return column.values.visit(i, feature);
+        }
+        if (column.key.kind == Kind::label) {
+            Label label{{*this, column.key}};
+            return column.values.visit(i, label);
+        }
+        Weight weight{{*this, column.key}};
+        return column.values.visit(i, weight);
+    }
+
+    bool is_valid(const Key& key, std::string_view text) { return is_utf8(text) || builder_.fail("utf8", key, text); }
+
+    UtcOffset utc_offset_;
+    Column root_;
+    bool is_readable_ = false, has_label_column_ = false;
+    std::vector<std::string_view> words_;  // of a list
+};
+
+}  // namespace scwlearn

@@ -195,12 +195,12 @@ TRAINS = {
 }
 # What a file says without its option.
 STOPS = {
-    "kdd.data": "line 1 looks like data, not like the names of columns; found '",
-    "adult.data": "line 1 looks like data, not like the names of columns; found '",
+    "kdd.data": "the first line looks like a record, not like the names of columns; found '",
+    "adult.data": "the first line looks like a record, not like the names of columns; found '",
     "decimal_comma.csv": "column 'Größe' has numbers with a comma",
     "wine.csv": "which column is the label? none is called 'label', 'target', 'class' or 'y'; the columns are",
-    "sms.tsv": "line 1 looks like data",
-    "ragged.csv": "a record must have 3 cells, one for each column; found 4",
+    "sms.tsv": "the first line looks like a record, not like the names of columns; found '",
+    "ragged.csv": "a record must have 3 cells, one for each column of the header; found 4",
     "odd_age.csv": "column 'age' is nearly numeric: 399 of the first 400 values are numbers; found 'unknown'",
     "dates.csv": "column 'when' has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00",
     "zero.svm": "indices start at 1",

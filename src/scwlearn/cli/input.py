@@ -101,6 +101,8 @@ class Input:
         self.schema, batches = read_batches(
             self._sources, self.schema, self._options, format=self._format, **self._schema_options
         )
+        for about in self.schema.notes if self._schema_options else ():
+            self.terminal.note(f"note: {error_message(about)}")
         # Another pass reads as the first did, and counts nothing.
         self._schema_options = {}
         self._options = replace(self._options, skipped=SkippedRecords())

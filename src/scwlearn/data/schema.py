@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from scwlearn._native import FeatureSpec
 from scwlearn._util.checks import check_bool
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.options import ReaderOptions
 
 #: Labels are kept in an array, each as long as the longest.
 MAX_LABEL_LENGTH = 256
@@ -103,6 +105,11 @@ class Schema:
         if schema.label_kind is None and columns:
             return replace(schema, label_kind=columns.get(schema.label))
         return schema
+
+
+def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:
+    """Return what the native readers of records need."""
+    return schema.features.spec(label=schema.label, weight=schema.weight, slots=options.slots)
 
 
 def stored_features(value: Mapping[str, Any]) -> Features:

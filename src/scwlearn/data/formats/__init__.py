@@ -122,6 +122,8 @@ def detect_format(head: bytes, name: str) -> str:
     line = _first_line(head)
     formats = _all_formats()
     confidence = {each: found.confidence(line) for each, found in formats.items()}
+    if _is_bar_table(head):
+        confidence["csv"] = max(confidence.values()) + 1
     best = max(confidence, key=confidence.__getitem__)
     found = best if confidence[best] else format_of_path(name)
     if found is None:
@@ -129,6 +131,19 @@ def detect_format(head: bytes, name: str) -> str:
         hint = f"set {{format}} to one of {', '.join(formats)}"
         raise DataError(f"unknown format; looked for {signs}", found=shown(line), source=name, hint=hint)
     return found
+
+
+def _is_bar_table(head: bytes) -> bool:
+    """Return whether bars separate the cells of a table, rather than the namespaces of VW text.
+
+    In VW text a blank precedes the first bar, or a tag that follows a label, which is a number as a rule. A header
+    without blanks is no VW line; else all lines must have the same number of bars.
+    """
+    lines = [line.strip() for line in head.split(b"\n")[:-1] if line.strip()]
+    start, bar, _ = (lines or [b""])[0].partition(b"|")
+    if not bar or not start or start.endswith((b" ", b"\t")) or re.match(NUMBER + rb"[ \t]", start):
+        return False
+    return not re.search(rb"[ \t]", lines[0]) or (len(lines) > 1 and len({line.count(b"|") for line in lines}) == 1)
 
 
 def _binary_format(head: bytes) -> str | None:

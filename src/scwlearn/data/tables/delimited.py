@@ -18,8 +18,8 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches, record_error
-from scwlearn.data.schema import Schema
-from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds
+from scwlearn.data.schema import Schema, spec_of
+from scwlearn.data.tables.resolve import is_complete, is_position, resolve_columns, resolve_kinds
 
 Text = NDArray[np.uint8]
 
@@ -97,17 +97,31 @@ class DelimitedReader(Reader):
         if not records:
             return end, count
         names = records[0]
+        if self.schema.header is None and is_position(self.schema.label, names) and self._data_cell(names, text[end:]):
+            # A position says that there are no names.
+            self.schema = replace(self.schema, header=False)
         if self.schema.header is False:
             end = count = 0
             names = [str(number) for number in range(1, len(names) + 1)]
         else:
-            self._check_header(text[:end].tobytes(), names, lines[0])
+            self._check_header(text[:end].tobytes(), names, lines[0], text[end:])
             self.expected = "records must follow the header"
         self.schema = resolve_columns(self.schema, names, optional=self.options.optional_labels)
         self._names = names
         return end, count
 
-    def _check_header(self, header: bytes, names: list[str], line: int) -> None:
+    def _data_cell(self, names: list[str], text: Text) -> str | None:
+        """Return a cell that shows the first line to be a record: a number, or a value that its column repeats."""
+        assert self._delimiter is not None
+        if names in [[str(first + i) for i in range(len(names))] for first in (0, 1)]:
+            return None
+        for name in names:
+            if _NUMBER.fullmatch(name):
+                return name
+        records = [cells for cells in split_csv(text, self._delimiter, _SNIFFED_RECORDS)[0] if len(cells) == len(names)]
+        return next((name for i, name in enumerate(names) if name and name in (cells[i] for cells in records)), None)
+
+    def _check_header(self, header: bytes, names: list[str], line: int, text: Text) -> None:
         place: dict[str, Any] = {"found": shown(header.strip(b"\r\n")), "line": line}
         try:
             header.decode()
@@ -116,10 +130,8 @@ class DelimitedReader(Reader):
             raise DataError("the header must be UTF-8", **place) from None
         if b"\0" in header:
             raise DataError("the header must not contain a NUL byte", **place)
-        numbers = [name for name in names if _NUMBER.fullmatch(name)]
-        counted = [[str(first + i) for i in range(len(names))] for first in (0, 1)]
-        if numbers and self.schema.header is None and names not in counted:
-            place["found"] = shown(numbers[0])
+        if self.schema.header is None and (cell := self._data_cell(names, text)) is not None:
+            place["found"] = shown(cell)
             hint = "use {no_header} if the first line is a record, or {header} if it names the columns"
             raise DataError("the first line looks like a record, not like the names of columns", hint=hint, **place)
 
@@ -134,7 +146,7 @@ class DelimitedReader(Reader):
             text = text[end:]
         if sample:
             self.schema = resolve_kinds(self.schema, names, sample, untyped=True)
-            self._spec = self.schema.features.spec(label=self.schema.label, weight=self.schema.weight)
+            self._spec = spec_of(self.schema, self.options)
             self.is_resolved = True
 
     def _error(self, kind: str, line: int, name: str, found: bytes) -> DataError:

@@ -99,6 +99,11 @@ def resolve_kinds(
     return replace(schema, features=found.features, label_kind=found.label_kind, notes=found.notes)
 
 
+def is_position(name: str | None, names: Sequence[str]) -> bool:
+    """Return whether a column is given by its position, not by its name."""
+    return name is not None and name not in names and _POSITION.fullmatch(name) is not None
+
+
 def is_complete(schema: Schema) -> bool:
     """Return whether the schema names all columns; then others are left out."""
     return schema.features.others == "ignore"

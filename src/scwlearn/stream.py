@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn.data.batch import NamedRows
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import as_labels, given_classes
+from scwlearn.data.tables.arrow import is_table, table_rows
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier, Dicts
 from scwlearn.learning.config import LearnerConfig
@@ -216,8 +218,9 @@ class StreamClassifier:
 
         Parameters
         ----------
-        examples : iterable of dicts, or a data frame
-            A frame has one example per row; its columns are the names.
+        examples : iterable of dicts, or a table
+            A table has one example per row: a data frame of pandas or polars, an Arrow table, or anything with
+            Arrow's C interface. Its columns are the names.
         y : iterable
             Their labels.
         w : array-like, optional
@@ -231,27 +234,44 @@ class StreamClassifier:
         >>> model.predict_many([{"offer": 1}, {"meeting": 1}])
         ['spam', 'ham']
         """
-        self._classifier.learn_many(self._examples(examples), as_labels(y), w)
+        classifier, rows, labels = self._classifier, self._rows(examples), as_labels(y)
+        if isinstance(rows, NamedRows) and classifier.config.covariance == "full":
+            # A batch is learned in blocks, whose last bits differ.
+            rows = tuple(rows.dicts())
+        if not isinstance(rows, NamedRows):
+            classifier.learn_many(rows, labels, w)
+            return
+        if len(rows) != len(labels):
+            raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(labels)}")
+        classifier.learn(rows, labels, weights=check_weights(w, len(labels), name="w"))
 
-    def _examples(self, examples: Any) -> Dicts:
-        """Return examples as dicts of features by name."""
-        records = as_examples(examples)
+    def _rows(self, examples: Any) -> Dicts | NamedRows:
+        """Return examples as dicts of features by name, or the rows of a table."""
+        if is_table(examples):
+            return table_rows(examples, self.features, self._classifier.config.slots)
+        if isinstance(examples, Mapping):
+            message = "examples must be several dicts or a data frame, got one dict; learn_one takes a single one"
+            raise TypeError(message)
+        records = tuple(examples)
         return records if self.features.is_plain else self.features.read_many(records)
 
     def predict_many(self, examples: Any) -> list[Any]:
         """Predict the label of each example, given as for `learn_many`."""
-        rows, snapshot = self._examples(examples), self._classifier.snapshot
-        labels = snapshot.classes.values
-        if not labels or snapshot.learner.model is None:
-            return [labels[len(labels) == 2] if labels else None for _ in rows]
-        return [snapshot.classes.values[i] for i in snapshot.predict(snapshot.learner.score_many(rows))]
+        rows, snapshot = self._rows(examples), self._classifier.snapshot
+        labels, learner = snapshot.classes.values, snapshot.learner
+        if not labels or learner.model is None:
+            return [labels[len(labels) == 2] if labels else None] * len(rows)
+        scores = learner.scores(rows) if isinstance(rows, NamedRows) else learner.score_many(rows)
+        return [labels[i] for i in snapshot.predict(scores)]
 
     def predict_proba_many(self, examples: Any) -> Array:
         """Predict the probabilities of each example, (examples, classes), in the order of `classes`."""
-        rows, snapshot = self._examples(examples), self._classifier.snapshot
-        if snapshot.learner.model is None:
+        rows, snapshot = self._rows(examples), self._classifier.snapshot
+        learner = snapshot.learner
+        if learner.model is None:
             return np.full((len(rows), len(snapshot.classes)), 1 / max(1, len(snapshot.classes)))
-        before = snapshot.learner.scores_and_variances_many(rows)
+        named = isinstance(rows, NamedRows)
+        before = learner.scores_and_top_variances(rows) if named else learner.scores_and_variances_many(rows)
         return snapshot.probabilities(*before, argmax_consistent=self._classifier.argmax_consistent)
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
@@ -378,16 +398,3 @@ def _features_of(x: Example, classifier: Classifier) -> Example:
         raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
     features = classifier.features
     return x if features is PLAIN or features.is_plain else features.read(x)
-
-
-def as_examples(x: Any) -> Dicts:
-    """Return dicts of named features, or the rows of a data frame as dicts."""
-    if hasattr(x, "to_dicts"):
-        return tuple(x.to_dicts())
-    if hasattr(x, "columns") and hasattr(x, "to_dict"):
-        if not x.columns.is_unique:
-            raise ValueError(f"two columns have the name {x.columns[x.columns.duplicated()][0]!r}; names must differ")
-        return tuple(x.to_dict(orient="records"))
-    if isinstance(x, Mapping):
-        raise TypeError("examples must be several dicts or a data frame, got one dict; learn_one takes a single one")
-    return tuple(x)

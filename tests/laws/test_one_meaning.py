@@ -17,6 +17,7 @@ from scipy import sparse
 import scwlearn
 from scwlearn import SCW1, StreamClassifier
 from scwlearn.cli.app import run
+from stream_examples import full_state
 
 WORDS = ["free", "offer", "Meeting", "you,", "see", "now", "été", "100", "x-ray"]
 CITIES = ["Rome", "Oslo", 'the "Hague"', "Köln; Bonn", "Ulm|Neu"]
@@ -140,10 +141,11 @@ def test_a_file_means_what_its_records_mean(format, settings, classes, tmp_path,
     again.learn_many([record for record, _ in train], [label for _, label in train])
     assert again.counts == model.counts
     assert again.predict_proba_many(raw).tolist() == model.predict_proba_many(raw).tolist()
-    if "overflow" not in same:
-        assert again._classifier.learner.names == model._classifier.learner.names
-    known = len(again._classifier.learner.vocabulary)
-    assert again._classifier.weights()[:, :known].tolist() == model._classifier.weights()[:, :known].tolist()
+    if "overflow" in same:
+        # Names that share a slot may be counted in another order.
+        assert again._classifier.weights().tolist() == model._classifier.weights().tolist()
+    else:
+        assert full_state(again) == full_state(model)
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -221,7 +221,7 @@ class Learner(OneAtATime):
         self._check_kind(named=True)
         seen = self.counts.seen
         with self._rollback():
-            one = self._start_named(len(x.names)) if self.model is None else self._handle(named=True)
+            one = self._start_named() if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
             present, counts = x.appearances(order)
             if x.hashes is not None:
@@ -232,7 +232,8 @@ class Learner(OneAtATime):
                 features, signs = _slots(vocabulary, x)
             else:
                 features[present] = vocabulary.find(names, True)
-            room = room_for(int(features.max(initial=0)) + 1, width)
+            wanted = int(features.max(initial=-1)) + 1
+            room = width if wanted <= width else room_for(wanted, width)
             if room > width:
                 scale = self.running_scale
                 wider = None if scale is None else scale.arranged(np.arange(width), room)

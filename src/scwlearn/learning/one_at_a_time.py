@@ -22,9 +22,6 @@ from scwlearn.model.vocabulary import certain_features, room_for
 
 Array = NDArray[np.float64]
 
-# The number of names that a learner from dicts has room for at first.
-_FIRST_NAMES = 16
-
 # The native handles for single examples, with names and without, and what they are made from.
 NO_HANDLES: dict[str, None] = {"_named": None, "_plain": None}
 _HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "_tally"})
@@ -292,12 +289,13 @@ class OneAtATime(BaseLearner):
         """Return the handle for dicts, of a new model if there is none yet."""
         if self.model is not None:
             return self._named or self._handle(named=True)
-        return self._start_named(_FIRST_NAMES)
+        return self._start_named()
 
-    def _start_named(self, names: int) -> Any:
-        """Start a model with room for `names` names and return its handle."""
-        most, hashed = self.config.max_features, self.config.overflow == "hash"
-        room = names if most is None else most if hashed else min(names, most)
+    def _start_named(self) -> Any:
+        """Start a model with room for some names and return its handle."""
+        most, hashed, room = self.config.max_features, self.config.overflow == "hash", room_for(0)
+        if most is not None:
+            room = most if hashed else min(room, most)
         scale = None if self.running_scale is None else self.running_scale.arranged(np.empty(0, np.int64), room)
         return self._replace_model(self._prior(room, self._classes, named=True), Vocabulary(most, hashed), scale)
 

@@ -14,9 +14,20 @@ from scwlearn.model.gaussian import Gaussian
 _DROPPED_AT_ONCE = 8
 
 
-def room_for(wanted: int, width: int) -> int:
-    """Return the number of features to make room for: half as many again, so that a stream makes few copies."""
-    return width if wanted <= width else max(width + width // 2, wanted)
+# Room for names at first.
+_FIRST_ROOM = 16
+
+
+def room_for(wanted: int, width: int = 0) -> int:
+    """Return the number of features to make room for, at least `width`.
+
+    It grows by half, so that a stream makes few copies, in fixed steps, so that it is the same for a batch and for its
+    examples one by one.
+    """
+    room = _FIRST_ROOM
+    while room < wanted:
+        room += room // 2
+    return max(room, width)
 
 
 def certain_features(

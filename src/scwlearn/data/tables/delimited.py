@@ -118,7 +118,9 @@ class DelimitedReader(Reader):
         for name in names:
             if _NUMBER.fullmatch(name):
                 return name
-        records = [cells for cells in split_csv(text, self._delimiter, _SNIFFED_RECORDS)[0] if len(cells) == len(names)]
+        records = split_csv(text, self._delimiter, _SNIFFED_RECORDS)[0]
+        # A header may be repeated, in files that were joined.
+        records = [cells for cells in records if len(cells) == len(names) and cells != names]
         return next((name for i, name in enumerate(names) if name and name in (cells[i] for cells in records)), None)
 
     def _check_header(self, header: bytes, names: list[str], line: int, text: Text) -> None:

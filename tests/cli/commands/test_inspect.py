@@ -97,6 +97,12 @@ def test_the_columns_of_a_table_are_shown(tmp_path, capsys):
     assert "classes          2: no (2), yes (3)\n" in out
 
 
+def test_interactions_are_shown_as_they_are_declared(tmp_path, capsys):
+    pairs = ("--interactions", "size:words", "--interactions", "*:*", "--char-ngrams", "3-5")
+    out = printed(capsys, csv_model(tmp_path, *pairs))
+    assert ", others ignore, char_ngrams 3, 5, interactions size:words, *:*\n" in out
+
+
 def test_each_of_several_classes_has_weights(tmp_path, capsys):
     path = libsvm_model(tmp_path, classes=(1, 2, 3))
     found = facts(capsys, path, "--top", "2")

@@ -119,4 +119,6 @@ def _shown(value: Any) -> str:
         return f"{value:g}"
     if isinstance(value, Mapping):
         return f"({_listed(value)})" if len(value) <= _MAX_CLASSES else f"({len(value)} entries)"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, tuple):  # an interaction
+        return ":".join(value)
+    return ", ".join(map(_shown, value)) if isinstance(value, list) else str(value)

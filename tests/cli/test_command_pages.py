@@ -10,7 +10,7 @@ from places import ROOT
 pytestmark = pytest.mark.slow
 
 # Pages of docs/, with the minimum number of commands.
-PAGES = {"command_line.md": 20, "converting.md": 8}
+PAGES = {"command_line.md": 20, "converting.md": 8, "from_vw.md": 7, "records.md": 6}
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")

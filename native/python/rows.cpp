@@ -123,26 +123,28 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
         indices.resize(most);
         ends.resize(rows + 1);
         std::size_t stored = 0;
-        std::vector<std::pair<std::int32_t, double>> row;
+        std::vector<std::uint64_t> order;  // of the values of a row: the feature, then the place
         for (std::size_t i = 0; i < rows; ++i) {
-            row.clear();
+            order.clear();
             bool increases = true;
             for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
                 const std::int64_t feature = features.data()[column[j]];
                 if (feature < 0 || feature >= width) continue;
-                const double sign = signs ? signs->data()[column[j]] : 1.0;
-                increases = increases && (row.empty() || row.back().first < feature);
-                row.emplace_back(static_cast<std::int32_t>(feature), sign * values.data()[j]);
+                const std::uint64_t key = static_cast<std::uint64_t>(feature) << 32 | static_cast<std::uint32_t>(j);
+                increases = increases && (order.empty() || order.back() < key);
+                order.push_back(key);
             }
-            // A stable sort, so that sums have the same order everywhere.
-            if (!increases)
-                std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-            for (std::size_t k = 0; k < row.size();) {
-                const std::int32_t feature = row[k].first;
-                double sum = row[k].second;
-                for (++k; k < row.size() && row[k].first == feature; ++k) sum += row[k].second;
+            // Values of one feature stay in order, so that sums have the same bits everywhere.
+            if (!increases) std::sort(order.begin(), order.end());
+            for (std::size_t k = 0; k < order.size();) {
+                const std::uint64_t feature = order[k] >> 32;
+                double sum = 0.0;
+                for (; k < order.size() && order[k] >> 32 == feature; ++k) {
+                    const std::size_t j = order[k] & 0xffffffff;
+                    sum += (signs ? signs->data()[column[j]] : 1.0) * values.data()[j];
+                }
                 if (sum == 0.0) continue;
-                indices[stored] = feature;
+                indices[stored] = static_cast<std::int32_t>(feature);
                 placed[stored++] = sum;
             }
             ends[i + 1] = static_cast<std::int32_t>(stored);

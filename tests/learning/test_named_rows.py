@@ -216,3 +216,18 @@ def test_rows_are_scored_by_one_model_while_another_thread_learns_names(make: An
     for ask in (learner.scores, learner.margin_variances, lambda x: learner.scores_and_variances(x)[0]):
         before = ask(asked)
         assert ask(Meanwhile(asked.rows, asked.names)).tolist() == before.tolist()
+
+
+@pytest.mark.native
+def test_a_batch_meets_the_names_that_were_learned_meanwhile() -> None:
+    batch = named([{"a": 1.0, "b": 1.0}, {"b": 2.0, "c": -1.0}])
+    learner, other = Learner("arow"), Learner("arow")
+    learner.learn(batch.slice(0, 1), [1])
+    learner.scores(batch)
+    learner.learn(named([{"c": 3.0}, {"b": 1.0}]), [1, -1])
+    assert learner.scores(batch).tolist() == scores(learner, [*batch.dicts()]).tolist()
+    learner.learn(batch, [1, -1])
+    assert learner.names == {"b": 0, "a": 1, "c": 2}
+    # Another vocabulary knows other features.
+    other.learn(named([{"c": 1.0}]), [1])
+    assert other.scores(batch).tolist() == scores(other, [*batch.dicts()]).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +38,8 @@ class NamedRows:
     rows: Rows
     names: list[Any]
     hashes: NDArray[np.uint32] | None = None
+    # The vocabulary that was asked last, its length then, and the feature of each name; shared by the parts of a batch.
+    _found: list[Any] = field(default_factory=lambda: [(None, 0, None)], repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.names) != self.rows.width:
@@ -78,11 +80,10 @@ class NamedRows:
         """Return the rows of a native reader of records, whose columns may share a name."""
         if hashes is not None:
             return NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names, hashes)
-        unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        rows = Rows.from_csr(values, columns, offsets, len(names))
-        if len(unique) == len(names):
-            return NamedRows(rows, names)
+        if len({*names}) == len(names):
+            return NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names)
         # "a=b" may be a number of the key "a=b", and also the string "b" of the key "a".
+        unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
         united = np.array([unique[name] for name in names], dtype=np.int64)
         order = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         return NamedRows.summed(order, united[columns], values, [*unique], len(offsets) - 1)
@@ -152,6 +153,22 @@ class NamedRows:
         signed = None if signs is None else np.asarray(signs)
         arrays = place_rows(*self.rows.compressed(), np.asarray(features, dtype=np.int64), signed, width)
         return Rows.from_csr(*arrays, width, checked=False)
+
+    def features_in(self, vocabulary: Any, *, refresh: bool = True) -> NDArray[np.int64]:
+        """Return the feature of each name in a vocabulary, or -1, and remember those that are known.
+
+        Without `refresh`, a name that was unknown when the vocabulary was asked for it may be known by now.
+        """
+        ((asked, count, features),) = self._found
+        if asked is not vocabulary:
+            features = np.array(vocabulary.find(self.names, False), dtype=np.int64)
+        elif refresh and count != len(vocabulary):
+            unknown = np.flatnonzero(features < 0)
+            features[unknown] = vocabulary.find([self.names[i] for i in unknown.tolist()], False)
+        else:
+            return np.asarray(features)
+        self._found[:] = [(vocabulary, len(vocabulary), features)]
+        return np.asarray(features)
 
     def appearances(self, order: NDArray[np.intp] | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the columns by first appearance, in the given order of rows, and in how many rows each is not zero."""

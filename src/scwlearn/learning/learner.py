@@ -226,11 +226,14 @@ class Learner(OneAtATime):
             present, counts = x.appearances(order)
             if x.hashes is not None:
                 present = present[[x.names[i] is not None for i in present.tolist()]]
-            names = [x.names[i] for i in present.tolist()]
-            features, signs = np.full(len(x.names), -1), None
             if vocabulary.hashed:
                 features, signs = _slots(vocabulary, x)
+                names = [x.names[i] for i in present.tolist()]
             else:
+                features, signs = x.features_in(vocabulary, refresh=False), None
+                present = present[features[present] < 0]
+                names = [x.names[i] for i in present.tolist()]
+                features = features.copy()
                 features[present] = vocabulary.find(names, True)
             wanted = int(features.max(initial=-1)) + 1
             room = width if wanted <= width else room_for(wanted, width)
@@ -243,6 +246,8 @@ class Learner(OneAtATime):
             finally:
                 if self.counts.seen > seen:
                     vocabulary.add(names, counts[present])
+                    if not vocabulary.hashed:
+                        x.features_in(vocabulary, refresh=False)[present] = features[present]
 
     def _rows(self, x: Any) -> Rows:
         if isinstance(x, NamedRows):
@@ -252,7 +257,7 @@ class Learner(OneAtATime):
             width = model.size - self.config.intercept
             if vocabulary.hashed:
                 return x.in_columns(*_slots(vocabulary, x), width)
-            return x.in_columns(vocabulary.find(x.names, False), None, width)
+            return x.in_columns(x.features_in(vocabulary), None, width)
         rows = as_rows(x, check=False)
         self._check_rows(rows)
         return rows

@@ -1,6 +1,6 @@
-"""Parquet and Arrow: the type decides the kind of a column, and a file is hostile until it is checked."""
+"""Parquet and Arrow: types and values decide the kinds of columns, and a file is hostile until it is checked."""
 
-import datetime
+import datetime as dt
 import decimal
 import errno
 import io
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
+from scwlearn import Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
 from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
@@ -38,7 +39,7 @@ EXPECTED = [
         None,
     ),
     (
-        {"f": 2, "color=blue": 1, "word=": 1} | dict.fromkeys(("about=the", "about=end", "about=of", "about=it"), 1),
+        {"f": 2, "color=blue": 1} | dict.fromkeys(("about=the", "about=end", "about=of", "about=it"), 1),
         2,
         None,
     ),
@@ -89,7 +90,7 @@ ways = pytest.mark.parametrize(("format", "written"), WAYS, ids=["parquet", "fil
 
 
 @ways
-def test_the_type_decides_the_kind_of_a_column(format, written):
+def test_types_and_values_decide_the_kinds_of_columns(format, written):
     data = written(TABLE)
     assert batches(data, format).schema == schema_of(format, label="label", columns=KINDS)
     assert examples(data, format) == EXPECTED
@@ -134,7 +135,7 @@ def test_a_pipe_can_be_read(format, written):
         (pa.array(["a", None, "b", "a"]), ["a", None, "b", "a"]),
         (pa.array(["a", None, "b", "a"]).dictionary_encode(), ["a", None, "b", "a"]),
         (pa.array([1.0, 2.0, None, 3.0]), [1, 2, None, 3]),
-        (pa.array([2**60 + 1, None, 1, 2]), [2**60 + 1, None, 1, 2]),
+        (pa.array([2**53 - 1, None, 1, 2]), [2**53 - 1, None, 1, 2]),
         (pa.array([0.5, None, 1, 2]), [0.5, None, 1.0, 2.0]),
     ],
 )
@@ -150,9 +151,23 @@ def test_kinds_can_be_declared():
     columns = {"n": "categorical", "f": "categorical", "s": "numeric", "y": "categorical"}
     assert examples(as_parquet(table), "parquet", columns=columns) == [
         ({"n=1": 1, "f=1.5": 1, "s": 1}, "1", None),
-        ({"f=2.0": 1, "s": 2}, "2", None),
-        ({"n=3": 1, "f=3.0": 1}, "1", None),
+        ({"f=2": 1, "s": 2}, "2", None),
+        ({"n=3": 1, "f=3": 1}, "1", None),
     ]
+
+
+def test_a_categorical_label_keeps_all_digits():
+    table = pa.table({"x": [1, 2], "y": pa.array([2**60 + 1, 2**64 - 1], pa.uint64())})
+    found = examples(as_parquet(table), "parquet", columns={"y": "categorical"})
+    assert [label for _, label, _ in found] == [str(2**60 + 1), str(2**64 - 1)]
+
+
+def test_a_column_without_values_at_first_is_what_its_type_says():
+    words = pa.array([None] * 3000 + ["red"])
+    table = pa.table({"s": words, "t": pa.nulls(3001, pa.timestamp("s")), "y": [1] * 3001})
+    schema = batches(as_parquet(table), "parquet").schema
+    assert schema.columns == {"s": "categorical", "t": "date", "y": "numeric"}
+    assert examples(as_parquet(table), "parquet")[-1] == ({"s=red": 1}, 1, None)
 
 
 def test_decimals_and_large_numbers_are_numbers():
@@ -160,33 +175,58 @@ def test_decimals_and_large_numbers_are_numbers():
     assert examples(as_parquet(table), "parquet") == [({"d": 0.1, "u": 2.0**64}, 1, None)]
 
 
+def test_dates_structs_and_lists_are_read():
+    table = pa.table(
+        {
+            "when": pa.array([dt.datetime(2026, 11, 17, 14, 30), None], pa.timestamp("us")),
+            "day": pa.array([dt.date(2026, 11, 17), None]),
+            "user": pa.array([{"age": 3, "job": {"name": "cook"}}, None]),
+            "skipped": pa.array([{"blob": b"x"}, None]),
+            "y": [1, 2],
+        }
+    )
+    reading = batches(as_parquet(table), "parquet", ignore=("skipped", "user.age"))
+    assert reading.schema.columns == {
+        "when": "date",
+        "day": "date",
+        "user.job.name": "categorical",
+        "y": "numeric",
+    }
+    record = {
+        "when": dt.datetime(2026, 11, 17, 14, 30),
+        "day": dt.date(2026, 11, 17),
+        "user": {"job": {"name": "cook"}},
+    }
+    assert [row for batch in reading for row in features(batch)] == [Features().read(record), {}]
+    nested = examples(as_parquet(table), "parquet", label="user.age", ignore=("skipped", "y"), options=OPTIONAL)
+    assert [label for _, label, _ in nested] == [3, None]
+
+
+OPTIONAL = {"labels": "optional"}
+
+
 @pytest.mark.parametrize(
     ("column", "type_name"),
     [
-        (pa.array([datetime.datetime(2020, 1, 1)], pa.timestamp("us")), "timestamp[us]"),
-        (pa.array([{"a": 1}]), "struct<a: int64>"),
-        (pa.array([b"x"]), "binary"),
-        (pa.array([[1.0]]), "list<element: double>"),
+        (pa.array([b"x"] * 30), "binary"),
+        (pa.array([[1.0]] * 30), "list<float64>"),
+        (pa.array([dt.time(3)] * 30), "time"),
     ],
 )
 def test_unusable_types_are_rejected_or_ignored(column, type_name):
-    data = as_parquet(pa.table({"x": [1], "odd": column, "y": [1]}))
+    data = as_parquet(pa.table({"x": [1] * 30, "odd": column, "y": [1] * 30}))
     message = (
-        f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, "
-        'strings and lists of strings can be used (leave it out with kinds={...: "ignore"})'
+        f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, strings, dates, times, structs and "
+        'lists of strings can be used (leave it out with kinds={...: "ignore"})'
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")
-    assert examples(data, "parquet", ignore=("odd",)) == [({"x": 1}, 1, None)]
+    assert examples(data, "parquet", ignore=("odd",)) == [({"x": 1}, 1, None)] * 30
 
 
 RECORD = "data.parquet, record 2, column "
 NUMBER = "a finite number of at most 1e+150 in magnitude"
-ANY_STRING = (
-    """ (correct the cell, leave such records out with on_error="skip", or name the column in """
-    """kinds={...: "categorical"})"""
-)
-NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
+KIND = '(correct the value, leave such records out with on_error="skip", or declare another kind)'
 
 
 @pytest.mark.parametrize(
@@ -195,18 +235,33 @@ NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
         (
             {"x": [1.0, np.nan], "y": [1, 2]},
             {},
-            f"{RECORD}'x': {NUMERIC}nan{ANY_STRING}",
+            f"{RECORD}'x': a number must be {NUMBER}; found 'nan' (drop missing values with missing=\"ignore\")",
         ),
         ({"x": [1, 2], "y": [1, None]}, {}, f"{RECORD}'y': a record needs a label; found nothing"),
         (
             {"x": [1, 2], "y": [1.0, np.inf]},
             {},
-            f"{RECORD}'y': a label must be a number, as the first ones are: {NUMBER}; found inf",
+            f"{RECORD}'y': a label must be {NUMBER}; found 'inf'",
+        ),
+        (
+            {"x": [1, 2], "y": ["1", "two"]},
+            {"columns": {"y": "numeric"}, "label": "y"},
+            f"{RECORD}'y': a label must be a number, as the first ones are: {NUMBER}; found 'two'",
+        ),
+        (
+            {"x": [1, 2], "y": ["a", "b" * 300]},
+            {},
+            f"{RECORD}'y': a label must have at most 256 characters; found '{'b' * 40}'...",
         ),
         (
             {"x": [1, 2], "y": [1, 2], "w": [1.0, -2.0]},
             {"weight": "w"},
-            f"{RECORD}'w': a weight must be 0 or a number from 1e-100 to 1e+100; found -2.0",
+            f"{RECORD}'w': a weight must be 0 or a number from 1e-100 to 1e+100; found '-2'",
+        ),
+        (
+            {"x": [1, 2], "y": [1, 2], "w": ["1", None]},
+            {"weight": "w"},
+            f"{RECORD}'w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
         ),
         (
             {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())},
@@ -214,16 +269,31 @@ NUMERIC = f"a cell of a numeric column must be empty or {NUMBER}; found "
             "data.parquet: no examples; the table is empty",
         ),
         (
-            {"x": [1], "y": [1]},
+            {"x": [None, 1], "y": [1, 2]},
             {"columns": {"x": "text"}},
-            "data.parquet: the column 'x' must be text, but has the type int64",
+            f"{RECORD}'x': a value of a text column must be a string or a list of strings; found '1' {KIND}",
         ),
         (
-            {"x": [["a"]], "y": [1]},
+            {"x": [[], ["a"]], "y": [1, 2]},
             {"columns": {"x": "numeric"}},
-            "data.parquet: the column 'x' must be numeric, but has the type list<element: string>",
+            f"{RECORD}'x': a list must hold strings, each a feature, and its column must not be numeric or a date; "
+            f"found 'a' {KIND}",
         ),
-        ({"x": [1], "y": [["a"]]}, {}, "data.parquet: the label 'y' must be numeric or categorical, not text"),
+        (
+            {"x": [1], "y": [["a"]]},
+            {},
+            "data.parquet: the label 'y' must be numeric or categorical, but has the type list<string>",
+        ),
+        (
+            {"x": [1], "y": [1], "w": [dt.date(2026, 11, 17)]},
+            {"weight": "w"},
+            "data.parquet: the weight 'w' must be numeric, but has the type date32",
+        ),
+        (
+            {"x": [1], "y": [1]},
+            {"label": "z"},
+            "data.parquet: no label column 'z'; the columns are 'x', 'y'",
+        ),
     ],
 )
 def test_errors_name_the_record(table, said, message):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -19,9 +18,6 @@ def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
         except ImportError:
             hint = 'pip install "scwlearn[cli]"'
             raise DataError("Parquet and Arrow data need pyarrow", hint=hint) from None
-        # pyarrow imports pandas, if installed, with its first array, and loses a Ctrl-C during it. Here it is not lost.
-        with suppress(ImportError):
-            import_module("pandas")
         return getattr(import_module(f"{__name__}.{module}"), name)(*arguments, *more)
 
     return create

@@ -6,48 +6,109 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
+from scwlearn._native import FeatureSpec, read_arrow
 from scwlearn.data.batch import Batch
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
-from scwlearn.data.reader import Parsed
-from scwlearn.data.tables.table import TableReader
+from scwlearn.data.io.streams import Stream
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.records import record_batches
+from scwlearn.data.schema import Schema
+from scwlearn.data.tables.arrow import table_error, utc_offset
+from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.writer import TableWriter, error_at
 
+# Size of the columns that make a batch, and the most values that it can have: text has more features than numbers.
+_CHUNK_BYTES, _MAX_VALUES = 8 * 2**20, 2**26
 # A stream that cannot be rewound is copied to memory up to this size, else to disk.
 _MAX_IN_MEMORY = 64 * 2**20
 _READ = 2**20
 _ARROW_FILE = b"ARROW1"
 
 
-class _RecordBatchReader(TableReader):
-    """Reader of record batches."""
+class _RecordBatchReader(Reader):
+    """Reader of record batches, whose first records complete the schema."""
 
-    unit = "record"
     expected = "the table is empty"
+    is_resolved = False
+
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        self._names: list[str] = []
+        self._spec = self._new_spec()
+
+    def _new_spec(self) -> FeatureSpec:
+        return self.schema.features.spec(label=self.schema.label, weight=self.schema.weight)
 
     @abstractmethod
     def record_batches(self, opened: ExitStack) -> Iterable[Any]:
-        """Open the stream, set the names of all columns, and return record batches with the wanted ones."""
+        """Open the stream, call `wanted` with its schema, and return record batches with the wanted columns."""
+
+    def wanted(self, schema: Any) -> list[str]:
+        """Find the label and the weight; return the columns to read, at least one, so that rows can be counted."""
+        features = self.schema.features
+        leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
+        self._names = [name for name, _ in leaves]
+        self.schema = resolve_columns(self.schema, self._names, optional=self.options.optional_labels)
+        self._spec = self._new_spec()
+        roles = (self.schema.label, self.schema.weight)
+        kinds, others = features.kinds, features.others
+        wanted = [column for name, column in leaves if name in roles or kinds.get(name, others) != "ignore"]
+        return [*dict.fromkeys(wanted)] or schema.names[:1]
 
     def chunks(self) -> Generator[Any, None, None]:
-        """Yield record batches of limited length."""
-        most = self.options.batch_rows
+        """Yield record batches of limited size."""
         with _data_errors(self.schema.format), ExitStack() as opened:
             for batch in self.record_batches(opened):
                 # Arrow trusts what a file says about its arrays, and would read outside of them.
                 batch.validate(full=True)
+                in_chunk = _CHUNK_BYTES * batch.num_rows // max(1, batch.nbytes)
+                most = max(1, min(self.options.batch_rows, in_chunk))
                 yield from (batch.slice(start, most) for start in range(0, batch.num_rows, most))
 
     def parse(self, chunk: Any) -> Parsed:
         """Convert a record batch."""
-        columns = {name: chunk.column(name) for name in chunk.schema.names}
-        return self.parsed(columns, np.arange(1, chunk.num_rows + 1), chunk.num_rows, [])
+        if not self.is_resolved:
+            self._resolve(chunk)
+        rows, labels, weights, records, count, (bad, first) = self._read(chunk)
+        errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
+        batches = record_batches(rows, labels, weights, records, self.stream.name)
+        return Parsed(batches, count, errors, bad - len(errors))
+
+    def _read(self, chunk: Any) -> Any:
+        kind = self.schema.label_kind or "any"
+        return read_arrow(chunk.__arrow_c_array__(), self._spec, kind, *self.flags, _MAX_VALUES, utc_offset)
+
+    def _resolve(self, chunk: Any) -> None:
+        """Complete the schema with the kinds of columns."""
+        # Types that cannot be used are refused before their values are looked at.
+        *_, (_, faults) = self._read(chunk.slice(0, 0))
+        for fault, record, key, found in faults:
+            raise table_error(fault, key, found, record=record)
+        schema, kinds, cells = self.schema, {}, {}
+        for name, array in _leaves(zip(chunk.schema.names, chunk.columns, strict=True), schema.features):
+            is_open = name not in schema.features.kinds and name != schema.weight and not is_complete(schema)
+            kind = _kind_of_type(array.type)
+            if name == schema.label or (is_open and kind is None):
+                cells[name] = array.slice(0, sample_size(len(self._names))).to_pylist()
+                kind = "categorical" if _is_text(array.type) and not any(cells[name]) else None
+            if is_open and kind is not None and name != schema.label:
+                kinds[name] = kind
+        records = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
+        schema = replace(schema, features=schema.features.declare(kinds))
+        self.schema = resolve_kinds(schema, self._names, records, untyped=False)
+        self._spec = self._new_spec()
+        self.is_resolved = True
 
     def seekable(self, opened: ExitStack) -> _BoundedReads:
         """Return the stream, or a copy of it that can seek; Parquet and Arrow files list their contents at the end."""
@@ -65,8 +126,8 @@ class ParquetReader(_RecordBatchReader):
     def record_batches(self, opened: ExitStack) -> Iterable[Any]:
         """Open the file."""
         file = parquet.ParquetFile(self.seekable(opened), pre_buffer=False)
-        self.set_names(file.schema_arrow.names)
-        batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=self.wanted(), use_threads=False)
+        columns = self.wanted(file.schema_arrow)
+        batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=columns, use_threads=False)
         return batches
 
 
@@ -80,9 +141,47 @@ class ArrowReader(_RecordBatchReader):
             batches = map(reader.get_batch, range(reader.num_record_batches))
         else:
             reader = batches = ipc.open_stream(_BoundedReads(self.stream))
-        self.set_names(reader.schema.names)
-        wanted = self.wanted()
+        wanted = self.wanted(reader.schema)
         return (batch.select(wanted) for batch in batches)
+
+
+def _is_struct(name: str, type: Any, features: Features) -> bool:
+    """Return whether the children of a column are columns."""
+    return bool(pa.types.is_struct(type)) and features.kinds.get(name) != "ignore"
+
+
+def _leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[str]:
+    """Yield the names of the columns in a field, of which a struct has several."""
+    name = prefix + field.name
+    if _is_struct(name, field.type, features):
+        for child in field.type:
+            yield from _leaf_names(child, features, name + features.separator)
+    else:
+        yield name
+
+
+def _leaves(columns: Iterable[tuple[str, Any]], features: Features) -> Iterator[tuple[str, Any]]:
+    """Yield columns by name, and those of a struct in its place."""
+    for name, array in columns:
+        if _is_struct(name, array.type, features):
+            children = [f"{name}{features.separator}{child.name}" for child in array.type]
+            yield from _leaves(zip(children, array.flatten(), strict=True), features)
+        else:
+            yield name, array
+
+
+def _is_text(type: Any) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
+def _kind_of_type(type: Any) -> str | None:
+    """Return the kind of columns of a type; None if their values show it."""
+    if pa.types.is_dictionary(type):
+        return "categorical" if _is_text(type.value_type) else _kind_of_type(type.value_type)
+    if pa.types.is_date(type) or pa.types.is_timestamp(type):
+        # As Python values, they would need pandas.
+        return "date"
+    return "text" if pa.types.is_list(type) or pa.types.is_large_list(type) else None
 
 
 class _BoundedReads:
@@ -132,19 +231,17 @@ class ArrowWriter(TableWriter):
         kinds = {"numeric": pa.float64(), "categorical": pa.string(), "text": pa.list_(pa.string())}
         types = {name: kinds[self.columns.get(name, "numeric")] for name in names}
         if batch.labels is not None:
-            label_types = {"U": pa.string(), "f": pa.float64()}
-            types[self.options.label] = label_types.get(batch.labels.dtype.kind, pa.int64())
+            types[self.options.label] = _label_type(batch.labels)
         self._schema = pa.schema(types)
         self._writer = self.new_writer(pa.PythonFile(self.file, mode="w"), self._schema)
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write a record batch."""
-        try:
-            arrays = [pa.array(column, type=self._schema.field(name).type) for name, column in table.items()]
-        except pa.ArrowException as error:
-            # Only the type of the labels can change between batches.
+        if batch.labels is not None:
             label_type = self._schema.field(self.options.label).type
-            raise error_at(batch, 0, f"all labels must have the type {label_type}: {error}") from None
+            if _label_type(batch.labels) not in (label_type, pa.int64() if label_type == pa.float64() else label_type):
+                raise error_at(batch, 0, f"all labels must have the type {label_type}", batch.labels[0])
+        arrays = [_array(column, self._schema.field(name).type) for name, column in table.items()]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
     def finish(self) -> None:
@@ -156,3 +253,24 @@ class ParquetWriter(ArrowWriter):
     """Writer of Parquet files."""
 
     new_writer = parquet.ParquetWriter
+
+
+def _label_type(labels: NDArray[Any]) -> Any:
+    return {"U": pa.string(), "f": pa.float64()}.get(labels.dtype.kind, pa.int64())
+
+
+def _array(values: list[Any], type: Any) -> Any:
+    """Return values as an array; None is null. `pa.array` would import pandas."""
+    is_there = np.array([value is not None for value in values], dtype=bool)
+    buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little"))]
+    if type in (pa.float64(), pa.int64()):
+        numbers = np.array(
+            [0 if value is None else value for value in values], dtype=str(type).replace("double", "float64")
+        )
+        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(numbers)])
+    items = [() if value is None else value if type != pa.string() else value.encode() for value in values]
+    buffers.append(pa.py_buffer(np.cumsum([0, *map(len, items)]).astype(np.int32)))
+    if type == pa.string():
+        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(b"".join(map(bytes, items)))])
+    words = _array([word for each in items for word in each], type.value_type)
+    return pa.Array.from_buffers(type, len(values), buffers, children=[words])

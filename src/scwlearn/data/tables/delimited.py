@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import last_csv_end, parse_csv, split_csv
-from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
@@ -19,14 +18,14 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, spec_of
-from scwlearn.data.tables.resolve import is_complete, is_position, resolve_columns, resolve_kinds
+from scwlearn.data.tables.resolve import is_complete, is_position, resolve_columns, resolve_kinds, sample_size
 
 Text = NDArray[np.uint8]
 
 # Delimiters that are looked for, first those that seldom occur inside cells.
 _DELIMITERS = "\t;|,"
-# How many of the first records show the delimiter; and how many cells of records show the kinds of columns.
-_SNIFFED_RECORDS, _SAMPLED_CELLS = 50, 2**20
+# How many of the first records show the delimiter.
+_SNIFFED_RECORDS = 50
 _NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -140,7 +139,7 @@ class DelimitedReader(Reader):
     def _resolve(self, text: Text) -> None:
         """Complete the schema, if there are records with a cell for each column."""
         assert self._delimiter is not None
-        names, most = self._names, max(1, min(SAMPLE, _SAMPLED_CELLS // len(self._names)))
+        names, most = self._names, sample_size(len(self._names))
         sample: list[dict[str, str]] = []
         while not sample and len(text):
             records, _, end, _, _ = split_csv(text, self._delimiter, most)

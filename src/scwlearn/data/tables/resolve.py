@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scwlearn.data.detect import detect
+from scwlearn.data.detect import SAMPLE, detect
 from scwlearn.data.features import MAX_KEY_LENGTH
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.schema import Schema, check_roles, default_label, listed
 
+# How many cells of the first records show the kinds of columns.
+_SAMPLED_CELLS = 2**20
 _POSITION = re.compile(r"-?[1-9][0-9]*", re.ASCII)
 
 
@@ -102,6 +104,11 @@ def resolve_kinds(
 def is_position(name: str | None, names: Sequence[str]) -> bool:
     """Return whether a column is given by its position, not by its name."""
     return name is not None and name not in names and _POSITION.fullmatch(name) is not None
+
+
+def sample_size(columns: int) -> int:
+    """Return how many records show the kinds of that many columns."""
+    return max(1, min(SAMPLE, _SAMPLED_CELLS // max(1, columns)))
 
 
 def is_complete(schema: Schema) -> bool:

@@ -137,8 +137,10 @@ private:
             const auto number = static_cast<double>(value);
             const std::string text = RowBuilder::text_of(value);
             if (std::isnan(number) && reader.builder_.spec().nan_is_missing) return reader.add_missing_label(key, text);
-            const bool as_word = reader.has_words() && acceptable(number);
-            return reader.added(as_word ? labels.add_word(text) : labels.add_number(number), key, text);
+            if (reader.has_words() && acceptable(number)) return reader.added(labels.add_word(text), key, text);
+            // From 2^53 on, other integers have the same value.
+            const bool is_exact = !std::integral<T> || std::abs(number) < 0x1p53;
+            return reader.added(is_exact ? labels.add_number(number) : "label integer", key, text);
         }
         bool boolean(bool value) {
             LabelColumn& labels = reader.parsed_.labels;

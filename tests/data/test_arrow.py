@@ -244,6 +244,12 @@ KIND = '(correct the value, leave such records out with on_error="skip", or decl
             f"{RECORD}'y': a label must be {NUMBER}; found 'inf'",
         ),
         (
+            {"x": [1, 2], "y": [1, 2**53]},
+            {},
+            f"{RECORD}'y': an integer label must be less than 2^53 in magnitude, so that it is exact; found "
+            "'9007199254740992'",
+        ),
+        (
             {"x": [1, 2], "y": ["1", "two"]},
             {"columns": {"y": "numeric"}, "label": "y"},
             f"{RECORD}'y': a label must be a number, as the first ones are: {NUMBER}; found 'two'",

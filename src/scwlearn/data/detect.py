@@ -157,7 +157,7 @@ class _Column:
 
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""
-        if len(numbers) < _ENOUGH or any(isinstance(n, bool) or n != int(n) for n in numbers if n == n):
+        if len(numbers) < _ENOUGH or any(isinstance(n, bool) or n - n != 0 or n != int(n) for n in numbers if n == n):
             return False
         if all(after - before == 1 for before, after in pairwise(numbers)):
             return True

@@ -227,6 +227,11 @@ class Features:
         return cls(**value)
 
 
+def date_features(key: str) -> list[str]:
+    """Return the names of all features of a date."""
+    return [key, *(f"{key}.{unit}.{part}" for unit in ("weekday", "hour") for part in ("sin", "cos"))]
+
+
 def feature_error(fault: str, key: str, found: str) -> DataError:
     """Return the error for a fault of the native builder of rows."""
     problem, hint = _FAULTS[fault]

@@ -25,6 +25,7 @@ _MAX_ROWS_WITH_STRINGS = 2**16
 _FIRST_INEXACT = 2.0**53
 _PROBLEMS = {
     "label": f"a label must be {ALLOWED_NUMBER}",
+    "label integer": "an integer label must be less than 2^53 in magnitude, so that it is exact",
     "label numbers": f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}",
     "label words": "a label must be a string, as the first ones are",
     "label length": f"a label must have at most {MAX_LABEL_LENGTH} characters",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import Features
+from scwlearn.data.features import Features, date_features
 from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.output import Target, open_output
@@ -83,7 +83,7 @@ def write_batches(
     check_bool("zero_based", zero_based)
     if columns is not None:
         # A schema lists the label among its columns.
-        columns = {name: kind for name, kind in columns.items() if name not in (label, weight)}
+        columns = _written_columns({name: kind for name, kind in columns.items() if name not in (label, weight)})
     elif chosen.fixed_columns:
         columns = _numeric_columns(batches, zero_based)
     if chosen.fixed_columns:
@@ -108,6 +108,14 @@ def write_batches(
     if names is not None:
         write_names(getattr(writer, "names", {}), names)
     return count
+
+
+def _written_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns to write: instead of a date, which cannot be told from its features, one for each of them."""
+    written: dict[str, str] = {}
+    for name, kind in columns.items():
+        written |= dict.fromkeys(date_features(name), "numeric") if kind == "date" else {name: kind}
+    return written
 
 
 def _numeric_columns(batches: Iterable[Batch], zero_based: bool) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """scwlearn train: output, model files, and errors."""
 
+import datetime as dt
 import gzip
 import json
 import re
@@ -8,7 +9,9 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.datasets import load_svmlight_file
 
 import scwlearn
@@ -85,6 +88,23 @@ def test_training_on_text_imports_numpy_alone(data, model):
     assert "numpy" in loaded
     assert not {"scipy", "sklearn", "pandas", "pyarrow", "rich", "numpy.ma", "numpy.random"} & loaded
     assert not {"fsspec", "aiohttp", "isal", "backports.zstd"} & loaded
+
+
+@pytest.mark.parametrize("command", ["train", "convert"])
+def test_arrow_needs_no_pandas(command, tmp_path):
+    """pyarrow imports pandas with the first array of Python values."""
+    times = pa.array([dt.datetime(2026, 11, 17)] * 3, pa.timestamp("ns", "Europe/Berlin"))
+    table = pa.table({"x": [1.5, 2.5, None], "s": ["a b c", "d e f", None], "y": ["p", "q", "p"]})
+    source, target = str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet")
+    parquet.write_table(table if command == "convert" else table.append_column("t", times), source)
+    options = ["-o", target] if command == "convert" else ["-q", "-m", target]
+    code = f"import sys; from scwlearn.cli.app import run; assert run({[command, source, *options]!r}) == 0"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "pyarrow" in loaded
+    assert not {"pandas", "scipy", "pyarrow.compute"} & loaded
 
 
 def test_quiet_does_not_change_the_record(capsys, data, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,26 +15,33 @@ import numpy as np
 from scwlearn.data.io.output import open_output
 from speed import data, peers
 from speed.files import prepared
-from speed.harness import Race, Scale, Side, comparison, share_of_time, times_faster
+from speed.harness import Quality, Race, Scale, Side, comparison, share_of_time, times_faster
 
-WORK = "scwlearn train, the whole command, LIBSVM file to a saved model"
-
-
-def command(name: str, *words: str) -> Side:
-    """Return a side that runs a command and ignores its output."""
-
-    def run() -> None:
-        subprocess.run(words, capture_output=True, check=True)
-
-    return Side(name, run)
+TRAIN = "scwlearn train, the whole command"
 
 
-def ours(*words: str) -> Side:
-    """Return our command in a fresh isolated interpreter."""
-    return command("scwlearn", sys.executable, "-I", "-m", "scwlearn.cli", *words)
+def python(name: str, *words: str, counted: str = "") -> Side:
+    """Return a side that runs a fresh isolated interpreter; `counted` matches the number of examples in its output."""
+
+    def run() -> str:
+        done = subprocess.run([sys.executable, "-I", *words], capture_output=True, check=True, text=True)
+        return done.stdout + done.stderr
+
+    def judge(output: str) -> Quality:
+        found = re.search(counted, output)
+        if found is None:
+            raise ValueError(f"{name} does not say how many examples it has seen")
+        return {"seen": int(found[1])}
+
+    return Side(name, run, judge) if counted else Side(name, run)
 
 
-@comparison(WORK, against="python -m vowpalwabbit", target=times_faster(4))
+def ours(*words: str, counted: str = "") -> Side:
+    """Return our command."""
+    return python("scwlearn", "-m", "scwlearn.cli", *words, counted=counted)
+
+
+@comparison(f"{TRAIN}, LIBSVM file to a saved model", against="python -m vowpalwabbit", target=times_faster(4))
 def command_vowpal_wabbit(scale: Scale) -> Race:
     """Both sides learn the same rows once, each in its own format, and save the model."""
     peers.module("vowpalwabbit")
@@ -42,19 +50,17 @@ def command_vowpal_wabbit(scale: Scale) -> Race:
     bits = str(int(np.log2(data.HASHED_WIDTH)))
     asked = ["-d", str(text), "-b", bits, "--loss_function", "hinge", "--noconstant", "--quiet", "--no_stdin"]
     learning = ["train", str(libsvm), "--C", "1", "--eta", "0.9", "--no-intercept", "-q", "-m", str(models / "ours")]
-    peer = command(
-        "python -m vowpalwabbit", sys.executable, "-I", "-m", "vowpalwabbit", *asked, "-f", str(models / "vw")
-    )
+    peer = python("python -m vowpalwabbit", "-m", "vowpalwabbit", *asked, "-f", str(models / "vw"))
     return Race(size, ours(*learning), peer, megabytes, note="both read ahead in threads of their own")
 
 
-@comparison("scwlearn train, the whole command, gzip file", against="the plain file", target=share_of_time(1.5))
+@comparison(f"{TRAIN}, gzip file", against="the plain file", target=share_of_time(1.5))
 def command_gzip(scale: Scale) -> Race:
     """Decompression runs in the thread that reads, while the model learns."""
     return compressed(scale, ".gz")
 
 
-@comparison("scwlearn train, the whole command, zstd file", against="the plain file", target=share_of_time(1.5))
+@comparison(f"{TRAIN}, zstd file", against="the plain file", target=share_of_time(1.5))
 def command_zstd(scale: Scale) -> Race:
     """As `command_gzip`."""
     return compressed(scale, ".zst")
@@ -63,10 +69,12 @@ def command_zstd(scale: Scale) -> Race:
 def compressed(scale: Scale, suffix: str) -> Race:
     """Return the race of a compressed LIBSVM file and the plain one."""
     plain, _, size, megabytes = prepared(scale)
-    path = plain.with_name(plain.name + suffix)
-    if not path.exists():
+
+    def compress(path: Path) -> None:
         with open_output(path) as file, plain.open("rb") as text:
             shutil.copyfileobj(text, file)
+
+    path = data.cached_file(plain.name + suffix, compress)
     peer = replace(ours("train", str(plain), "-q"), name="the plain file")
     return Race(size, ours("train", str(path), "-q"), peer, megabytes)
 
@@ -74,5 +82,5 @@ def compressed(scale: Scale, suffix: str) -> Race:
 @comparison("scwlearn --version", against='python -c "import numpy"', target=share_of_time(2.5))
 def command_version(_: Scale) -> Race:
     """The start-up cost of the command."""
-    importing = command('python -c "import numpy"', sys.executable, "-I", "-c", "import numpy")
+    importing = python('python -c "import numpy"', "-c", "import numpy")
     return Race("fresh interpreter", ours("--version"), importing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,22 +130,35 @@ def hashed(count: int) -> Rows:
     return zipf(count, HASHED_WIDTH, 33)
 
 
+def cached_file(name: str, write: Callable[[Path], object]) -> Path:
+    """Return a file in `build/`, written by `write` unless it exists."""
+    path = FILES / name
+    if not path.exists():
+        FILES.mkdir(parents=True, exist_ok=True)
+        # An interrupted run must not leave a truncated file. The suffix stays, because it selects the compression.
+        unfinished = FILES / f"unfinished-{name}"
+        write(unfinished)
+        os.replace(unfinished, path)
+    return path
+
+
+def cached_lines(name: str, lines: Iterable[str]) -> Path:
+    """Return a text file in `build/`; the lines are only asked for unless it exists."""
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+
+    return cached_file(name, write)
+
+
 def text_files(rows: Rows) -> tuple[Path, Path]:
     """Write the rows as LIBSVM and as Vowpal Wabbit text to `build/`."""
-    FILES.mkdir(parents=True, exist_ok=True)
-    count = rows.x.shape[0]
-    paths = FILES / f"zipf-{count}.libsvm", FILES / f"zipf-{count}.vw"
-    for path, bar in zip(paths, (" ", " | "), strict=True):
-        if not path.exists():
-            # An interrupted run must not leave a truncated file.
-            unfinished = path.with_suffix(".part")
-            with unfinished.open("w") as file:
-                file.writelines(_lines(rows, bar))
-            os.replace(unfinished, path)
-    return paths
+    name = f"zipf-{rows.x.shape[0]}"
+    return cached_lines(f"{name}.libsvm", _lines(rows, " ")), cached_lines(f"{name}.vw", _lines(rows, " | "))
 
 
-def _lines(rows: Rows, bar: str) -> Any:
+def _lines(rows: Rows, bar: str) -> Iterator[str]:
     x, ends = rows.x, rows.x.indptr.tolist()
     for row, label in enumerate(rows.y.tolist()):
         part = slice(ends[row], ends[row + 1])

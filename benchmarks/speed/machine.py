@@ -15,7 +15,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-PACKAGES = ("scwlearn", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit", "olpy", "threadpoolctl")
+PACKAGES = ("scwlearn", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit", "olpy", "pyarrow", "threadpoolctl")
 
 
 def machine() -> dict[str, Any]:

@@ -11,14 +11,31 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from speed import chart, classes, commands, diagonal, files, full, grid, imports, kernel, scaling, scoring, single
+from speed import (
+    chart,
+    classes,
+    commands,
+    diagonal,
+    files,
+    full,
+    grid,
+    imports,
+    kernel,
+    records,
+    scaling,
+    scoring,
+    single,
+)
 from speed.data import ROOT
 from speed.harness import COMPARISONS, Comparison, Scale, hold, threads
 from speed.machine import machine, versions, work_at_once
 from speed.report import as_json, markdown, summary
 
 #: The kinds of work in the order of the table. Importing a module registers its comparisons.
-KINDS = [kind.__name__ for kind in (full, kernel, diagonal, classes, files, commands, single, grid, imports, scoring)]
+KINDS = [
+    kind.__name__
+    for kind in (full, kernel, diagonal, classes, files, commands, records, single, grid, imports, scoring)
+]
 RESULTS = ROOT / "build" / "bench-results"
 
 

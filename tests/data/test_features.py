@@ -152,26 +152,26 @@ def test_nan_is_an_error_or_missing_on_request():
             {"kinds": {"x": "numeric"}},
             {"x": "tall"},
             "column 'x': a value of a numeric column must be missing or a finite number of at most 1e+150 in "
-            "magnitude; found 'tall' (correct the value, leave such records out with on_error=\"skip\", name the "
+            "magnitude; found 'tall' (correct the value, name the "
             'column in kinds={...: "categorical"}, or name what stands for a missing value in missing=...)',
         ),
         (
             {"kinds": {"x": "text"}},
             {"x": 3},
             "column 'x': a value of a text column must be a string or a list of strings; found '3' (correct the value, "
-            'leave such records out with on_error="skip", or declare another kind)',
+            "or declare another kind)",
         ),
         (
             {"kinds": {"x": "date"}},
             {"x": "2026-02-30"},
             "column 'x': a value of a date column must be a date such as 2026-11-17 or 2026-11-17 14:30:00; found "
-            "'2026-02-30' (correct the value, leave such records out with on_error=\"skip\", or declare another kind)",
+            "'2026-02-30' (correct the value, or declare another kind)",
         ),
         (
             {},
             {"x": [1]},
             "column 'x': a list must hold strings, each a feature, and its column must not be numeric or a date; found "
-            "'int' (correct the value, leave such records out with on_error=\"skip\", or declare another kind)",
+            "'int' (correct the value, or declare another kind)",
         ),
         (
             {},
@@ -233,3 +233,20 @@ def test_features_are_values():
     )
     assert Features().is_plain
     assert not features.is_plain
+
+
+def test_features_are_found_in_records_and_tables():
+    import polars as pl
+    import pyarrow as pa
+
+    columns = {
+        "about": [f"a long text about {i}" for i in range(30)],
+        "row": [*range(30)],
+        "color": ["red", "blue", None] * 10,
+        "when": ["2026-11-17"] * 30,
+    }
+    found = {"about": "text", "row": "ignore", "color": "categorical", "when": "date"}
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        assert Features.detect(table, ngram=2) == Features(kinds=found, others="ignore", ngram=2)
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert Features.detect(iter(records)).kinds == {"about": "text", "row": "ignore", "when": "date"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Self
 
 from scwlearn._native import LARGEST_VALUE, FeatureSpec, RecordReader
@@ -25,11 +26,11 @@ ALL_KEYS = "*"
 # Bounds that keep the number of features of a text in proportion to its length.
 _MAX_NGRAM, _MAX_SKIPS, _MAX_CHARS = 8, 8, 32
 # What an error suggests where a value does not fit its kind.
-_KIND_HINT = "correct the value, leave such records out with {on_error=skip}, or declare another kind"
+_KIND_HINT = "correct the value, {skip}or declare another kind"
 _NUMERIC_HINT = (
-    "correct the value, leave such records out with {on_error=skip}, name the column in {categorical}, or name what "
-    "stands for a missing value in {missing}"
+    "correct the value, {skip}name the column in {categorical}, or name what stands for a missing value in {missing}"
 )
+_SKIP = "leave such records out with {on_error=skip}, "
 # The problem and the hint of each fault that the native builder of rows reports.
 _FAULTS = {
     "numeric": (f"a value of a numeric column must be missing or {ALLOWED_NUMBER}", _NUMERIC_HINT),
@@ -172,7 +173,7 @@ class Features:
         read = self._reader.read(record)  # type: ignore[arg-type]
         if isinstance(read, tuple):
             fault, key, found = read
-            raise feature_error(fault, key, found)
+            raise feature_error(fault, key, found, skippable=False)
         return read
 
     def read_many(self, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], ...]:
@@ -187,6 +188,41 @@ class Features:
                 error.source = f"examples[{number}]"
                 raise
         return tuple(found)
+
+    @classmethod
+    def detect(cls, examples: Any, **declared: Any) -> Features:
+        """Find out what the columns of records are, as the readers of files do, from the first thousand.
+
+        Parameters
+        ----------
+        examples : iterable of dicts, or a table
+            Records without their labels: dicts, a data frame of pandas or polars, an Arrow table. All columns of a
+            table get a kind, and others that come later are ignored.
+        **declared
+            What is known: arguments of `Features`.
+
+        Returns
+        -------
+        Features
+            With the kinds that were found: text, dates, categories, numbers, and columns to ignore, such as ids.
+
+        Raises
+        ------
+        DataError
+            If the values of a column do not show what they mean.
+
+        Examples
+        --------
+        >>> from scwlearn import Features
+        >>> Features.detect([{"subject": "see you at noon", "size": 3}, {"subject": "a free offer today", "size": 1}])
+        Features(kinds={'subject': 'text'})
+        """
+        from scwlearn.data.detect import SAMPLE, detect
+        from scwlearn.data.tables.arrow import is_table, table_columns, table_records
+
+        columns = table_columns(examples) if is_table(examples) else None
+        records = table_records(examples, SAMPLE) if is_table(examples) else [*islice(examples, SAMPLE)]
+        return detect(records, cls(**declared), columns=columns).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
         """Return what the native readers of records need, with the keys that are no features."""
@@ -232,9 +268,10 @@ def date_features(key: str) -> list[str]:
     return [key, *(f"{key}.{unit}.{part}" for unit in ("weekday", "hour") for part in ("sin", "cos"))]
 
 
-def feature_error(fault: str, key: str, found: str) -> DataError:
-    """Return the error for a fault of the native builder of rows."""
+def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -> DataError:
+    """Return the error for a fault of the native builder of rows; some sources can leave the record out."""
     problem, hint = _FAULTS[fault]
+    hint = hint and hint.replace("{skip}", _SKIP if skippable else "")
     return DataError(problem, found=shown(found) if found else None, column=key or None, hint=hint)
 
 

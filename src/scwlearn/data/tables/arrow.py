@@ -80,6 +80,19 @@ def table_rows(table: Any, features: Features, slots: int = 0) -> NamedRows:
     return NamedRows.of_arrays(*rows)
 
 
+def table_columns(table: Any) -> list[str]:
+    """Return the names of the columns of a table."""
+    names = getattr(table, "column_names", None)
+    return [str(name) for name in (table.columns if names is None else names)]
+
+
+def table_records(table: Any, count: int) -> list[dict[str, Any]]:
+    """Return the first records of a table."""
+    first = table.head(count) if hasattr(table, "head") else table.slice(0, count)
+    found: list[dict[str, Any]] = first.to_pylist() if hasattr(first, "to_pylist") else _dicts(first)
+    return found
+
+
 def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError:
     """Return the error for a fault of the native reader, in a record or in a whole column."""
     name = f"the type {found.decode(errors='replace')}"

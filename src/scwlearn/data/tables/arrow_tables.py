@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
-from scwlearn._native import FeatureSpec, read_arrow
+from scwlearn._native import read_arrow
 from scwlearn.data.batch import Batch
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
@@ -23,7 +23,7 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches
-from scwlearn.data.schema import Schema
+from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.arrow import table_error, utc_offset
 from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.writer import TableWriter, error_at
@@ -45,10 +45,7 @@ class _RecordBatchReader(Reader):
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
         self._names: list[str] = []
-        self._spec = self._new_spec()
-
-    def _new_spec(self) -> FeatureSpec:
-        return self.schema.features.spec(label=self.schema.label, weight=self.schema.weight)
+        self._spec = spec_of(schema, options)
 
     @abstractmethod
     def record_batches(self, opened: ExitStack) -> Iterable[Any]:
@@ -60,7 +57,7 @@ class _RecordBatchReader(Reader):
         leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
         self._names = [name for name, _ in leaves]
         self.schema = resolve_columns(self.schema, self._names, optional=self.options.optional_labels)
-        self._spec = self._new_spec()
+        self._spec = spec_of(self.schema, self.options)
         roles = (self.schema.label, self.schema.weight)
         kinds, others = features.kinds, features.others
         wanted = [column for name, column in leaves if name in roles or kinds.get(name, others) != "ignore"]
@@ -107,7 +104,7 @@ class _RecordBatchReader(Reader):
         records = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
         schema = replace(schema, features=schema.features.declare(kinds))
         self.schema = resolve_kinds(schema, self._names, records, untyped=False)
-        self._spec = self._new_spec()
+        self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 
     def seekable(self, opened: ExitStack) -> _BoundedReads:

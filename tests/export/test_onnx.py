@@ -73,8 +73,9 @@ def test_the_metadata_names_the_columns(tmp_path):
     assert run(["convert", path, "-o", str(out), "-q"]) == 0
     runtime, model = session(out.read_bytes()), scwlearn.load(path)
     names = json.loads(runtime.get_modelmeta().custom_metadata_map["features"])
-    examples = [{"size": 2.0, "color=red": 1.0}, {"words=cat": 1.0}]
-    x = np.array([[example.get(name, 0.0) for name in names] for example in examples])
+    examples = [{"size": 2.0, "color": "red"}, {"words": "a cat"}]
+    features = model.features.read_many(examples)
+    x = np.array([[example.get(name, 0.0) for name in names] for example in features])
     label, _, chances = runtime.run(None, {"X": x})
     assert label.tolist() == model.predict_many(examples)
     np.testing.assert_allclose(chances, model.predict_proba_many(examples), rtol=1e-9)

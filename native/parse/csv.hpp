@@ -239,6 +239,8 @@ public:
     ParsedTable parse(std::string_view text) {
         is_clean_ = is_utf8(text) && text.find('\0') == std::string_view::npos;
         CsvCells cells(text, form_.delimiter);
+        // Few values are shorter. Memory that is not used costs nothing.
+        builder_.reserve(text.size() / 4);
         while (cells.next_record()) {
             begin_record();
             if (read_record(cells) && end_record(cells.line())) continue;

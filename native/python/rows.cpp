@@ -105,6 +105,54 @@ void check_columns(const Column<double>& values, const Column<std::int32_t>& col
                 "columns must be below the number of names");
 }
 
+// The values of a row, to be sorted by feature; those of one feature stay in order, so that sums have the same bits
+// everywhere.
+class RowOrder {
+public:
+    struct Place {
+        std::int32_t feature, at;
+    };
+
+    void clear() noexcept {
+        places_.clear();
+        is_sorted_ = true;
+    }
+
+    void add(std::int32_t feature, std::int32_t at) {
+        is_sorted_ = is_sorted_ && (places_.empty() || places_.back().feature <= feature);
+        places_.push_back({feature, at});
+    }
+
+    const std::vector<Place>& sorted() {
+        if (is_sorted_) return places_;
+        if (places_.size() <= kShort) return by_rank();
+        std::stable_sort(places_.begin(), places_.end(),
+                         [](const Place& a, const Place& b) { return a.feature < b.feature; });
+        return places_;
+    }
+
+private:
+    // Up to this many, counting how many values precede each is faster than sorting, because it is vectorized.
+    static constexpr std::size_t kShort = 64;
+
+    const std::vector<Place>& by_rank() {
+        const std::size_t count = places_.size();
+        std::int32_t features[kShort];
+        for (std::size_t i = 0; i < count; ++i) features[i] = places_[i].feature;
+        ranked_.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            std::int32_t before = 0;
+            for (std::size_t j = 0; j < i; ++j) before += features[j] <= features[i];
+            for (std::size_t j = i + 1; j < count; ++j) before += features[j] < features[i];
+            ranked_[static_cast<std::size_t>(before)] = places_[i];
+        }
+        return ranked_;
+    }
+
+    std::vector<Place> places_, ranked_;
+    bool is_sorted_ = true;
+};
+
 std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values, const Column<std::int32_t>& columns,
                                                     const Column<std::int32_t>& offsets,
                                                     const Column<std::int64_t>& features,
@@ -123,28 +171,23 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
         indices.resize(most);
         ends.resize(rows + 1);
         std::size_t stored = 0;
-        std::vector<std::uint64_t> order;  // of the values of a row: the feature, then the place
+        RowOrder row;
         for (std::size_t i = 0; i < rows; ++i) {
-            order.clear();
-            bool increases = true;
+            row.clear();
             for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
                 const std::int64_t feature = features.data()[column[j]];
-                if (feature < 0 || feature >= width) continue;
-                const std::uint64_t key = static_cast<std::uint64_t>(feature) << 32 | static_cast<std::uint32_t>(j);
-                increases = increases && (order.empty() || order.back() < key);
-                order.push_back(key);
+                if (feature >= 0 && feature < width) row.add(static_cast<std::int32_t>(feature), j);
             }
-            // Values of one feature stay in order, so that sums have the same bits everywhere.
-            if (!increases) std::sort(order.begin(), order.end());
-            for (std::size_t k = 0; k < order.size();) {
-                const std::uint64_t feature = order[k] >> 32;
+            const std::vector<RowOrder::Place>& places = row.sorted();
+            for (std::size_t k = 0; k < places.size();) {
+                const std::int32_t feature = places[k].feature;
                 double sum = 0.0;
-                for (; k < order.size() && order[k] >> 32 == feature; ++k) {
-                    const std::size_t j = order[k] & 0xffffffff;
+                for (; k < places.size() && places[k].feature == feature; ++k) {
+                    const auto j = static_cast<std::size_t>(places[k].at);
                     sum += (signs ? signs->data()[column[j]] : 1.0) * values.data()[j];
                 }
                 if (sum == 0.0) continue;
-                indices[stored] = static_cast<std::int32_t>(feature);
+                indices[stored] = feature;
                 placed[stored++] = sum;
             }
             ends[i + 1] = static_cast<std::int32_t>(stored);

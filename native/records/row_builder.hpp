@@ -193,6 +193,11 @@ public:
     bool has_unused() const noexcept { return has_unused_ || is_open_; }
 
     BuiltRows& rows() noexcept { return rows_; }
+    // Makes room for that many values, so that rows are not moved.
+    void reserve(std::size_t values) {
+        rows_.values.reserve(values);
+        rows_.columns.reserve(values);
+    }
     bool is_hashed() const noexcept { return spec_.slots > 0; }
     std::size_t columns() const noexcept { return spec_.slots ? hashes_.size() : names_.size(); }
     // The hash of each column, if names are hashed.

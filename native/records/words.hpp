@@ -13,7 +13,7 @@ namespace scwlearn {
 class Words {
 public:
     explicit Words(const TextForm& form) : form_(form) {
-        for (char32_t c = 0; c < ascii_.size(); ++c)
+        for (char32_t c = 0; c < 0x80; ++c)
             if (form.letters.in_words(c)) ascii_[c] = static_cast<char>(form.lowercase ? form.letters.lower(c) : c);
     }
 
@@ -24,28 +24,29 @@ public:
         words_.clear();
         char *begin = lowered_.data(), *out = begin;
         std::size_t length = 0;  // of the current word, in characters
+        const auto end_word = [&] {
+            if (length > 0) words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
+            begin = out;
+            length = 0;
+        };
         for (std::size_t at = 0; at < text.size();) {
+            const std::size_t run = copy_ascii(text.substr(at), out);
+            if (run > 0) {
+                out += std::min(run, form_.longest - std::min(length, form_.longest));
+                length += run;
+                at += run;
+                continue;
+            }
             char32_t letter = static_cast<unsigned char>(text[at]);
             std::size_t size = 1;
-            bool in_word;
-            if (letter < 0x80) {
-                letter = static_cast<unsigned char>(ascii_[letter]);
-                in_word = letter != 0;
-            } else {
-                letter = decode(text.substr(at), size);
-                in_word = form_.letters.in_words(letter);
-                if (in_word && form_.lowercase) letter = form_.letters.lower(letter);
-            }
-            if (in_word) {
-                if (length++ < form_.longest) out = write_utf8(letter, out);
-            } else if (length > 0) {
-                words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
-                begin = out;
-                length = 0;
-            }
+            if (letter >= 0x80) letter = decode(text.substr(at), size);
             at += size;
+            if (letter < 0x80 || !form_.letters.in_words(letter))
+                end_word();
+            else if (length++ < form_.longest)
+                out = write_utf8(form_.lowercase ? form_.letters.lower(letter) : letter, out);
         }
-        if (length > 0) words_.emplace_back(begin, static_cast<std::size_t>(out - begin));
+        end_word();
         return words_;
     }
 
@@ -89,6 +90,17 @@ public:
     }
 
 private:
+    // Copies the ASCII characters of a word at the beginning of a text, which most words consist of; returns how many.
+    std::size_t copy_ascii(std::string_view text, char* out) const noexcept {
+        std::size_t count = 0;
+        for (; count < text.size(); ++count) {
+            const char letter = ascii_[static_cast<unsigned char>(text[count])];
+            if (letter == 0) break;
+            out[count] = letter;
+        }
+        return count;
+    }
+
     // Appends a later word to the n-gram, and goes on from there; leaves the n-gram as it was.
     template <class Action>
     void each_longer(const std::vector<std::string_view>& words, std::size_t last, std::size_t count, std::size_t skips,
@@ -112,7 +124,7 @@ private:
     }
 
     TextForm form_;
-    std::array<char, 0x80> ascii_{};  // what an ASCII character of a word becomes; 0 if it is none
+    std::array<char, 256> ascii_{};  // what an ASCII character of a word becomes; 0 for any other byte
     std::string lowered_, gram_, padded_;
     std::vector<std::string_view> words_;
     std::vector<std::size_t> starts_;

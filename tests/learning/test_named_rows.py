@@ -231,3 +231,22 @@ def test_a_batch_meets_the_names_that_were_learned_meanwhile() -> None:
     # Another vocabulary knows other features.
     other.learn(named([{"c": 1.0}]), [1])
     assert other.scores(batch).tolist() == scores(other, [*batch.dicts()]).tolist()
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("size", [1, 5, 64, 65, 300])
+def test_rows_are_sorted_by_feature_and_equal_features_added_in_order(size: int) -> None:
+    random = np.random.default_rng(size)
+    columns = np.concatenate([random.permutation(size) for _ in range(20)]).astype(np.int32)
+    values, offsets = random.normal(size=20 * size), np.arange(0, 20 * size + 1, size, dtype=np.int32)
+    rows = NamedRows(Rows.from_csr(values, columns, offsets, size), [f"n{i}" for i in range(size)])
+    features, signs = random.integers(-1, size, size), random.choice([-1.0, 1.0], size)
+    placed, indices, ends = rows.in_columns(features, signs, size // 2 + 1).compressed()
+    for row in range(20):
+        expected: dict[int, float] = {}
+        for column, value in zip(columns[row * size : (row + 1) * size], values[row * size :], strict=False):
+            if 0 <= features[column] <= size // 2:
+                at = int(features[column])
+                expected[at] = expected.get(at, 0.0) + signs[column] * value
+        part = slice(ends[row], ends[row + 1])
+        assert [*zip(indices[part].tolist(), placed[part].tolist(), strict=True)] == sorted(expected.items())

@@ -17,6 +17,8 @@ from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
 from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
 
+pytestmark = pytest.mark.native
+
 TABLE = pa.table(
     {
         "n": pa.array([1, None, 0, -3], pa.int8()),
@@ -103,6 +105,17 @@ def test_the_division_into_batches_does_not_change_the_examples(format, written)
     assert max(map(len, read)) == 7
     assert [row for batch in read for row in features(batch)] == [row for row, _, _ in EXPECTED] * 50
     assert [line for batch in read for line in batch.lines.tolist()] == [*range(1, 201)]
+
+
+def test_rows_with_many_interactions_make_small_batches():
+    rng = np.random.default_rng(0)
+    table = pa.table({f"c{i}": rng.normal(size=3000) for i in range(150)} | {"y": [1, 2] * 1500})
+    crossed = Schema("parquet", features=Features(interactions=["*:*"]))
+    read = Reading(io.BytesIO(as_parquet(table)), crossed)
+    sizes = [(len(batch), batch.x.rows.stored) for batch in read]
+    assert sum(size for size, _ in sizes) == 3000
+    assert sizes[0][0] == 1000
+    assert max(stored for _, stored in sizes[1:]) < 2**22 + 2 * 150 * 152 / 2
 
 
 def test_row_groups_and_record_batches_are_read_one_at_a_time():

@@ -110,3 +110,8 @@ def test_keys_of_json_get_a_kind_only_if_a_value_does_not_show_it():
     ]
     told = detect(records, Features())
     assert told.features == Features(kinds={"t": "text", "u.d": "date"})
+
+
+def test_infinity_is_no_id():
+    records = [{"x": float(i)} for i in range(30)] + [{"x": float("inf")}, {"x": float("nan")}]
+    assert detect(records, PLAIN, columns=["x"]).features.kinds == {"x": "numeric"}

@@ -18,6 +18,8 @@ from scwlearn.data.io.errors import DataError
 from scwlearn.data.tables.arrow import is_table, table_rows, utc_offset
 from table_text import exactly
 
+pytestmark = pytest.mark.native
+
 PLAIN = Features()
 
 

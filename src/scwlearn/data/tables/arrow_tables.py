@@ -17,6 +17,7 @@ from pyarrow import ipc, parquet
 
 from scwlearn._native import read_arrow
 from scwlearn.data.batch import Batch
+from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
@@ -28,8 +29,9 @@ from scwlearn.data.tables.arrow import table_error, utc_offset
 from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.writer import TableWriter, error_at
 
-# Size of the columns that make a batch, and the most values that it can have: text has more features than numbers.
-_CHUNK_BYTES, _MAX_VALUES = 8 * 2**20, 2**26
+# Size of the columns that make a batch, and the numbers of values that its rows should have and can have: a few columns
+# may have many interactions.
+_CHUNK_BYTES, _CHUNK_VALUES, _MAX_VALUES = 8 * 2**20, 2**22, 2**26
 # A stream that cannot be rewound is copied to memory up to this size, else to disk.
 _MAX_IN_MEMORY = 64 * 2**20
 _READ = 2**20
@@ -46,6 +48,8 @@ class _RecordBatchReader(Reader):
         super().__init__(stream, schema, options)
         self._names: list[str] = []
         self._spec = spec_of(schema, options)
+        #: Number of rows that have about `_CHUNK_VALUES` values; of the first rows, it is not known.
+        self._chunk_rows = SAMPLE
 
     @abstractmethod
     def record_batches(self, opened: ExitStack) -> Iterable[Any]:
@@ -69,15 +73,19 @@ class _RecordBatchReader(Reader):
             for batch in self.record_batches(opened):
                 # Arrow trusts what a file says about its arrays, and would read outside of them.
                 batch.validate(full=True)
-                in_chunk = _CHUNK_BYTES * batch.num_rows // max(1, batch.nbytes)
-                most = max(1, min(self.options.batch_rows, in_chunk))
-                yield from (batch.slice(start, most) for start in range(0, batch.num_rows, most))
+                most = max(1, min(self.options.batch_rows, _CHUNK_BYTES * batch.num_rows // max(1, batch.nbytes)))
+                start = 0
+                while start < batch.num_rows:
+                    count = min(most, self._chunk_rows)
+                    yield batch.slice(start, count)
+                    start += count
 
     def parse(self, chunk: Any) -> Parsed:
         """Convert a record batch."""
         if not self.is_resolved:
             self._resolve(chunk)
         rows, labels, weights, records, count, (bad, first) = self._read(chunk)
+        self._chunk_rows = 1 + _CHUNK_VALUES * len(records) // (1 + len(rows[0]))
         errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
         batches = record_batches(rows, labels, weights, records, self.stream.name)
         return Parsed(batches, count, errors, bad - len(errors))

@@ -80,7 +80,7 @@ def _table(facts: dict[str, Any]) -> dict[str, str]:
     if "classes" in facts:
         table["classes"] = _classes(facts["classes"])
     if "data" in facts:
-        table["data"] = _listed({name: value for name, value in facts["data"].items() if value})
+        table["data"] = _listed(facts["data"])
     if "records" in facts:
         table["records"] = _listed(facts["records"])
     for name in ("trained", "made"):
@@ -121,4 +121,7 @@ def _shown(value: Any) -> str:
         return f"({_listed(value)})" if len(value) <= _MAX_CLASSES else f"({len(value)} entries)"
     if isinstance(value, tuple):  # an interaction
         return ":".join(value)
-    return ", ".join(map(_shown, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    text = str(value)
+    return text if text.isprintable() else repr(text)

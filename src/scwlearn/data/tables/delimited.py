@@ -117,7 +117,7 @@ class DelimitedReader(Reader):
         for name in names:
             if _NUMBER.fullmatch(name):
                 return name
-        records = split_csv(text, self._delimiter, _SNIFFED_RECORDS)[0]
+        records = split_csv(text, self._delimiter, min(_SNIFFED_RECORDS, sample_size(len(names))))[0]
         # A header may be repeated, in files that were joined.
         records = [cells for cells in records if len(cells) == len(names) and cells != names]
         return next((name for i, name in enumerate(names) if name and name in (cells[i] for cells in records)), None)

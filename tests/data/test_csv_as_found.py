@@ -54,9 +54,11 @@ def test_all_first_records_have_as_many_cells(text, delimiter):
 
 def test_a_delimiter_may_be_any_character_that_no_number_has():
     examples = [({"a": 1.5, "b=x,y": 1}, 2)]
-    assert read("a:b:y\n1.5:x,y:2\n", delimiter=":", format="csv")[1] == examples
-    assert read("a b y\n1.5 x,y 2\n", delimiter=" ", format="csv")[1] == examples
-    assert read("a\x01b\x01y\n1.5\x01x,y\x012\n", delimiter="\x01", format="csv")[1] == examples
+    # It says that the format is CSV.
+    assert read("a:b:y\n1.5:x,y:2\n", delimiter=":")[1] == examples
+    assert read("a b y\n1.5 x,y 2\n", delimiter=" ")[1] == examples
+    assert read("a\tb\ty\n1.5\tx,y\t2\n", delimiter="\t")[1] == examples
+    assert read("a\x01b\x01y\n1.5\x01x,y\x012\n", delimiter="\x01")[1] == examples
     for wrong in ("", "ab", "1", "x", '"', ".", "-", "\n", "é", 7):
         expected = "delimiter must be one ASCII character that is not a letter, digit, quote, point or sign, got "
         with pytest.raises(ValueError, match=exactly(expected + repr(wrong))):

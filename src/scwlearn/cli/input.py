@@ -59,7 +59,8 @@ class Input:
         self.skipped = SkippedRecords() if skipped is None else skipped
         if schema is not None:
             click.get_current_context().meta[SCHEMA_FIXED] = True
-        self._format = None if given["data_format"] == "auto" else given["data_format"]
+        detected = "csv" if given["delimiter"] is not None else None
+        self._format = detected if given["data_format"] == "auto" else given["data_format"]
         self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based", "header")} | {
             "delimiter": "\t" if given["delimiter"] in ("tab", "\\t") else given["delimiter"],
             "features": _features(given, features if schema is None else PLAIN),

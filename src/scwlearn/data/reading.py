@@ -51,7 +51,7 @@ def read_batches(
     options : ReaderOptions
         Options of all readers.
     format : str or None
-        Name of the format. None: detected from the content.
+        Name of the format. None: "csv" if there is a `delimiter`, else detected from the content.
     label, weight : str or None
         Column or key of the label and of the sample weight, in formats that have columns or keys. In tables, case does
         not matter, and a number is a position: "1" is the first column, "-1" the last.
@@ -95,6 +95,8 @@ def read_batches(
     }
     if not isinstance(options, ReaderOptions):
         raise TypeError(f"options must be ReaderOptions, got {options!r}")
+    if format is None and delimiter is not None:
+        format = "csv"
     if format is not None:
         check_choice("format", format, format_names())
     expanded: list[Source | Batch] = []

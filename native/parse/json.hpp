@@ -19,7 +19,7 @@
 namespace scwlearn {
 
 // Upper bound on how deep lists and objects are nested, where they are ignored.
-inline constexpr int kDeepestIgnored = 1000;
+inline constexpr int kDeepestIgnored = 500;
 
 // What a text is: whole lines, with an object each; or a piece of an array, which `JsonElements` has cut behind an element:
 // from its start, from the end of an element, or from its end.
@@ -319,7 +319,7 @@ private:
             p = skip(p);
         }
         const bool is_feature = key.kind < Kind::label;
-        const char* const role = key.kind == Kind::label ? "label" : "weight";
+        const char* const role = key.kind == Kind::label ? "label list" : "weight";
         const bool good = is_feature ? builder_.add_list(key, words_) : builder_.fail(role, key, view(begin, p + 1));
         return good ? p + 1 : fault(nullptr, begin);
     }

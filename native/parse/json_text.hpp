@@ -13,6 +13,8 @@
 
 namespace scwlearn {
 
+inline bool is_json_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
 // Reads the parts of a text that ends with a newline. What starts with `read_` returns the end of what it reads, or null
 // after a fault, whose name and place it leaves behind.
 class JsonText {
@@ -26,7 +28,7 @@ protected:
     const char* skip(const char* p) const noexcept {
         if (*p > ' ') [[likely]] return p;
         if (*p == ' ' && p[1] > ' ') [[likely]] return p + 1;
-        while (p != stop_ && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')) ++p;
+        while (p != stop_ && is_json_space(*p)) ++p;
         return p;
     }
 
@@ -166,6 +168,24 @@ public:
         return end;
     }
 
+    // Calls action(element) for the first elements of a text, which starts with the array or behind an element. Returns where
+    // the rest starts.
+    template <class Action>
+    static const char* each(std::string_view text, bool from_start, std::size_t most, const Action& action) {
+        const char *p = text.data(), *const end = p + text.size();
+        const auto skip = [&p, end](std::string_view others) {
+            while (p != end && (is_json_space(*p) || others.find(*p) != std::string_view::npos)) ++p;
+        };
+        skip("");
+        if (from_start && p != end && *p == '[') ++p;
+        for (skip(","); most > 0 && p != end && *p != ']'; --most, skip(",")) {
+            const char* const begin = p;
+            p = end_of(begin, end);
+            action(std::string_view(begin, static_cast<std::size_t>(p - begin)));
+        }
+        return p;
+    }
+
     // Whether the text so far has the end of the array, or starts with something else.
     bool is_closed() const noexcept { return brackets_ == kClosed; }
 
@@ -183,7 +203,7 @@ private:
     const char* next(const char* p, const char* end) noexcept {
         static constexpr Set kOutside = set_of("\"{}[],"), kInside = set_of("\"\\\n");
         if (brackets_ == 0) {
-            while (p != end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')) ++p;
+            while (p != end && is_json_space(*p)) ++p;
             return p;
         }
         if (escaped_ && p != end) {

@@ -44,6 +44,26 @@ JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::stri
     return {table_arrays(builder, parsed.table), {parsed.fault_places.begin(), parsed.fault_places.end()}};
 }
 
+// The texts of the first records, valid or not, and where the rest starts.
+std::tuple<std::vector<nb::bytes>, std::size_t> split_json(const Text& text, const std::string& part, std::size_t most) {
+    const std::string_view whole = view_of(text);
+    const JsonPart kind = part_named(part);
+    std::vector<nb::bytes> records;
+    const auto add = [&records](std::string_view record) { records.emplace_back(record.data(), record.size()); };
+    if (kind == JsonPart::array_end) return {records, whole.size()};
+    if (kind != JsonPart::lines) {
+        const char* const rest = JsonElements::each(whole, kind == JsonPart::array_start, most, add);
+        return {records, static_cast<std::size_t>(rest - whole.data())};
+    }
+    std::size_t at = 0;
+    while (records.size() < most && at < whole.size()) {
+        const std::size_t end = std::min(whole.find('\n', at), whole.size());
+        add(whole.substr(at, end - at));
+        at = std::min(end + 1, whole.size());
+    }
+    return {records, at};
+}
+
 // Cuts the text of an array, which comes piece by piece, behind elements.
 class JsonArrayCutter {
 public:
@@ -77,6 +97,8 @@ void bind_json(nb::module_& module) {
                "Return what parse_csv does, with the number of each record, its line or place in the array, in place of "
                "lines; and the line and column of each error that is described. An error after which the array cannot be "
                "read is the last one. Stops at the first error unless skip_faults.");
+    module.def("split_json", &split_json, "text"_a, "part"_a, "most"_a,
+               "Return the texts of the first records of a text, valid or not, and where the rest starts.");
     nb::class_<JsonArrayCutter>(module, "JsonArrayCutter", "Cuts the text of an array behind elements.")
         .def(nb::init<>())
         .def("last_end", &JsonArrayCutter::last_end, "text"_a,

@@ -1,0 +1,338 @@
+"""Records in JSON: an object per line, or an array of objects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn._native import JsonArrayCutter, parse_json, split_json
+from scwlearn.data.batch import Batch
+from scwlearn.data.detect import SAMPLE, detect, flat
+from scwlearn.data.features import PLAIN
+from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.io.streams import Stream
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reader import Parsed, Reader, TooLong
+from scwlearn.data.records import record_batches, record_error
+from scwlearn.data.schema import Schema, check_roles, default_label, listed
+from scwlearn.data.tables.resolve import find_column
+from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, table_of, with_names
+
+Text = NDArray[np.uint8]
+
+_NEWLINE = ord("\n")
+_CONSTANT = re.compile(rb"-?\w+")
+_COLUMNS_HINT = 'an object of columns must become an array of records: in pandas, to_json(orient="records")'
+_PROBLEMS = {
+    "extra": "a line must hold one object and nothing else",
+    "key": "a key must be a string in double quotes",
+    "colon": "a colon must follow a key",
+    "comma": "a comma or } must follow a value",
+    "list comma": "a comma or ] must follow an item of a list",
+    "value": "a value must be a string, a number, true, false, null, an object or a list",
+    "number": "a number must have digits on both sides of a point, and no 0 in front",
+    "constant": "numbers must be finite",
+    "string": "a string must end with a quote, in the same line",
+    "control": "control characters in a string must be escaped",
+    "escape": r'a backslash must be followed by one of "\/bfnrt, or by u and four hexadecimal digits',
+    "surrogate": "strings must be valid Unicode",
+    "utf8": "text must be UTF-8",
+    "repeat": "keys must not repeat within an object",
+    "deep": "lists and objects must be nested at most 500 deep",
+    "label list": "a label must be a string or a number",
+    "label twice": "a record must have one label",
+}
+# Errors after which an array cannot be read.
+_BREAKS = {
+    "array": "the data must be an array of objects",
+    "bracket": "an array must end with ]; is the file truncated?",
+    "between": "a comma must separate the records of an array",
+    "trailing": "no comma may follow the last record of an array",
+    "behind": "nothing may follow the array",
+}
+
+
+class _Piece(NamedTuple):
+    """Piece of a text, with what it is to the parser."""
+
+    text: Text
+    part: str = "lines"
+    is_last: bool = True
+    #: Lines before it, and characters of its first line before it.
+    lines: int = 0
+    columns: int = 0
+
+
+class JsonReader(Reader):
+    """Reader of JSON lines, each of which is an object. Blank lines are ignored."""
+
+    expected = 'a line must be an object, such as {"label": 1, "feature": 0.5}'
+    chunk_bytes = 4 * 2**20
+    is_resolved = False
+
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        # Until the schema is complete, to count records that cannot be read.
+        self._spec, self._labels = PLAIN.spec(), "any"
+
+    def parse(self, chunk: memoryview) -> Parsed:
+        """Parse lines."""
+        return self.parse_piece(_Piece(np.frombuffer(chunk, dtype=np.uint8)))
+
+    def parse_piece(self, piece: _Piece) -> Parsed:
+        """Parse records; the first ones complete the schema."""
+        if not self.is_resolved:
+            self._resolve(_sample(piece))
+        optional, *flags = self.flags
+        (rows, labels, weights, places, count, (bad, first)), found_at = parse_json(
+            piece.text, self._spec, self._labels, optional or not self.is_resolved, *flags, piece.part, piece.is_last
+        )
+        errors = [self._error(*fault, place, piece) for fault, place in zip(first, found_at, strict=True)]
+        broken = errors.pop() if first and first[-1][0] in _BREAKS else None
+        batches = record_batches(rows, labels, weights, places, self.stream.name) if self.is_resolved else ()
+        return Parsed(batches, count, errors, bad - len(first), broken)
+
+    def _resolve(self, sample: list[dict[str, Any]]) -> None:
+        """Complete the schema, if there are records."""
+        if not sample:
+            return
+        schema, optional = self.schema, self.options.optional_labels
+        values: dict[str, list[Any]] = {}
+        for record in sample:
+            for name, value in flat(record, schema.features.separator):
+                values.setdefault(name, []).append(value)
+        names = [*values]
+        if schema.label is None:
+            keys = dict.fromkeys(key for record in sample for key in record if key not in schema.ignore)
+            label = default_label([*keys], optional=optional, what="key")
+        else:
+            label = find_column(schema.label, names)
+        _check_label(label, sample)
+        weight = None if schema.weight is None else find_column(schema.weight, names)
+        for role, name in () if optional or self.options.skips else (("label", label), ("weight", weight)):
+            if name is not None and name not in values:
+                raise DataError(f"no key {name!r} for the {role}; the keys are {listed(names)}")
+        self.schema = replace(schema, label=label, weight=weight)
+        first = next((value for value in values.get(label or "", ()) if value not in (None, "")), None)
+        declared = schema.label_kind
+        if not schema.is_fixed:
+            check_roles(self.schema)
+            declared = declared or schema.features.kinds.get(label or "")
+            found = detect(sample, schema.features, label=label, weight=weight)
+            kind = found.label_kind if declared else {str: "categorical", type(None): None}.get(type(first), "numeric")
+            self.schema = replace(
+                self.schema, features=found.features, label_kind=kind, notes=found.notes, is_fixed=True
+            )
+        # Where the first label decides, numbers among strings are no labels.
+        self._labels = declared or ("any" if first is None else "strings" if isinstance(first, str) else "numeric")
+        self._spec = self.schema.features.spec(label=label, weight=weight, slots=self.options.slots)
+        self.is_resolved = True
+
+    def _error(
+        self, kind: str, record: int, key: str, found: bytes, place: tuple[int, int], piece: _Piece
+    ) -> DataError:
+        line, column = place
+        if kind == "object":
+            problem, hint = 'a line must be an object, such as {"label": 1}', None
+            if piece.part != "lines":
+                problem = 'a record of an array must be an object, such as {"label": 1}'
+            elif found.startswith(b"["):
+                hint = "use {format=json} for an array of objects"
+            error = DataError(problem, found=_excerpt(kind, found), column=column, hint=hint)
+        elif kind in _BREAKS:
+            hint = _COLUMNS_HINT + "; for an object per line, use {format=jsonl}" if found.startswith(b"{") else None
+            hint = hint if kind == "array" else None
+            error = DataError(_BREAKS[kind], found=_excerpt(kind, found), column=column, hint=hint)
+        elif kind in _PROBLEMS:
+            error = DataError(
+                _PROBLEMS[kind], found=_excerpt(kind, found), column=key or column, hint=_hint(kind, found, piece)
+            )
+        else:
+            error = record_error(kind, key, found, line=record)
+        return self.placed(error, kind, record, line, piece)
+
+    def placed(self, error: DataError, kind: str, record: int, line: int, piece: _Piece) -> DataError:
+        """Return an error with its place."""
+        error.line = record
+        return error
+
+
+def _check_label(label: str | None, sample: list[dict[str, Any]]) -> None:
+    """Raise a DataError if the label of all records is a list or an object, as in an object of columns."""
+    labels = [record.get(label or "") for record in sample]
+    if label is not None and all(isinstance(value, list | dict) for value in labels):
+        what = "a list" if isinstance(labels[0], list) else "an object"
+        raise DataError(f"the label {label!r} must be a string or a number, not {what}", hint=_COLUMNS_HINT)
+
+
+def _sample(piece: _Piece) -> list[dict[str, Any]]:
+    """Return the first records that Python can read; the native parser will say what is wrong with the others."""
+    sample: list[dict[str, Any]] = []
+    text, part = piece.text, piece.part
+    while len(text) and len(sample) < SAMPLE:
+        records, end = split_json(text, part, SAMPLE)
+        if not records:
+            break
+        sample += [record for record in map(_decoded, records) if record is not None]
+        text, part = text[end:], "lines" if part == "lines" else "array rest"
+    return sample[:SAMPLE]
+
+
+def _decoded(text: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(text, parse_int=float)
+        # Keys with half a character cannot be declared.
+        if b"\\u" in text:
+            json.dumps(record, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _excerpt(kind: str, found: bytes) -> str:
+    """Return what was found, for a message."""
+    if kind == "repeat":
+        return f"{shown(found.decode(errors='ignore'))} twice"
+    if kind == "constant" and (match := _CONSTANT.match(found)):
+        return match[0].decode()
+    if kind == "surrogate":
+        return f"'{found[:6].decode()}'"
+    return shown(found if kind == "utf8" else found.decode(errors="ignore").rstrip())
+
+
+def _hint(kind: str, found: bytes, piece: _Piece) -> str | None:
+    if kind == "constant" and found.startswith(b"NaN"):
+        return "drop missing values with {missing=ignore}"
+    if piece.part == "lines" and not found.strip():
+        return "an object must be on one line, unless it is in an array of objects"
+    return None
+
+
+class JsonArrayReader(JsonReader):
+    """Reader of an array of objects, on one line or several."""
+
+    expected = 'the data must be an array of objects, such as [{"label": 1, "feature": 0.5}]'
+
+    def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
+        super().__init__(stream, schema, options)
+        self.max_bytes = options.max_record_bytes
+        self._cutter = JsonArrayCutter()
+        self._is_cut = False
+
+    def last_end(self, buffer: bytearray, used: int) -> int:
+        """Return the end of the last whole record in the first bytes of a buffer, or 0."""
+        end = self._cutter.last_end(np.frombuffer(buffer, np.uint8, used))
+        self._is_cut = end > 0
+        return end
+
+    def chunks(self) -> Generator[Any, None, None]:
+        """Yield pieces of the array, the last of which must end it."""
+        part, lines, columns, is_last = "array start", 0, 0, False
+        for chunk in super().chunks():
+            if isinstance(chunk, TooLong):
+                yield chunk
+                return
+            # What is left at the end of the stream has not been cut.
+            is_last, self._is_cut = not self._is_cut, False
+            text = _ended(chunk)
+            yield _Piece(text, part, is_last, lines, columns)
+            newlines = np.flatnonzero(text[: len(chunk)] == _NEWLINE)
+            lines += len(newlines)
+            rest = text[newlines[-1] + 1 : len(chunk)] if len(newlines) else text[: len(chunk)]
+            columns = (0 if len(newlines) else columns) + int(np.count_nonzero((rest & 0xC0) != 0x80))
+            part = "array end" if self._cutter.is_closed else "array rest"
+        if not is_last and not self.stream.stopped.is_set():
+            yield _Piece(np.frombuffer(b"\n", dtype=np.uint8), part, True, lines, columns)
+
+    def too_long(self, beginning: bytes) -> DataError:
+        """Raise the error: nothing shows where the next record starts."""
+        problem = f"a record has at most {self.max_bytes} bytes; is a brace or a quote not closed?"
+        hint = "raise the limit with {max_record_bytes}"
+        raise DataError(problem, found=shown(beginning), line=1, unit="record", hint=hint)
+
+    def parse(self, chunk: Any) -> Parsed:
+        """Parse a piece."""
+        return self.parse_piece(chunk)
+
+    def placed(self, error: DataError, kind: str, record: int, line: int, piece: _Piece) -> DataError:
+        """Return an error with its place."""
+        if isinstance(error.column, int) and line == 1:
+            error.column += piece.columns
+        if kind in _BREAKS:
+            error.source, error.line = self.stream.name, piece.lines + line
+        else:
+            error.line, error.unit = record, f"line {piece.lines + line}, record"
+        return error
+
+
+def _ended(chunk: memoryview) -> Text:
+    """Return the text of a chunk, and a newline behind it: in its buffer, which has been read up to there."""
+    buffer = chunk.obj
+    if isinstance(buffer, bytearray) and len(buffer) > len(chunk):
+        buffer[len(chunk)] = _NEWLINE
+        return np.frombuffer(buffer, dtype=np.uint8, count=len(chunk) + 1)
+    return np.frombuffer(bytes(chunk) + b"\n", dtype=np.uint8)
+
+
+class JsonWriter(Writer):
+    """Writer of JSON lines: features by name, or as the values of given columns."""
+
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+        self.file.write("".join(text + "\n" for text in self.texts(batch)).encode())
+
+    def texts(self, batch: Batch) -> list[str]:
+        """Return the text of each example."""
+        objects = self._objects(batch)
+        label_key, weight_key = self.options.label, self.options.weight
+        for key in (label_key, weight_key):
+            row = next((row for row, features in enumerate(objects) if key in features), None)
+            if row is not None:
+                hint = "choose other keys with {label} and {weight}"
+                raise error_at(batch, row, f"the feature {key!r} has the name of the label or the weight", hint=hint)
+        weights = [None] * len(batch) if batch.weights is None else batch.weights.tolist()
+        texts = []
+        for label, weight, features in zip(label_values(batch), weights, objects, strict=True):
+            own = {label_key: _shortest(label), weight_key: _shortest(weight)}
+            whole = {key: value for key, value in own.items() if value is not None} | features
+            texts.append(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
+        return texts
+
+    def _objects(self, batch: Batch) -> list[dict[str, Any]]:
+        zero_based = self.options.zero_based
+        if self.options.columns is not None:
+            table = table_of(batch, self.options.columns, zero_based=zero_based)
+            return [
+                {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
+                for row in range(len(batch))
+            ]
+        rows = with_names(batch, zero_based=zero_based).dicts()
+        return [{name: _shortest(value) for name, value in features.items()} for features in rows]
+
+
+def _shortest(value: Any) -> Any:
+    """Return an integral float as an int, which is written shorter."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+class JsonArrayWriter(JsonWriter):
+    """Writer of an array of objects, each on a line."""
+
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        super().__init__(file, options)
+        self._before = "["
+
+    def write(self, batch: Batch) -> None:
+        """Write the examples of a batch."""
+        self.file.write((self._before + "\n" + ",\n".join(self.texts(batch))).encode())
+        self._before = ","
+
+    def finish(self) -> None:
+        """End the array."""
+        self.file.write(b"\n]\n")

@@ -254,20 +254,20 @@ private:
     }
 
     bool add_number(Key& key, double value, std::string_view text) {
+        const auto is_integer = [text] { return text.find_first_of(".eE") == std::string_view::npos; };
         // An integer is exactly its text.
-        const auto exact = [value, text] {
-            const bool is_integer = text.find_first_of(".eE") == std::string_view::npos && value != 0.0;
-            return is_integer ? std::string(text) : RowBuilder::text_of(value);
-        };
+        const auto exact = [&] { return is_integer() && value != 0.0 ? std::string(text) : RowBuilder::text_of(value); };
         if (key.kind < Kind::label) [[likely]] return builder_.add_integer(key, value, exact);
         if (key.kind == Kind::weight) {
             has_weight_ = true;
             return set_weight(key, value, text);
         }
         if (std::isnan(value)) return true;
-        if (!form_.numbers_as_words || !acceptable(value))
-            return may_add_label(key, text) && added(parsed_.labels.add_number(value), key, text);
-        return add_word_label(key, exact());
+        if (form_.numbers_as_words && acceptable(value)) return add_word_label(key, exact());
+        // From 2^53 on, other integers have the same value.
+        const bool is_exact = std::abs(value) < 0x1p53 || !acceptable(value) || !is_integer();
+        if (!is_exact) return builder_.fail("label integer", key, text);
+        return may_add_label(key, text) && added(parsed_.labels.add_number(value), key, text);
     }
 
     bool add_bool(Key& key, bool value, std::string_view text) {

@@ -177,7 +177,7 @@ public:
             while (p != end && (is_json_space(*p) || others.find(*p) != std::string_view::npos)) ++p;
         };
         skip("");
-        if (from_start && p != end && *p == '[') ++p;
+        if (from_start && (p == end || *p++ != '[')) return end;
         for (skip(","); most > 0 && p != end && *p != ']'; --most, skip(",")) {
             const char* const begin = p;
             p = end_of(begin, end);

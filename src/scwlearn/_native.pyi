@@ -261,6 +261,11 @@ def parse_json(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     Parse lines with an object each, or a piece of an array (its start, its rest or its end, which `is_last` demands). Labels are numeric, strings, categorical (numbers count as their text), or any of the first two. Return what parse_csv does, with the number of each record, its line or place in the array, in place of lines; and the line and column of each error that is described. An error after which the array cannot be read is the last one. Stops at the first error unless skip_faults.
     """
 
+def split_json(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], part: str, most: int) -> tuple[list[bytes], int]:
+    """
+    Return the texts of the first records of a text, valid or not, and where the rest starts.
+    """
+
 class JsonArrayCutter:
     """Cuts the text of an array behind elements."""
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scwlearn._native import Vocabulary
-from scwlearn.data.formats.jsonl import MAX_DEPTH
+from scwlearn.data.features import MAX_DEPTH
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
 from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
@@ -68,7 +68,7 @@ def test_kinds_can_be_declared():
 
 
 @pytest.mark.parametrize(
-    "labels", [[1, 2, -3], [1.5, 2.0, 1], [True, False, True], ["a", "b", ""], [2**60 + 1, 0, 1], ["x", None, "y"]]
+    "labels", [[1, 2, -3], [1.5, 2.0, 1], [True, False, True], ["a", "b", "1"], [2**53 - 1, 0, 1], ["x", None, "y"]]
 )
 def test_labels_keep_their_type(labels):
     text = lines(*({"x": 1, "y": label} for label in labels))
@@ -77,12 +77,21 @@ def test_labels_keep_their_type(labels):
     assert {type(label) for label in label_list(batch)} == {type(labels[0]), *(type(None) for x in labels if x is None)}
 
 
-def test_integer_labels_beyond_int64_become_floats():
-    (batch,) = batches(lines({"x": 1, "y": 2**63}, {"x": 2, "y": 1}), "jsonl")
-    assert batch.labels.dtype == float
-    assert label_list(batch) == [2.0**63, 1.0]
-    (batch,) = batches(lines({"x": 1, "y": 2**63 - 1}, {"x": 2, "y": 1 - 2**63}), "jsonl")
-    assert label_list(batch) == [2**63 - 1, 1 - 2**63]
+def test_integer_labels_beyond_53_bits_are_exact_as_categories():
+    text = lines({"x": 1, "y": 2**60}, {"x": 2, "y": 2**60 + 1}, {"x": 3, "y": 1e3})
+    (batch,) = batches(text, "jsonl", columns={"y": "categorical"})
+    assert label_list(batch) == [str(2**60), str(2**60 + 1), "1000"]
+
+
+def test_labels_and_weights_are_found_regardless_of_case():
+    read = batches(lines({"Label": "a", "W": 2, "x": 1}), "jsonl", weight="w")
+    assert (read.schema.label, read.schema.weight) == ("Label", "W")
+    assert examples(lines({"Gold": {"Class": "a"}, "x": 1}), "jsonl", label="gold.class") == [({"x": 1}, "a", None)]
+
+
+def test_empty_labels_are_missing():
+    (batch,) = batches(lines({"x": 1, "y": ""}, {"x": 2, "y": "a"}), "jsonl", options={"labels": "optional"})
+    assert label_list(batch) == [None, "a"]
 
 
 def test_label_weight_and_what_is_ignored():
@@ -110,7 +119,7 @@ def test_labels_may_be_missing_if_they_are_optional():
 
 def test_the_schema_says_which_key_is_the_label():
     read = batches(lines({"x": 1}, {"x": 2, "target": 3}), "jsonl", options={"on_error": "skip"})
-    assert read.schema == schema_of("jsonl", label="target", ignore=["target"])
+    assert read.schema == schema_of("jsonl", label="target", label_kind="numeric", ignore=("target",))
     assert [row for batch in read for row in features(batch)] == [{"x": 2}]
 
 
@@ -123,71 +132,124 @@ def test_line_ends_marks_and_blank_lines_do_not_matter(text):
 
 
 GOOD = b'{"y": 1, "x": 1}\n'
-ALLOWED = "must be a finite number of at most 1e+150 in magnitude; found "
+ALLOWED = "a finite number of at most 1e+150 in magnitude"
+CORRECT = 'correct the value, leave such records out with on_error="skip"'
+ONE_LINE = "(an object must be on one line, unless it is in an array of objects)"
+COLUMNS = '(an object of columns must become an array of records: in pandas, to_json(orient="records"))'
 FAULTS = [
     (b"", {}, 'data.jsonl: no examples; a line must be an object, such as {"label": 1, "feature": 0.5}'),
     (b"\n \n", {}, 'data.jsonl: no examples; a line must be an object, such as {"label": 1, "feature": 0.5}'),
     (
         GOOD + b'{"y": 1, x: 1}',
         {},
-        "data.jsonl, line 2, column 10: a line must be a JSON object: Expecting property name enclosed in double "
-        "quotes; found 'x: 1}'",
+        "data.jsonl, line 2, column 10: a key must be a string in double quotes; found 'x: 1}'",
     ),
     (
         GOOD + b'{"y": 1',
         {},
-        "data.jsonl, line 2, column 8: a line must be a JSON object: Expecting ',' delimiter; found nothing",
+        f"data.jsonl, line 2, column 8: a comma or }} must follow a value; found nothing {ONE_LINE}",
     ),
-    (GOOD + b'{"y": 1} 2', {}, "data.jsonl, line 2, column 10: a line must be a JSON object: Extra data; found '2'"),
-    (GOOD + b"[1]", {}, 'data.jsonl, line 2: a line must be a JSON object, such as {"label": 1}; found [1]'),
-    (GOOD + b'{"y": "NaN", "x": NaN}', {}, "data.jsonl, line 2, column 19: numbers must be finite; found NaN"),
-    (GOOD + b'{"y": "\\"NaN", "x": NaN}', {}, "data.jsonl, line 2, column 21: numbers must be finite; found NaN"),
+    (b"{\n", {}, f"data.jsonl, line 1, column 2: a key must be a string in double quotes; found nothing {ONE_LINE}"),
+    (GOOD + b'{"y" 1}', {}, "data.jsonl, line 2, column 6: a colon must follow a key; found '1}'"),
+    (
+        GOOD + b'{"y": 1, "x": ["a" "b"]}',
+        {},
+        "data.jsonl, line 2, column 20: a comma or ] must follow an item of a list; found '\"b\"]}'",
+    ),
+    (
+        GOOD + b'{"y": 1, "x": yes}',
+        {},
+        "data.jsonl, line 2, column 15: a value must be a string, a number, true, false, null, an object or a list; "
+        "found 'yes}'",
+    ),
+    (
+        GOOD + b'{"y": 1, "x": 01}',
+        {},
+        "data.jsonl, line 2, column 15: a number must have digits on both sides of a point, and no 0 in front; "
+        "found '01}'",
+    ),
+    (
+        GOOD + b'{"y": 1} 2',
+        {},
+        "data.jsonl, line 2, column 10: a line must hold one object and nothing else; found '2'",
+    ),
+    (
+        GOOD + b"[1]",
+        {},
+        "data.jsonl, line 2, column 1: a line must be an object, such as {\"label\": 1}; found '[1]' "
+        '(use format="json" for an array of objects)',
+    ),
+    (GOOD + b"3", {}, "data.jsonl, line 2, column 1: a line must be an object, such as {\"label\": 1}; found '3'"),
+    (
+        GOOD + b'{"y": 1, "t": "NaN", "x": NaN}',
+        {},
+        'data.jsonl, line 2, column 27: numbers must be finite; found NaN (drop missing values with missing="ignore")',
+    ),
     (GOOD + b'{"y": 1, "x": -Infinity}', {}, "data.jsonl, line 2, column 15: numbers must be finite; found -Infinity"),
-    (GOOD + b'{"y": 1, "x": 1e999}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}inf"),
-    (GOOD + b'{"y": 1, "x": -2e150}', {}, f"data.jsonl, line 2, column 'x': a number {ALLOWED}-2e+150"),
+    (GOOD + b'{"y": 1, "x": 1e999}', {}, f"data.jsonl, line 2, column 'x': a number must be {ALLOWED}; found 'inf'"),
+    (
+        GOOD + b'{"y": 1, "x": -2e150}',
+        {},
+        f"data.jsonl, line 2, column 'x': a number must be {ALLOWED}; found '-2e+150'",
+    ),
     (
         GOOD + b'{"y": 1, "x": 1%s}' % (b"0" * 200),
         {},
-        f"data.jsonl, line 2, column 'x': a number {ALLOWED}1{'0' * 39}...",
+        f"data.jsonl, line 2, column 'x': a number must be {ALLOWED}; found '1e+200'",
     ),
     (
         GOOD + b'{"y": 1, "x": 1, "x": 2}',
         {},
-        "data.jsonl, line 2: keys must not repeat within an object; found 'x' twice",
+        "data.jsonl, line 2, column 18: keys must not repeat within an object; found 'x' twice",
     ),
     (
         GOOD + b'{"y": 1, "x": [1]}',
         {},
-        "data.jsonl, line 2, column 'x': a list must hold strings, each a feature; found 1",
+        "data.jsonl, line 2, column 'x': a list must hold strings, each a feature, and its column must not be numeric "
+        f"or a date; found '1' ({CORRECT}, or declare another kind)",
     ),
     (
         GOOD + b'{"y": 1, "x": "a"}',
         {"columns": {"x": "numeric"}},
-        "data.jsonl, line 2, column 'x': the value of a numeric key must be a number; found 'a'",
+        f"data.jsonl, line 2, column 'x': a value of a numeric column must be missing or {ALLOWED}; found 'a' "
+        f'({CORRECT}, name the column in kinds={{...: "categorical"}}, or name what stands for a missing value in '
+        "missing=...)",
     ),
     (
         GOOD,
         {"columns": {"x": "text"}},
-        "data.jsonl, line 1, column 'x': the value of a text key must be a string or a list of strings; found 1",
+        "data.jsonl, line 1, column 'x': a value of a text column must be a string or a list of strings; found '1' "
+        f"({CORRECT}, or declare another kind)",
     ),
-    (GOOD + b'{"x": 1}', {}, "data.jsonl, line 2, column 'y': an object needs a label; found nothing"),
-    (GOOD + b'{"y": null}', {}, "data.jsonl, line 2, column 'y': an object needs a label; found nothing"),
+    (GOOD + b'{"x": 1}', {}, "data.jsonl, line 2, column 'y': a record needs a label; found nothing"),
+    (GOOD + b'{"y": null}', {}, "data.jsonl, line 2, column 'y': a record needs a label; found nothing"),
     (
         GOOD + b'{"y": "a"}',
         {},
-        "data.jsonl, line 2, column 'y': labels must be numbers, as the first one is; found 'a'",
+        f"data.jsonl, line 2, column 'y': a label must be a number, as the first ones are: {ALLOWED}; found 'a'",
     ),
     (
         b'{"y": "a"}\n' + GOOD,
         {},
-        "data.jsonl, line 2, column 'y': labels must be strings, as the first one is; found 1",
+        "data.jsonl, line 2, column 'y': a label must be a string, as the first ones are; found '1'",
     ),
     (
         GOOD + b'{"y": ["a"]}',
         {},
-        "data.jsonl, line 2, column 'y': labels must be numbers, as the first one is; found ['a']",
+        "data.jsonl, line 2, column 'y': a label must be a string or a number; found '[\"a\"]'",
     ),
-    (GOOD + b'{"y": 1e999}', {}, f"data.jsonl, line 2, column 'y': a label {ALLOWED}inf"),
+    (GOOD + b'{"y": 1e999}', {}, f"data.jsonl, line 2, column 'y': a label must be {ALLOWED}; found '1e999'"),
+    (
+        b'{"y": 9007199254740992}',
+        {},
+        "data.jsonl, line 1, column 'y': an integer label must be less than 2^53 in magnitude, so that it is exact; "
+        "found '9007199254740992' (name the label in kinds={...: \"categorical\"})",
+    ),
+    (
+        b'{"a.y": 1, "a": {"y": 2}}',
+        {"label": "a.y"},
+        "data.jsonl, line 1, column 'a.y': a record must have one label; found '2'",
+    ),
     (
         b'{"y": "%s"}' % (b"x" * 257),
         {},
@@ -197,44 +259,70 @@ FAULTS = [
         (
             b'{"y": 1, "%s": %s}' % (b"x" * 257, value),
             {"columns": {"x" * 257: "text"}} if value == b'"a"' else {},
-            f"data.jsonl, line 1, column '{'x' * 40}': the key of several features must have at most 256 characters, "
-            f"with those above it; found '{'x' * 40}'...",
+            f"data.jsonl, line 1, column '{'x' * 40}'...: the key of several features must have at most 256 "
+            f"characters, with those above it; found '{'x' * 40}'...",
         )
         for value in (b'{"a": 1}', b'["a"]', b'"a"')
     ),
     (
         b'{"y": 1, "w": -1}',
         {"weight": "w"},
-        "data.jsonl, line 1, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found -1",
+        "data.jsonl, line 1, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found '-1'",
     ),
     (
-        GOOD,
+        b'{"y": 1, "w": 1}\n' + GOOD,
         {"weight": "w"},
-        "data.jsonl, line 1, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
+        "data.jsonl, line 2, column 'w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
     ),
-    (GOOD + b'{"y": 1, "\xff": 1}', {}, "data.jsonl, line 2, column 11: a line must be UTF-8; found '\\xff\": 1}'"),
+    (GOOD, {"weight": "w"}, "data.jsonl: no key 'w' for the weight; the keys are 'y', 'x'"),
+    (GOOD, {"label": "z"}, "data.jsonl: no key 'z' for the label; the keys are 'y', 'x'"),
+    (GOOD + b'{"y": 1, "\xff": 1}', {}, "data.jsonl, line 2, column 11: text must be UTF-8; found '\\xff\": 1}'"),
     (
         GOOD + b'{"y": 1, "a\0": 1}',
         {},
-        "data.jsonl, line 2, column 12: a line must be a JSON object: Invalid control character at; "
-        "found '\\x00\": 1}'",
+        "data.jsonl, line 2, column 12: control characters in a string must be escaped; found '\\x00\": 1}'",
+    ),
+    (
+        GOOD + b'{"y": 1, "a": "b}',
+        {},
+        "data.jsonl, line 2, column 15: a string must end with a quote, in the same line; found '\"b}'",
+    ),
+    (
+        GOOD + b'{"y": 1, "a": "\\x41"}',
+        {},
+        'data.jsonl, line 2, column 16: a backslash must be followed by one of "\\/bfnrt, or by u and four hexadecimal '
+        "digits; found '\\\\x41\"}'",
     ),
     (
         GOOD + b'{"y": 1, "a": "\\ud800"}',
         {},
-        "data.jsonl, line 2: strings must be valid Unicode; found '\\ud800'",
+        "data.jsonl, line 2, column 16: strings must be valid Unicode; found '\\ud800'",
     ),
     (
         GOOD + b'{"y": 1, "a": ' + b'{"a": ' * 32 + b"1" + b"}" * 33,
         {},
-        f"data.jsonl, line 2, column '{'a.' * 20}': objects must be nested at most 32 deep",
+        f"data.jsonl, line 2, column '{'a.' * 20}'...: objects must be nested at most 32 deep",
     ),
-    (GOOD + b"[" * 10**5, {}, "data.jsonl, line 2: lists or objects are nested too deeply"),
+    (
+        b'{"y": 1, "x": ' + b"[" * 10**5,
+        {"ignore": ("x",)},
+        f"data.jsonl, line 1, column 515: lists and objects must be nested at most 500 deep; found '{'[' * 40}'...",
+    ),
     (
         b'{"a": 1}',
         {},
         "data.jsonl: which key is the label? none is called 'label', 'target', 'class' or 'y'; "
         "the keys are 'a' (name it with label=...)",
+    ),
+    (
+        b'{"x": [1, 2], "y": [0, 1]}',
+        {},
+        f"data.jsonl: the label 'y' must be a string or a number, not a list {COLUMNS}",
+    ),
+    (
+        b'{"x": {"0": 1, "1": 2}, "y": {"0": 0, "1": 1}}',
+        {},
+        f"data.jsonl: the label 'y' must be a string or a number, not an object {COLUMNS}",
     ),
     (GOOD, {"label": "y", "ignore": ("y",)}, "'y' cannot be both the label and ignored"),
     (
@@ -252,14 +340,16 @@ def test_errors_name_the_place_the_problem_and_the_excerpt(text, said, message):
 
 
 def test_a_number_of_thousands_of_digits_is_rejected():
-    with pytest.raises(ValueError, match=r"\Adata.jsonl, line 2: .*digits"):
-        examples(GOOD + b'{"y": 1, "x": %s}' % (b"9" * 10**4), "jsonl")
+    message = f"data.jsonl, line 1, column 'x': a number must be {ALLOWED}; found 'inf'"
+    with pytest.raises(ValueError, match=exactly(message)):
+        examples(b'{"y": 1, "x": %s}' % (b"9" * 10**4), "jsonl")
 
 
 def test_a_repeated_key_among_many_is_found():
     text = b'{"y": 1, %s, "k7": 1}' % b", ".join(b'"k%d": 1' % i for i in range(300_000))
     with pytest.raises(
-        ValueError, match=exactly("data.jsonl, line 1: keys must not repeat within an object; found 'k7' twice")
+        ValueError,
+        match=exactly("data.jsonl, line 1, column 4088900: keys must not repeat within an object; found 'k7' twice"),
     ):
         examples(text, "jsonl")
 

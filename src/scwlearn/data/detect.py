@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from scwlearn.data.features import Features
+from scwlearn.data.features import MAX_DEPTH, Features
 from scwlearn.data.io.errors import DataError, shown
 
 #: Number of records that are looked at.
@@ -76,14 +76,17 @@ def detect(
     """
     values: dict[str, list[Any]] = {name: [] for name in columns or ()}
     for record in records[:SAMPLE]:
-        for name, value in _flat(record, features.separator):
+        for name, value in flat(record, features.separator):
             values.setdefault(name, []).append(value)
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
     for name, found in values.items():
         if name in features.kinds or name in (label, weight):
             continue
-        column = _Column(name, [value for value in found if not _is_missing(value, features)], features, untyped)
+        known = [value for value in found if not _is_missing(value, features)]
+        if columns is None:  # a list shows what it is
+            known = [value for value in known if not isinstance(value, list)]
+        column = _Column(name, known, features, untyped)
         kind = column.kind(notes)
         if columns is not None or kind in ("text", "date", "ignore"):
             kinds[name] = kind
@@ -99,12 +102,13 @@ def detect(
     return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
 
 
-def _flat(record: Mapping[str, Any], separator: str, prefix: str = "") -> Iterable[tuple[str, Any]]:
+def flat(record: Mapping[str, Any], separator: str, prefix: str = "", depth: int = 1) -> Iterable[tuple[str, Any]]:
+    """Yield the values of a record with their keys, those of nested objects joined; too deep ones are left out."""
     for key, value in record.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, separator, f"{prefix}{key}{separator}")
-        else:
+        if type(value) is not dict and not isinstance(value, Mapping):  # the first question is quick
             yield f"{prefix}{key}", value
+        elif depth < MAX_DEPTH:
+            yield from flat(value, separator, f"{prefix}{key}{separator}", depth + 1)
 
 
 def _is_missing(value: Any, features: Features) -> bool:

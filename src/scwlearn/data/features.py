@@ -271,6 +271,8 @@ def date_features(key: str) -> list[str]:
 def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -> DataError:
     """Return the error for a fault of the native builder of rows; some sources can leave the record out."""
     problem, hint = _FAULTS[fault]
+    if fault == "range" and found != "nan":
+        hint = None
     hint = hint and hint.replace("{skip}", _SKIP if skippable else "")
     return DataError(problem, found=shown(found) if found else None, column=key or None, hint=hint)
 

@@ -197,4 +197,4 @@ def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, A
         kinds = {True: "numbered features (libsvm)", False: "named features"}
         expected = kinds[numbered[model_schema.format]]
         raise DataError(f"data with {kinds[numbered[format]]}, but the model was trained on {expected}", source=name)
-    return replace(model_schema, format=format, **given)
+    return replace(model_schema, format=format, is_fixed=True, **given)

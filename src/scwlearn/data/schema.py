@@ -24,6 +24,8 @@ _LABEL_NAMES = ("label", "target", "class", "y")
 _LISTED = 20
 
 _DELIMITER = re.compile(r"(?![0-9A-Za-z\".+-])[\x01-\x09\x0b\x0c\x0e-\x7e]")
+# Fields that a model keeps elsewhere, or not at all.
+_NOT_STORED = ("features", "notes", "is_fixed")
 _find_words = re.compile(r"\w+").findall
 
 
@@ -50,6 +52,8 @@ class Schema:
         What separates the cells of a CSV file. None to find out.
     notes : tuple of DataError
         What the user should know about the data, as errors that are not raised.
+    is_fixed : bool
+        Whether a model or earlier data have decided what values mean, so that nothing is found out.
 
     Examples
     --------
@@ -68,6 +72,7 @@ class Schema:
     header: bool | None = None
     delimiter: str | None = None
     notes: tuple[DataError, ...] = field(default=(), compare=False)
+    is_fixed: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.header is not None:
@@ -91,15 +96,15 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known as a JSON object, without the features, which belong to the model."""
-        kept = [f for f in fields(self) if f.name not in ("features", "notes")]
+        kept = [f for f in fields(self) if f.name not in _NOT_STORED]
         return {f.name: getattr(self, f.name) for f in kept if getattr(self, f.name) != f.default}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], features: Features) -> Self:
         """Return the schema of a JSON object and of the features of the model."""
-        known = {f.name for f in fields(cls)} - {"features", "notes"}
+        known = {f.name for f in fields(cls)} - {*_NOT_STORED}
         given = {name: value[name] for name in value if name in known}
-        schema = cls(**given, features=features)
+        schema = cls(**given, features=features, is_fixed=True)
         # Files of earlier versions list the kind of the label among the columns.
         columns = value.get("columns") or {}
         if schema.label_kind is None and columns:

@@ -92,7 +92,7 @@ class DataError(ValueError):
         if self.line:
             place.append(f"{self.unit} {self.line}")
         if self.column is not None:
-            place.append(f"column {self.column!r}")
+            place.append(f"column {shown(self.column)}")
         message = (", ".join(place) + ": " if place else "") + self.problem
         if self.found is not None:
             message += f"; found {self.found}"

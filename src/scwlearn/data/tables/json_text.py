@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Generator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -45,13 +46,14 @@ _PROBLEMS = {
     "utf8": "text must be UTF-8",
     "repeat": "keys must not repeat within an object",
     "deep": "lists and objects must be nested at most 500 deep",
+    "label integer": "an integer label must be less than 2^53 in magnitude, so that it is exact",
     "label list": "a label must be a string or a number",
     "label twice": "a record must have one label",
 }
 # Errors after which an array cannot be read.
 _BREAKS = {
     "array": "the data must be an array of objects",
-    "bracket": "an array must end with ]; is the file truncated?",
+    "bracket": "an array must end with ]",
     "between": "a comma must separate the records of an array",
     "trailing": "no comma may follow the last record of an array",
     "behind": "nothing may follow the array",
@@ -89,9 +91,16 @@ class JsonReader(Reader):
         """Parse records; the first ones complete the schema."""
         if not self.is_resolved:
             self._resolve(_sample(piece))
-        optional, *flags = self.flags
+        optional, skips, most = self.flags
         (rows, labels, weights, places, count, (bad, first)), found_at = parse_json(
-            piece.text, self._spec, self._labels, optional or not self.is_resolved, *flags, piece.part, piece.is_last
+            piece.text,
+            self._spec,
+            self._labels,
+            optional or not self.is_resolved,
+            skips,
+            most,
+            piece.part,
+            piece.is_last,
         )
         errors = [self._error(*fault, place, piece) for fault, place in zip(first, found_at, strict=True)]
         broken = errors.pop() if first and first[-1][0] in _BREAKS else None
@@ -108,24 +117,27 @@ class JsonReader(Reader):
             for name, value in flat(record, schema.features.separator):
                 values.setdefault(name, []).append(value)
         names = [*values]
+        label: str | None
         if schema.label is None:
-            keys = dict.fromkeys(key for record in sample for key in record if key not in schema.ignore)
-            label = default_label([*keys], optional=optional, what="key")
+            ignore, keys = schema.ignore, dict.fromkeys(chain.from_iterable(sample))
+            label = default_label([key for key in keys if key not in ignore], optional=optional, what="key")
         else:
             label = find_column(schema.label, names)
         _check_label(label, sample)
         weight = None if schema.weight is None else find_column(schema.weight, names)
-        for role, name in () if optional or self.options.skips else (("label", label), ("weight", weight)):
-            if name is not None and name not in values:
-                raise DataError(f"no key {name!r} for the {role}; the keys are {listed(names)}")
+        for role, key in () if optional or self.options.skips else (("label", label), ("weight", weight)):
+            if key is not None and key not in values:
+                raise DataError(f"no key {key!r} for the {role}; the keys are {listed(names)}")
         self.schema = replace(schema, label=label, weight=weight)
         first = next((value for value in values.get(label or "", ()) if value not in (None, "")), None)
-        declared = schema.label_kind
+        declared: str | None = schema.label_kind
         if not schema.is_fixed:
             check_roles(self.schema)
             declared = declared or schema.features.kinds.get(label or "")
             found = detect(sample, schema.features, label=label, weight=weight)
-            kind = found.label_kind if declared else {str: "categorical", type(None): None}.get(type(first), "numeric")
+            kind = found.label_kind
+            if not declared:
+                kind = None if first is None else "categorical" if isinstance(first, str) else "numeric"
             self.schema = replace(
                 self.schema, features=found.features, label_kind=kind, notes=found.notes, is_fixed=True
             )
@@ -146,8 +158,9 @@ class JsonReader(Reader):
                 hint = "use {format=json} for an array of objects"
             error = DataError(problem, found=_excerpt(kind, found), column=column, hint=hint)
         elif kind in _BREAKS:
-            hint = _COLUMNS_HINT + "; for an object per line, use {format=jsonl}" if found.startswith(b"{") else None
-            hint = hint if kind == "array" else None
+            hint = "is the file complete?" if kind == "bracket" else None
+            if kind == "array" and found.startswith(b"{"):
+                hint = f"{_COLUMNS_HINT}; for an object per line, use {{format=jsonl}}"
             error = DataError(_BREAKS[kind], found=_excerpt(kind, found), column=column, hint=hint)
         elif kind in _PROBLEMS:
             error = DataError(
@@ -207,6 +220,8 @@ def _excerpt(kind: str, found: bytes) -> str:
 
 
 def _hint(kind: str, found: bytes, piece: _Piece) -> str | None:
+    if kind == "label integer":
+        return "name the label in {categorical}"
     if kind == "constant" and found.startswith(b"NaN"):
         return "drop missing values with {missing=ignore}"
     if piece.part == "lines" and not found.strip():
@@ -272,8 +287,10 @@ class JsonArrayReader(JsonReader):
 
 
 def _ended(chunk: memoryview) -> Text:
-    """Return the text of a chunk, and a newline behind it: in its buffer, which has been read up to there."""
+    """Return the text of a chunk, and a newline behind it: in its buffer, the rest of which has been copied."""
     buffer = chunk.obj
+    if chunk[-1] == _NEWLINE:
+        return np.frombuffer(chunk, dtype=np.uint8)
     if isinstance(buffer, bytearray) and len(buffer) > len(chunk):
         buffer[len(chunk)] = _NEWLINE
         return np.frombuffer(buffer, dtype=np.uint8, count=len(chunk) + 1)

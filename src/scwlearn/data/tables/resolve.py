@@ -39,8 +39,8 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
     if len(known) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise DataError(f"two columns have the name {repeated!r}; names must be unique")
-    label = default_label(names, optional=optional) if schema.label is None else _find_column(schema.label, names)
-    weight = None if schema.weight is None else _find_column(schema.weight, names)
+    label = default_label(names, optional=optional) if schema.label is None else find_column(schema.label, names)
+    weight = None if schema.weight is None else find_column(schema.weight, names)
     absent = {
         role: name
         for role, name in (("label", label), ("weight", weight))
@@ -116,7 +116,7 @@ def is_complete(schema: Schema) -> bool:
     return schema.features.others == "ignore"
 
 
-def _find_column(name: str, names: Sequence[str]) -> str:
+def find_column(name: str, names: Sequence[str]) -> str:
     """Return the column of a name, regardless of case, or of a position: 1 is the first one, -1 the last.
 
     A column of exactly this name comes first. Returns the name itself if there is no such column.

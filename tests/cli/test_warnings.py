@@ -142,7 +142,7 @@ def test_class_weights_of_other_labels_are_warned_about(tmp_path, capsys):
     ]
 
 
-NAMED = "size,color,label\n" + "1,red,a\n-1,blue,b\n" * 20
+NAMED = '{"size": 1, "color": "red", "label": "a"}\n{"size": -1, "color": "blue", "label": "b"}\n' * 20
 OTHER_NAMES = '{"Size": 2, "Color": "red", "label": "a"}\n{"Size": -2, "label": "b"}\n'
 UNKNOWN = (
     "warning: the model knows {} of the features in the data, and ignores {}, such as {}; it knows 'size'; "
@@ -151,7 +151,7 @@ UNKNOWN = (
 
 
 def test_predict_and_evaluate_warn_about_names_that_the_model_does_not_know(tmp_path, capsys):
-    model = trained(tmp_path, NAMED, ending=".csv")
+    model = trained(tmp_path, NAMED, ending=".jsonl")
     none = written(tmp_path / "none.jsonl", OTHER_NAMES)
     assert said(capsys, "predict", model, none) == [UNKNOWN.format("none", "them", "'Size'")]
     assert said(capsys, "predict", model, none, "-q") == []
@@ -162,8 +162,23 @@ def test_predict_and_evaluate_warn_about_names_that_the_model_does_not_know(tmp_
     assert said(capsys, "predict", model, half) == said(capsys, "evaluate", model, half) == []
 
 
+def test_the_model_of_a_table_needs_some_of_its_columns_as_keys(tmp_path, capsys):
+    model = trained(tmp_path, "size,color,label\n" + "1,red,a\n-1,blue,b\n" * 20, ending=".csv")
+    none = written(tmp_path / "none.jsonl", OTHER_NAMES)
+    assert run(["predict", str(model), str(none)]) == 1
+    problem = "records must have keys of the training data; missing: 'size', 'color'; new: 'Size', 'Color'"
+    assert capsys.readouterr().err == f"scwlearn: error: {none}: {problem}\n"
+    few = written(tmp_path / "few.json", '[{"size": 1, "Color": "red", "label": "a"}]')
+    assert said(capsys, "predict", model, few) == [
+        "note: missing keys: 'color'; new ones, which are ignored: 'Color' "
+        "(check that they are named as in the training data)"
+    ]
+    part = written(tmp_path / "part.json", '[{"size": 1, "label": "a"}]')
+    assert said(capsys, "predict", model, part) == []
+
+
 def test_data_of_which_no_feature_is_known_are_evaluated(tmp_path, capsys):
-    model = trained(tmp_path, NAMED, ending=".csv")
+    model = trained(tmp_path, NAMED, ending=".jsonl")
     data = written(tmp_path / "none.jsonl", OTHER_NAMES)
     assert run(["evaluate", model, data, "--json"]) == 0
     out, err = capsys.readouterr()

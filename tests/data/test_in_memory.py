@@ -299,8 +299,7 @@ def test_a_type_that_cannot_be_used_is_refused_or_ignored(column, name):
         ),
         (
             pa.table({"x": [1.0, 1e200]}),
-            "examples[1], column 'x': a number must be a finite number of at most 1e+150 in magnitude; found '1e+200' "
-            '(drop missing values with missing="ignore")',
+            "examples[1], column 'x': a number must be a finite number of at most 1e+150 in magnitude; found '1e+200'",
         ),
         (
             pa.table({"t": pa.array([0], pa.timestamp("s", "Mars/Crater"))}),
@@ -308,7 +307,7 @@ def test_a_type_that_cannot_be_used_is_refused_or_ignored(column, name):
         ),
         (
             pa.table({"k" * 300: ["word"]}),
-            f"examples[0], column '{'k' * 300}': the key of several features must have at most 256 characters, with "
+            f"examples[0], column '{'k' * 40}'...: the key of several features must have at most 256 characters, with "
             f"those above it; found '{'k' * 40}'...",
         ),
     ],
@@ -361,7 +360,7 @@ def test_nesting_is_limited_as_in_records():
         column = pa.StructArray.from_arrays([column], ["k"])
     table = pa.Table.from_arrays([column], ["k"])
     with pytest.raises(
-        DataError, match=r"^examples\[0\], column 'k(\.k){31}': objects must be nested at most 32 deep$"
+        DataError, match=r"^examples\[0\], column '(k\.){20}'\.\.\.: objects must be nested at most 32 deep$"
     ):
         table_rows(table, Features())
     assert outcome(read, table) == outcome(read_records, table.to_pylist())

@@ -243,7 +243,7 @@ FAULTS = [
         b'{"y": 9007199254740992}',
         {},
         "data.jsonl, line 1, column 'y': an integer label must be less than 2^53 in magnitude, so that it is exact; "
-        "found '9007199254740992' (name the label in kinds={...: \"categorical\"})",
+        "found '9007199254740992' (name it in kinds={...: \"categorical\"})",
     ),
     (
         b'{"a.y": 1, "a": {"y": 2}}',

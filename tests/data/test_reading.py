@@ -79,6 +79,7 @@ HEADS = {
     "vw": [b"1 |n a b\n", b"| a", b"|n a", b"1 2 'tag |n:2 a:3|m b\n", b"1 1.0 zebra|n a:1,5", b"\n1 | 1:2\n"],
     "csv": [b"a,b,label\n1,2,x\n", b'"a b","c"\n', b"1,2\n3,4\n", b"x;y,z\n", b"time,y\n12:30,1\n", b"a,b|c,d\n"],
     "tsv": [b"a\tb\n1\t2\n", b"text, with commas\tlabel\tmore\n"],
+    "json": [b'[{"a": 1}]', b"[\n", b'\n [ {"a": "1:2|3,4\t"}', b"[[1, 2]]"],
     "jsonl": [b'{"a": 1}\n', b'\n {"a": "1:2|3,4\t"}\n{}'],
     "parquet": [b"PAR1\x15\x04\x15"],
     "arrow": [b"ARROW1\0\0\xff\xff\xff\xff", b"\xff\xff\xff\xff\x10\0\0\0"],
@@ -102,9 +103,9 @@ def test_the_name_decides_if_the_content_is_ambiguous():
     with pytest.raises(ValueError, match="unknown format") as caught:
         detect_format(b"some words\nand more\n", "the data")
     assert str(caught.value) == (
-        "the data: unknown format; looked for a comma, semicolon or bar (csv), { (jsonl), index:value (libsvm), "
-        "a tab (tsv), a bar (vw); "
-        "found 'some words' (set format=... to one of arrow, csv, jsonl, libsvm, parquet, tsv, vw)"
+        "the data: unknown format; looked for a comma, semicolon or bar (csv), [{ (json), { (jsonl), "
+        "index:value (libsvm), a tab (tsv), a bar (vw); "
+        "found 'some words' (set format=... to one of arrow, csv, json, jsonl, libsvm, parquet, tsv, vw)"
     )
 
 

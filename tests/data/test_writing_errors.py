@@ -161,7 +161,7 @@ REFUSED = [
         [made([X], [1])],
         "xlsx",
         {},
-        "format must be one of arrow, csv, jsonl, libsvm, parquet, tsv, vw, got 'xlsx'",
+        "format must be one of arrow, csv, json, jsonl, libsvm, parquet, tsv, vw, got 'xlsx'",
     ),
 ]
 

@@ -26,10 +26,9 @@ class ReaderOptions:
         Counts the examples that are left out.
     read_ahead : bool
         Whether the next batches are read while the caller works on one, by as many threads as linear algebra may use
-        (at most 8; one for JSON).
+        (at most 8).
     chunk_bytes : int or None
-        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB of LIBSVM, VW, CSV or TSV text, 1 MiB of
-        other text.
+        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB.
     max_line_bytes : int
         Longest line that is read, up to 1 GiB.
     max_record_bytes : int

@@ -68,7 +68,8 @@ def record_error(kind: str, key: str, found: bytes, *, line: int) -> DataError:
     # The text may be cut inside a character.
     text = found.decode(errors="ignore")
     if kind in _PROBLEMS:
-        return DataError(_PROBLEMS[kind], found=shown(text), line=line, column=key or None)
+        hint = "name it in {categorical}" if kind == "label integer" else None
+        return DataError(_PROBLEMS[kind], found=shown(text), line=line, column=key or None, hint=hint)
     error = feature_error(kind, key, text)
     error.line = line
     return error

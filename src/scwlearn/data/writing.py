@@ -38,12 +38,12 @@ def write_batches(
         For a table without `columns` it is iterated twice, so it must not be an iterator.
     target : path or binary file
         A file whose name ends with .gz, .bz2, .xz or .zst is compressed. A file that is passed open stays open.
-    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"}
+    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "json", "parquet", "arrow"}
         Only VW text holds tags.
     label, weight : str
         Column or key of the label and of the weight, in formats that have columns or keys.
     columns : mapping or None
-        Columns of a table, or keys of JSON lines, and their kinds, as in a `Schema`. A feature "column=string" is
+        Columns of a table, or keys of JSON objects, and their kinds, as in a `Schema`. A feature "column=string" is
         written into its column. None: every feature is a numeric column or key.
     zero_based : bool
         Whether numbered features start at 0. If they get names, these are their numbers.

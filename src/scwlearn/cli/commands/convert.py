@@ -1,7 +1,7 @@
 """Convert data, or convert models to weights or ONNX and back.
 
 \b
-convert DATA... -o OUT      data to libsvm, vw, csv, tsv, jsonl, parquet or arrow
+convert DATA... -o OUT      data to libsvm, vw, csv, tsv, jsonl, json, parquet or arrow
 convert MODEL -o OUT        a model to its weights (json, csv, safetensors), or to onnx
 convert WEIGHTS -m MODEL    weights (json, csv, safetensors) to a model, for further training
 
@@ -158,7 +158,8 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         assert schema is not None
         _check_label(schema, first, no_label=given["no_label"])
         whole: Iterable[Batch] = chain([first], batches)
-        columns = schema.columns or None
+        # Without a table, more features may come.
+        columns = schema.columns if schema.features.others == "ignore" else None
         if get_format(to).fixed_columns and columns is None:
             # Read once to find the columns, and again to write them.
             whole = [*whole] if data.is_pipe else _Passes(whole, data.examples)

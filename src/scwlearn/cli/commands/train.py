@@ -2,7 +2,7 @@
 
 Each example is classified before the model learns from it, so the error rates are those on unseen examples.
 
-DATA are files in LIBSVM, VW, CSV, TSV, JSON lines, Parquet or Arrow format, compressed or not, given by paths, glob
+DATA are files in LIBSVM, VW, CSV, TSV, JSON, Parquet or Arrow format, compressed or not, given by paths, glob
 patterns or URLs; - for standard input; or a name that scwlearn datasets lists.
 """
 

@@ -22,7 +22,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader, TooLong
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed
-from scwlearn.data.tables.resolve import find_column
+from scwlearn.data.tables.resolve import find_column, is_complete
 from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, table_of, with_names
 
 Text = NDArray[np.uint8]
@@ -46,7 +46,6 @@ _PROBLEMS = {
     "utf8": "text must be UTF-8",
     "repeat": "keys must not repeat within an object",
     "deep": "lists and objects must be nested at most 500 deep",
-    "label integer": "an integer label must be less than 2^53 in magnitude, so that it is exact",
     "label list": "a label must be a string or a number",
     "label twice": "a record must have one label",
 }
@@ -104,7 +103,8 @@ class JsonReader(Reader):
         )
         errors = [self._error(*fault, place, piece) for fault, place in zip(first, found_at, strict=True)]
         broken = errors.pop() if first and first[-1][0] in _BREAKS else None
-        batches = record_batches(rows, labels, weights, places, self.stream.name) if self.is_resolved else ()
+        # Made here, in the thread that parses.
+        batches = [*record_batches(rows, labels, weights, places, self.stream.name)] if self.is_resolved else ()
         return Parsed(batches, count, errors, bad - len(first), broken)
 
     def _resolve(self, sample: list[dict[str, Any]]) -> None:
@@ -129,6 +129,8 @@ class JsonReader(Reader):
             if key is not None and key not in values:
                 raise DataError(f"no key {key!r} for the {role}; the keys are {listed(names)}")
         self.schema = replace(schema, label=label, weight=weight)
+        if is_complete(schema):
+            self.schema = replace(self.schema, notes=_missing_notes(self.schema, names))
         first = next((value for value in values.get(label or "", ()) if value not in (None, "")), None)
         declared: str | None = schema.label_kind
         if not schema.is_fixed:
@@ -176,6 +178,21 @@ class JsonReader(Reader):
         return error
 
 
+def _missing_notes(schema: Schema, names: list[str]) -> tuple[DataError, ...]:
+    """Return what to say about keys that do not fit the model of a table; raise a DataError if none does."""
+    kinds = schema.features.kinds
+    wanted = [name for name, kind in kinds.items() if kind != "ignore"]
+    missing = [name for name in wanted if name not in names]
+    new = [name for name in names if name not in kinds and name not in (schema.label, schema.weight)]
+    if missing and missing == wanted:
+        problem = f"records must have keys of the training data; missing: {listed(missing)}"
+        raise DataError(problem + (f"; new: {listed(new)}" if new else ""))
+    if not (missing and new):
+        return ()
+    hint = "check that they are named as in the training data"
+    return (DataError(f"missing keys: {listed(missing)}; new ones, which are ignored: {listed(new)}", hint=hint),)
+
+
 def _check_label(label: str | None, sample: list[dict[str, Any]]) -> None:
     """Raise a DataError if the label of all records is a list or an object, as in an object of columns."""
     labels = [record.get(label or "") for record in sample]
@@ -220,8 +237,6 @@ def _excerpt(kind: str, found: bytes) -> str:
 
 
 def _hint(kind: str, found: bytes, piece: _Piece) -> str | None:
-    if kind == "label integer":
-        return "name the label in {categorical}"
     if kind == "constant" and found.startswith(b"NaN"):
         return "drop missing values with {missing=ignore}"
     if piece.part == "lines" and not found.strip():

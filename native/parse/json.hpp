@@ -242,9 +242,7 @@ private:
     const char* read_json_number(const char* p, double& value) noexcept {
         const char* const after = read_number<true>(p, end_, value);
         if (after != nullptr) [[likely]] return after;
-        const auto starts = [this, p](std::string_view word) {
-            return view(p, stop_).substr(0, word.size()) == word;
-        };
+        const auto starts = [this, p](std::string_view word) { return view(p, stop_).starts_with(word); };
         if (starts("NaN") && builder_.spec().nan_is_missing) {
             value = std::numeric_limits<double>::quiet_NaN();
             return p + 3;
@@ -314,7 +312,10 @@ private:
                 p = read_literal(p, "null");
                 if (p == nullptr) return nullptr;
             } else {
-                return read_odd_item(p, key);
+                const char* const after = skip_value(p, odd_items_, 1);
+                if (after == nullptr) return nullptr;
+                builder_.fail("list", key, view(p, after));
+                return fault(nullptr, p);
             }
             p = skip(p);
         }
@@ -322,14 +323,6 @@ private:
         const char* const role = key.kind == Kind::label ? "label list" : "weight";
         const bool good = is_feature ? builder_.add_list(key, words_) : builder_.fail(role, key, view(begin, p + 1));
         return good ? p + 1 : fault(nullptr, begin);
-    }
-
-    // Reports an item of a list that is no string, if it is valid.
-    const char* read_odd_item(const char* p, const Key& key) {
-        const char* const after = skip_value(p, odd_items_, 1);
-        if (after == nullptr) return nullptr;
-        builder_.fail("list", key, view(p, after));
-        return fault(nullptr, p);
     }
 
     // Reads a value that is ignored; `place` keeps the keys of its objects.

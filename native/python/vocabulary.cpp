@@ -39,7 +39,6 @@ void bind_vocabulary(nb::module_& module) {
              "Return the features of an example, their values, and its new names. Changes nothing.")
         .def("check", &Vocabulary::check, "rows"_a, "Raise an error for the first invalid example. Changes nothing.")
         .def("find", &Vocabulary::find, "names"_a, "learns"_a,
-             nb::sig("def find(self, names: list, learns: bool) -> list[int]"),
              "Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.")
         .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),
              "Return the sign of each hashed name.")

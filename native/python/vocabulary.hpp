@@ -79,7 +79,7 @@ public:
 
     // Returns the feature of each name; for an unknown name the next free one (`learns`) or -1. Hashed names always
     // have one.
-    std::vector<std::int64_t> find(const nb::list& names, bool learns) {
+    NewArray find(const nb::list& names, bool learns) {
         check_names(names);
         std::vector<std::int64_t> features;
         features.reserve(names.size());
@@ -95,7 +95,7 @@ public:
             }
             features.push_back(feature);
         }
-        return features;
+        return array_of(std::move(features));
     }
 
     // Returns the slot and the sign of each hash, where names are hashed.

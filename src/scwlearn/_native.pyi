@@ -131,7 +131,7 @@ class Vocabulary:
     def check(self, rows: tuple) -> None:
         """Raise an error for the first invalid example. Changes nothing."""
 
-    def find(self, names: list, learns: bool) -> list[int]:
+    def find(self, names: list, learns: bool) -> Annotated[NDArray, dict(shape=(None,), order='C')]:
         """
         Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.
         """

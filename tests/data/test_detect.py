@@ -115,3 +115,12 @@ def test_keys_of_json_get_a_kind_only_if_a_value_does_not_show_it():
 def test_infinity_is_no_id():
     records = [{"x": float(i)} for i in range(30)] + [{"x": float("inf")}, {"x": float("nan")}]
     assert detect(records, PLAIN, columns=["x"]).features.kinds == {"x": "numeric"}
+
+
+def test_what_is_ignored_is_not_looked_at():
+    # Dates of that form would be an error, and the numbers an id.
+    records = [{"in": {"day": "17.11.2026", "id": i}, "x": i % 3} for i in range(50)]
+    with pytest.raises(DataError, match=r"column 'in\.day' has dates"):
+        detect(records, Features())
+    found = detect(records, Features(kinds={"in": "ignore"}))
+    assert (found.features.kinds, found.notes) == ({"in": "ignore"}, ())

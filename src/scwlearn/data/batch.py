@@ -161,7 +161,7 @@ class NamedRows:
         """
         ((asked, count, features),) = self._found
         if asked is not vocabulary:
-            features = np.array(vocabulary.find(self.names, False), dtype=np.int64)
+            features = vocabulary.find(self.names, False)
         elif refresh and count != len(vocabulary):
             unknown = np.flatnonzero(features < 0)
             features[unknown] = vocabulary.find([self.names[i] for i in unknown.tolist()], False)

@@ -76,14 +76,14 @@ def detect(
     """
     values: dict[str, list[Any]] = {name: [] for name in columns or ()}
     for record in records[:SAMPLE]:
-        for name, value in flat(record, features.separator):
+        for name, value in flat(record, features):
             values.setdefault(name, []).append(value)
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
     for name, found in values.items():
         if name in features.kinds or name in (label, weight):
             continue
-        known = [value for value in found if not _is_missing(value, features)]
+        known = [value for value in found if not is_missing(value, features)]
         if columns is None:  # a list shows what it is
             known = [value for value in known if not isinstance(value, list)]
         column = _Column(name, known, features, untyped)
@@ -94,7 +94,7 @@ def detect(
         features = replace(features, others="ignore")
     label_kind = None
     if label is not None:
-        known = [value for value in values.get(label, ()) if not _is_missing(value, features)]
+        known = [value for value in values.get(label, ()) if not is_missing(value, features)]
         label_kind = features.kinds.get(label) or _kind_of_labels(known, untyped=untyped)
         if label_kind not in ("numeric", "categorical"):
             raise DataError(f"the label {label!r} must be numeric or categorical, not {label_kind}")
@@ -102,16 +102,18 @@ def detect(
     return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
 
 
-def flat(record: Mapping[str, Any], separator: str, prefix: str = "", depth: int = 1) -> Iterable[tuple[str, Any]]:
-    """Yield the values of a record with their keys, those of nested objects joined; too deep ones are left out."""
+def flat(record: Mapping[str, Any], features: Features, prefix: str = "", depth: int = 1) -> Iterable[tuple[str, Any]]:
+    """Yield the values of a record with their keys, those of nested objects joined, unless they are ignored."""
     for key, value in record.items():
+        name = f"{prefix}{key}"
         if type(value) is not dict and not isinstance(value, Mapping):  # the first question is quick
-            yield f"{prefix}{key}", value
-        elif depth < MAX_DEPTH:
-            yield from flat(value, separator, f"{prefix}{key}{separator}", depth + 1)
+            yield name, value
+        elif depth < MAX_DEPTH and features.kinds.get(name) != "ignore":
+            yield from flat(value, features, name + features.separator, depth + 1)
 
 
-def _is_missing(value: Any, features: Features) -> bool:
+def is_missing(value: Any, features: Features) -> bool:
+    """Return whether a value of any kind is missing."""
     if value is None or value == "" or (isinstance(value, float) and value != value):
         return True
     return not isinstance(features.missing, str) and isinstance(value, str) and value in features.missing

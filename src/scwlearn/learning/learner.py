@@ -414,5 +414,5 @@ Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
 def _slots(vocabulary: Vocabulary, x: NamedRows) -> tuple[Any, Any]:
     """Return the slot and the sign of each name, where names are hashed."""
     if x.hashes is None:
-        return np.array(vocabulary.find(x.names, False)), vocabulary.signs(x.names)
+        return vocabulary.find(x.names, False), vocabulary.signs(x.names)
     return vocabulary.slots(x.hashes)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import JsonArrayCutter, parse_json, split_json
 from scwlearn.data.batch import Batch
-from scwlearn.data.detect import SAMPLE, detect, flat
+from scwlearn.data.detect import SAMPLE, detect, flat, is_missing
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
@@ -111,32 +111,21 @@ class JsonReader(Reader):
         """Complete the schema, if there are records."""
         if not sample:
             return
-        schema, optional = self.schema, self.options.optional_labels
-        values: dict[str, list[Any]] = {}
-        for record in sample:
-            for name, value in flat(record, schema.features.separator):
-                values.setdefault(name, []).append(value)
-        names = [*values]
-        label: str | None
-        if schema.label is None:
-            ignore, keys = schema.ignore, dict.fromkeys(chain.from_iterable(sample))
-            label = default_label([key for key in keys if key not in ignore], optional=optional, what="key")
-        else:
-            label = find_column(schema.label, names)
+        schema, features = self.schema, self.schema.features
+        records = [dict(flat(record, features)) for record in sample]
+        names = [*dict.fromkeys(chain.from_iterable(records))]
+        label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names)
         _check_label(label, sample)
-        weight = None if schema.weight is None else find_column(schema.weight, names)
-        for role, key in () if optional or self.options.skips else (("label", label), ("weight", weight)):
-            if key is not None and key not in values:
-                raise DataError(f"no key {key!r} for the {role}; the keys are {listed(names)}")
         self.schema = replace(schema, label=label, weight=weight)
         if is_complete(schema):
             self.schema = replace(self.schema, notes=_missing_notes(self.schema, names))
-        first = next((value for value in values.get(label or "", ()) if value not in (None, "")), None)
+        labels = () if label is None else [record.get(label) for record in records]
+        first = next((value for value in labels if not is_missing(value, features)), None)
         declared: str | None = schema.label_kind
         if not schema.is_fixed:
             check_roles(self.schema)
-            declared = declared or schema.features.kinds.get(label or "")
-            found = detect(sample, schema.features, label=label, weight=weight)
+            declared = declared or features.kinds.get(label or "")
+            found = detect(records, features, label=label, weight=weight)
             kind = found.label_kind
             if not declared:
                 kind = None if first is None else "categorical" if isinstance(first, str) else "numeric"
@@ -147,6 +136,19 @@ class JsonReader(Reader):
         self._labels = declared or ("any" if first is None else "strings" if isinstance(first, str) else "numeric")
         self._spec = self.schema.features.spec(label=label, weight=weight, slots=self.options.slots)
         self.is_resolved = True
+
+    def _roles(self, keys: list[str], names: list[str]) -> tuple[str | None, str | None]:
+        """Return the label and the weight, given the keys of the first records and the names of all values."""
+        schema, optional = self.schema, self.options.optional_labels
+        if schema.label is None:
+            label = default_label([key for key in keys if key not in schema.ignore], optional=optional, what="key")
+        else:
+            label = find_column(schema.label, names)
+        weight = None if schema.weight is None else find_column(schema.weight, names)
+        for role, key in () if optional or self.options.skips else (("label", label), ("weight", weight)):
+            if key is not None and key not in names and key not in keys:
+                raise DataError(f"no key {key!r} for the {role}; the keys are {listed(names)}")
+        return label, weight
 
     def _error(
         self, kind: str, record: int, key: str, found: bytes, place: tuple[int, int], piece: _Piece

@@ -114,7 +114,7 @@ private:
             add_word(name, value);
         else if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr()))
             add_words(name, value);
-        else
+        else if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()) || !add_other(name, value))
             add({name, {}}, number_of(name, value));
     }
 
@@ -141,6 +141,22 @@ private:
         // Two keys may give the same name, or differ from each other but not from a known name.
         if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();
         return name;
+    }
+
+    // Adds the features of a date, or nothing for a missing value; returns whether it is one of them.
+    bool add_other(const nb::object& name, const nb::object& value) {
+        const OtherValue other = other_value(value);
+        if (other.is_missing) return true;
+        const std::optional<Moment> moment =
+            other.iso_text.is_valid() ? DateParser(utf8_of(other.iso_text)).parse() : std::nullopt;
+        if (!moment) return false;
+        example_.merge();
+        return each_date_feature(*moment, [&](std::string_view suffix, double feature) {
+            const nb::object end = string_of(suffix);
+            const nb::object whole = suffix.empty() ? name : checked(PyUnicode_FromFormat("%S%U", name.ptr(), end.ptr()));
+            add({whole, {}}, feature);
+            return true;
+        });
     }
 
     double number_of(const nb::object& name, const nb::object& number) const {

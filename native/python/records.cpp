@@ -208,7 +208,7 @@ private:
         if (value.is_none()) return true;
         const nb::object text = key_text(given);
         std::string joined;
-        std::string_view name = text_of(text);
+        std::string_view name = utf8_of(text);
         if (!prefix.empty()) name = joined.append(prefix).append(name);
         RowBuilder::Key& key = builder.key(name);
         if (!PyDict_Check(value.ptr())) return key.kind == Kind::ignore || read_value(builder, key, value);
@@ -224,18 +224,11 @@ private:
         refuse(PyExc_TypeError, "a record has the key %R; keys must be strings or whole numbers", key);
     }
 
-    static std::string_view text_of(const nb::object& string) {
-        Py_ssize_t size = 0;
-        const char* const text = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
-        if (text == nullptr) nb::raise_python_error();
-        return {text, static_cast<std::size_t>(size)};
-    }
-
     static bool read_value(RowBuilder& builder, RowBuilder::Key& key, const nb::object& value) {
         PyObject* const held = value.ptr();
         if (PyFloat_CheckExact(held)) return builder.add_number(key, PyFloat_AS_DOUBLE(held));
         if (PyBool_Check(held)) return builder.add_bool(key, held == Py_True);
-        if (PyUnicode_Check(held)) return builder.add_string(key, text_of(value));
+        if (PyUnicode_Check(held)) return builder.add_string(key, utf8_of(value));
         if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
         const double number = PyFloat_AsDouble(held);
         if (number != -1.0 || !PyErr_Occurred()) {
@@ -250,23 +243,18 @@ private:
         }
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
         PyErr_Clear();
-        // datetime.datetime and datetime.date; pandas' NA is missing.
-        if (std::string_view(Py_TYPE(held)->tp_name).ends_with("NAType")) return true;
-        if (PyObject_HasAttrString(held, "isoformat")) {
-            const nb::object text = checked(PyObject_CallMethod(held, "isoformat", nullptr));
-            if (!PyUnicode_Check(text.ptr())) return builder.fail("value", key, Py_TYPE(held)->tp_name);
-            const std::string_view written = text_of(text);
-            if (written == "NaT") return true;
-            const std::optional<Moment> moment = DateParser(written).parse();
-            return moment ? builder.add_moment(key, *moment) : builder.fail("date", key, written);
-        }
-        return builder.fail("value", key, Py_TYPE(held)->tp_name);
+        const OtherValue other = other_value(value);
+        if (other.is_missing) return true;
+        if (!other.iso_text.is_valid()) return builder.fail("value", key, Py_TYPE(held)->tp_name);
+        const std::string_view written = utf8_of(other.iso_text);
+        const std::optional<Moment> moment = DateParser(written).parse();
+        return moment ? builder.add_moment(key, *moment) : builder.fail("date", key, written);
     }
 
     // The digits of an int, or of a number of another library that is one.
     static std::string digits_of(const nb::object& number) {
         const nb::object text = checked(PyObject_Str(checked(PyNumber_Index(number.ptr())).ptr()));
-        return std::string(text_of(text));
+        return std::string(utf8_of(text));
     }
 
     static bool read_list(RowBuilder& builder, RowBuilder::Key& key, const nb::object& bag) {
@@ -278,7 +266,7 @@ private:
             const nb::object word = nb::borrow(PyList_GET_ITEM(list.ptr(), i));
             if (word.is_none()) continue;
             if (!PyUnicode_Check(word.ptr())) return builder.fail("list", key, Py_TYPE(word.ptr())->tp_name);
-            words.push_back(text_of(word));
+            words.push_back(utf8_of(word));
         }
         return builder.add_list(key, words);
     }

@@ -13,6 +13,30 @@ inline nb::str string_of(std::string_view text, const char* errors = nullptr) {
     return nb::steal<nb::str>(made);
 }
 
+// What a value of another kind than number, string, list and dict says: None, or a date as ISO text.
+struct OtherValue {
+    bool is_missing = false;  // NA and NaT of pandas
+    nb::object iso_text;      // null if it is no date
+};
+
+inline OtherValue other_value(nb::handle value) {
+    if (std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType")) return {true, {}};
+    if (!PyObject_HasAttrString(value.ptr(), "isoformat")) return {};
+    PyObject* const written = PyObject_CallMethod(value.ptr(), "isoformat", nullptr);
+    if (written == nullptr) throw nb::python_error();
+    const nb::object text = nb::steal(written);
+    if (!PyUnicode_Check(written)) return {};
+    return {PyUnicode_CompareWithASCIIString(written, "NaT") == 0, text};
+}
+
+// A view of a Python string.
+inline std::string_view utf8_of(nb::handle string) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+    if (text == nullptr) throw nb::python_error();
+    return {text, static_cast<std::size_t>(size)};
+}
+
 // Values, columns and offsets of the rows; the names of the columns, None for those that have none; and their hashes, if
 // names are hashed.
 using RowArrays = std::tuple<NewArray, NewArray, NewArray, nb::list, std::optional<NewArray>>;

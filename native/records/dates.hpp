@@ -1,9 +1,13 @@
 // Dates and times in text, as ISO 8601 writes them: 2026-11-17, 2026-11-17 14:30:05.25, 2026-11-17T14:30Z.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <numbers>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace scwlearn {
 
@@ -26,6 +30,30 @@ inline std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::
     const std::int64_t of_era = year - era * 400;
     const std::int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+// Calls action(suffix, value) for each feature of a moment, whose name is that of its key with the suffix: the years since
+// 1970, and the weekday and the hour as points on a circle. Stops if the action returns false; returns whether none did.
+template <class Action>
+bool each_date_feature(const Moment& moment, const Action& action) {
+    constexpr double kYear = 31556952.0, kDay = 86400.0;  // seconds
+    const double local = moment.seconds + moment.offset;
+    const double days = std::floor(local / kDay), turn = 2 * std::numbers::pi;
+    // 1970-01-01 was a Thursday, the fourth day of the week.
+    const double weekday = days + 3 - 7 * std::floor((days + 3) / 7);
+    const double weekday_angle = turn * weekday / 7, hour_angle = turn * (local - days * kDay) / kDay;
+    const std::pair<std::string_view, double> features[] = {
+        {"", moment.seconds / kYear},         {".weekday.sin", std::sin(weekday_angle)},
+        {".weekday.cos", std::cos(weekday_angle)}, {".hour.sin", std::sin(hour_angle)},
+        {".hour.cos", std::cos(hour_angle)},
+    };
+    for (std::size_t i = 0; i < (moment.has_time ? std::size(features) : 3); ++i) {
+        const auto& [suffix, value] = features[i];
+        // What is left of rounding at a quarter of the circle is no feature.
+        if (i > 0 && std::abs(value) < 1e-12) continue;
+        if (!action(suffix, value)) return false;
+    }
+    return true;
 }
 
 class DateParser {

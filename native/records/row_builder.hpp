@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstdint>
 #include <deque>
-#include <numbers>
 #include <optional>
 
 #include "core/scan.hpp"
@@ -98,6 +97,7 @@ public:
     // A number, or NaN for a missing one where the spec allows it.
     bool add_number(Key& key, double value) {
         if (key.kind == Kind::ignore || (std::isnan(value) && spec_.nan_is_missing)) return true;
+        if (!spec_.missing.empty() && is_marked_missing(text_of(value))) return true;
         if (!acceptable(value)) return fail("range", key, text_of(value));
         if (key.kind == Kind::categorical) return add_word(key, text_of(value));
         if (key.kind == Kind::text) return fail("text", key, text_of(value));
@@ -144,15 +144,12 @@ public:
         if (key.kind == Kind::ignore) return true;
         if (key.kind != Kind::automatic && key.kind != Kind::date) return fail("moment", key, text_of(moment.seconds));
         if (key.long_name) return fail("prefix", key, key.name);
-        constexpr double kYear = 31556952.0, kDay = 86400.0;  // seconds
-        const double local = moment.seconds + moment.offset;
-        if (!acceptable(local)) return fail("range", key, text_of(local));
-        const double days = std::floor(local / kDay), turn = 2 * std::numbers::pi;
-        // 1970-01-01 was a Thursday, the fourth day of the week.
-        const double weekday = days + 3 - 7 * std::floor((days + 3) / 7);
-        bool good = add_plain(key, moment.seconds / kYear) && add_cycle(key, ".weekday", turn * weekday / 7);
-        if (good && moment.has_time) good = add_cycle(key, ".hour", turn * (local - days * kDay) / kDay);
-        return good;
+        if (!acceptable(moment.seconds)) return fail("range", key, text_of(moment.seconds));
+        return each_date_feature(moment, [&](std::string_view suffix, double value) {
+            if (suffix.empty()) return add_plain(key, value);
+            text_.assign(key.name).append(suffix);
+            return add_named(key, 0, text_, value, true);
+        });
     }
 
     // A feature of the key with a name and a value of its own, as in VW text: `space` starts its name.
@@ -278,7 +275,7 @@ private:
         double value = 0.0;
         if (is_no_number(text)) return true;
         if (!read_number_text(text, value)) return fail("numeric", key, given);
-        return acceptable(value) ? add_plain(key, value) : fail("range", key, given);
+        return acceptable(value) ? add_number(key, value) : fail("range", key, given);
     }
 
 public:
@@ -321,16 +318,6 @@ private:
         if (is_no_number(text)) return true;
         const std::optional<Moment> moment = DateParser(text).parse();
         return moment ? add_moment(key, *moment) : fail("date", key, given);
-    }
-
-    bool add_cycle(Key& key, std::string_view unit, double angle) {
-        for (const auto& [end, value] : {std::pair(".sin", std::sin(angle)), std::pair(".cos", std::cos(angle))}) {
-            // What is left of rounding at a quarter of the circle is no feature.
-            if (std::abs(value) < 1e-12) continue;
-            text_.assign(key.name).append(unit).append(end);
-            if (!add_named(key, 0, text_, value, true)) return false;
-        }
-        return true;
     }
 
     bool add_text(Key& key, std::string_view text) {

@@ -250,3 +250,10 @@ def test_features_are_found_in_records_and_tables():
         assert Features.detect(table, ngram=2) == Features(kinds=found, others="ignore", ngram=2)
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     assert Features.detect(iter(records)).kinds == {"about": "text", "row": "ignore", "when": "date"}
+
+
+def test_a_number_that_is_a_missing_mark_is_missing_however_it_is_written():
+    features = Features(kinds={"x": "numeric"}, missing=["-999", "0.5"])
+    for value in (-999, -999.0, "-999", "-999.0", " -9.99e2", np.float32(0.5), "0.50"):
+        assert features.read({"x": value, "y": value} if isinstance(value, int | float) else {"x": value}) == {}
+    assert features.read({"x": 999}) == {"x": 999}

@@ -1,6 +1,9 @@
 """Features in streams: records mean the same in every call, in River, and after saving and loading."""
 
+import datetime as dt
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import scwlearn
@@ -110,3 +113,14 @@ def test_a_bad_record_changes_nothing():
     assert full_state(model) == before
     with pytest.raises(TypeError, match="features must be Features or None, got 3"):
         StreamClassifier("arow", features=3)
+
+
+def test_dates_need_no_declaration():
+    moments = [dt.datetime(2026, 11, 17, 14, 30), dt.date(2026, 1, 2), pd.Timestamp("2026-05-06 07:08"), pd.NaT, pd.NA]
+    plain, declared = StreamClassifier("arow"), StreamClassifier("arow", features=Features(kinds={"when": "auto"}))
+    for i, moment in enumerate(moments):
+        for model in (plain, declared):
+            model.learn_one({"when": moment, "i": i}, i % 2)
+    assert plain._classifier.learner.names == declared._classifier.learner.names
+    assert full_state(plain) == full_state(declared)
+    assert "when.hour.sin" in plain._classifier.learner.names

@@ -1,7 +1,7 @@
 // Reader of Arrow tables: records from columns in memory, read in place.
 #pragma once
 
-#include <charconv>
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -54,6 +54,7 @@ public:
         builder_.begin_row();
         is_readable_ = add_children(root_, schema);
         if (!is_readable_) add_fault(builder_.fault(), 0);
+        set_numbers();
     }
 
     // Whether all columns can be read; if not, there is a fault without a place.
@@ -65,8 +66,9 @@ public:
         root_.bind(batch, 0);
         for (std::int64_t i = 0; i < batch.length; ++i) {
             const std::int64_t place = ++parsed_.lines;
+            if (has_numbers_ && i % block_ == 0) copy_numbers(i, std::min(block_, batch.length - i));
             begin_record();
-            const bool good = (root_.values.is_null(i) || read_children(root_, i)) && end_record(place);
+            const bool good = (root_.values.is_null(i) || read_record(i)) && end_record(place);
             if (!good && !add_fault(builder_.fault(), place)) return false;
         }
         return true;
@@ -202,6 +204,44 @@ private:
                                                          column.values.name());
     }
 
+    // If all features are numbers that need no other look, rows of them are copied, a block of each column at a time.
+    void set_numbers() {
+        has_numbers_ = builder_.spec().interactions.empty();
+        for (Column& column : root_.children) {
+            if (column.key.kind >= Kind::label) continue;
+            has_numbers_ = has_numbers_ && column.key.kind <= Kind::numeric && column.values.can_copy();
+            if (has_numbers_) number_columns_.push_back(builder_.number_column(column.key));
+        }
+        // Names may have one hash.
+        std::vector<std::int32_t> sorted(number_columns_);
+        std::sort(sorted.begin(), sorted.end());
+        has_numbers_ = has_numbers_ && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+        constexpr std::size_t kBlockNumbers = 4096;
+        block_ = static_cast<std::int64_t>(1 + kBlockNumbers / (1 + number_columns_.size()));
+        numbers_.resize(has_numbers_ ? number_columns_.size() * static_cast<std::size_t>(block_) : 0);
+    }
+
+    void copy_numbers(std::int64_t begin, std::int64_t count) {
+        double* out = numbers_.data();
+        for (const Column& column : root_.children) {
+            if (column.key.kind >= Kind::label) continue;
+            column.values.copy(begin, count, out);
+            out += block_;
+        }
+    }
+
+    bool read_record(std::int64_t i) {
+        if (!has_numbers_) return read_children(root_, i);
+        for (Column& column : root_.children)
+            if (column.key.kind >= Kind::label && !read_value(column, i)) return false;
+        const double* const first = numbers_.data() + i % block_;
+        if (builder_.add_numbers(first, static_cast<std::size_t>(block_), number_columns_)) return true;
+        // NaN may be missing; another number is a fault.
+        for (Column& column : root_.children)
+            if (column.key.kind < Kind::label && !read_value(column, i)) return false;
+        return true;
+    }
+
     bool read_children(Column& parent, std::int64_t i) {
         for (Column& column : parent.children)
             if (!read_value(column, i)) return false;
@@ -232,6 +272,10 @@ private:
     Column root_;
     bool is_readable_ = false, has_label_column_ = false;
     std::vector<std::string_view> words_;  // of a list
+    bool has_numbers_ = false;             // whether all features are plain numbers
+    std::vector<std::int32_t> number_columns_;
+    std::int64_t block_ = 1;       // how many rows of them are copied at a time
+    std::vector<double> numbers_;  // blocks of the columns, one behind the other
 };
 
 }  // namespace scwlearn

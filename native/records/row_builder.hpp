@@ -83,6 +83,7 @@ public:
         ++serial_;
         entries_.clear();
         fault_ = {};
+        drop_open_row();
     }
 
     // Whether an object, a value of the key, is left out as a whole.
@@ -115,6 +116,33 @@ public:
     bool add_bool(Key& key, bool value) {
         if (key.kind == Kind::categorical) return add_word(key, value ? "true" : "false");
         return add_number(key, value ? 1.0 : 0.0);
+    }
+
+    // Column of the numbers of a key. It may never occur.
+    std::int32_t number_column(Key& key) {
+        has_unused_ = true;
+        if (key.plain < 0) key.plain = column_of(0, key.name);
+        return static_cast<std::int32_t>(key.plain);
+    }
+
+    // Adds numbers of different columns to a row that has nothing else, and without interactions. `stride` separates them.
+    // Adds none and returns false if one is not acceptable.
+    bool add_numbers(const double* numbers, std::size_t stride, const std::vector<std::int32_t>& columns) {
+        const std::size_t begin = rows_.values.size();
+        rows_.values.resize(begin + columns.size());
+        rows_.columns.resize(begin + columns.size());
+        std::size_t end = begin;
+        bool good = true;
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const double value = numbers[i * stride];
+            rows_.values[end] = value;
+            rows_.columns[end] = columns[i];
+            end += value != 0.0;
+            good &= acceptable(value);
+        }
+        rows_.values.resize(good ? end : begin);
+        rows_.columns.resize(rows_.values.size());
+        return good;
     }
 
     // A string, valid UTF-8.
@@ -189,7 +217,10 @@ public:
     // Whether there may be columns that occur only in records that were left out.
     bool has_unused() const noexcept { return has_unused_ || is_open_; }
 
-    BuiltRows& rows() noexcept { return rows_; }
+    BuiltRows& rows() noexcept {
+        drop_open_row();
+        return rows_;
+    }
     // Makes room for that many values, so that rows are not moved.
     void reserve(std::size_t values) {
         rows_.values.reserve(values);
@@ -257,6 +288,12 @@ private:
         std::size_t entry = 0;
     };
     static constexpr std::uint32_t kCrossed = ~std::uint32_t{0};
+
+    // Drops the numbers of a row that has not ended.
+    void drop_open_row() noexcept {
+        rows_.values.resize(static_cast<std::size_t>(rows_.offsets.back()));
+        rows_.columns.resize(rows_.values.size());
+    }
 
     std::uint64_t groups_of(std::string_view key) const noexcept {
         std::uint64_t groups = 0;

@@ -260,7 +260,7 @@ KIND = '(correct the value, leave such records out with on_error="skip", or decl
             {"x": [1, 2], "y": [1, 2**53]},
             {},
             f"{RECORD}'y': an integer label must be less than 2^53 in magnitude, so that it is exact; found "
-            "'9007199254740992'",
+            "'9007199254740992' (name it in kinds={...: \"categorical\"})",
         ),
         (
             {"x": [1, 2], "y": ["1", "two"]},

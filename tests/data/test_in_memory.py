@@ -133,6 +133,40 @@ def test_a_row_means_what_its_record_means(table, features):
         assert outcome(read, batch, features) == outcome(read_records, batch.to_pylist(), features)
 
 
+@st.composite
+def numeric_tables(draw):
+    """A table of numbers, which are read in blocks."""
+    types = [pa.null(), pa.bool_(), *integers, pa.float32(), pa.float64()]
+    size, count = draw(st.integers(0, 200)), draw(st.integers(1, 40))
+    columns = {}
+    for name in range(count):
+        type_ = draw(st.sampled_from(types))
+        cells = draw(st.lists(st.none() | dict(SIMPLE)[type_] | st.just(0), max_size=5)) or [None]
+        cells = [bool(cell) if type_ == pa.bool_() and cell is not None else cell for cell in cells]
+        if type_ == pa.null():
+            cells = [None]
+        columns[f"c{name}"] = pa.array((cells * size)[:size], type_)
+    return pa.table(columns)
+
+
+@settings(max_examples=50)
+@given(numeric_tables(), st.sampled_from(FEATURES[:1] + FEATURES[3:]))
+def test_a_row_of_numbers_means_what_its_record_means(table, features):
+    for part in (table, table.slice(table.num_rows // 3)):
+        assert outcome(read, part, features) == outcome(read_records, part.to_pylist(), features)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1e200])
+def test_an_odd_number_among_numbers_is_missing_or_refused(bad):
+    values = np.arange(1.0, 201.0)
+    values[150] = bad
+    table = pa.table({"a": np.ones(200), "b": values, "c": np.zeros(200)})
+    for features in (PLAIN, Features(missing="ignore")):
+        expected = outcome(read_records, table.to_pylist(), features)
+        assert outcome(read, table, features) == expected
+        assert isinstance(expected, tuple) == (features is PLAIN or not math.isnan(bad))
+
+
 @given(tables())
 def test_hashed_rows_have_the_same_features(table):
     rows = table_rows(table, Features(), slots=2**20)

@@ -11,6 +11,7 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["scwlearn.data"]):
+    from scwlearn.data.features import Features
     from scwlearn.data.options import ReaderOptions
     from scwlearn.data.reading import read_batches
     from scwlearn.data.tables import delimited  # noqa: F401  (instrumented before it is used)
@@ -28,7 +29,6 @@ def test_one_input(data: bytes) -> None:
         labels="optional" if way & 16 else "required",
         on_error="skip" if way & 32 else "raise",
         read_ahead=False,
-        # Small chunks are slow: Arrow starts anew for each.
         chunk_bytes=32 if way & 64 else 2**16,
         max_record_bytes=2**16,
     )
@@ -37,9 +37,12 @@ def test_one_input(data: bytes) -> None:
             [io.BytesIO(text)],
             options=options,
             format="tsv" if way & 1 else "csv",
-            label="y" if way & 2 else None,
+            label=("y" if way & 4 else "-1") if way & 2 else None,
             weight="w" if way & 4 else None,
-            columns={name: kind for name, kind in KINDS.items() if way & 8 and name.encode() in text[:100]},
+            features=Features(
+                kinds={name: kind for name, kind in KINDS.items() if way & 8 and name.encode() in text[:100]}
+            ),
+            header=False if way & 128 else None,
         )
         for batch in batches:
             check(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -74,10 +74,14 @@ def detect(
     DataError
         If the values of a column do not show what they mean.
     """
-    values: dict[str, list[Any]] = {name: [] for name in columns or ()}
-    for record in records[:SAMPLE]:
-        for name, value in flat(record, features):
-            values.setdefault(name, []).append(value)
+    values: dict[str, list[Any]]
+    if untyped and columns is not None:
+        values = {name: [record[name] for record in records[:SAMPLE]] for name in columns}
+    else:
+        values = {name: [] for name in columns or ()}
+        for record in records[:SAMPLE]:
+            for name, value in flat(record, features):
+                values.setdefault(name, []).append(value)
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
     for name, found in values.items():
@@ -114,9 +118,9 @@ def flat(record: Mapping[str, Any], features: Features, prefix: str = "", depth:
 
 def is_missing(value: Any, features: Features) -> bool:
     """Return whether a value of any kind is missing."""
-    if value is None or value == "" or (isinstance(value, float) and value != value):
-        return True
-    return not isinstance(features.missing, str) and isinstance(value, str) and value in features.missing
+    if isinstance(value, str):
+        return not value or (not isinstance(features.missing, str) and value in features.missing)
+    return value is None or (isinstance(value, float) and value != value)
 
 
 def _kind_of_labels(values: Sequence[Any], *, untyped: bool) -> str:
@@ -144,22 +148,29 @@ class _Column:
             if any(hasattr(value, "isoformat") for value in self.values):
                 return "date"
             return self._note_id(notes) if self._is_id([*self.values]) else "numeric"
-        stripped = [text.strip() for text in texts]
-        numbers = [text for text in stripped if text.lower() not in _NOT_A_NUMBER]
+        numbers = texts
+        if not self.untyped or not all(map(self._match_number, texts)):  # what most columns hold
+            numbers = [text for text in map(str.strip, texts) if text.lower() not in _NOT_A_NUMBER]
         if self.untyped:
-            if all(map(self._is_number, numbers)):
-                return self._note_id(notes) if self._is_id([*map(self._as_number, numbers)]) else "numeric"
+            if all(map(self._match_number, numbers)):
+                return self._note_id(notes) if self._is_id_text(numbers) else "numeric"
             self._check_numbers(numbers)
         if all(map(_DATE.fullmatch, numbers)) and numbers:
             return "date"
         self._check_dates(numbers)
         return self._kind_of_strings(texts, notes)
 
-    def _is_number(self, text: str) -> bool:
-        return (_NUMBER if self.features.decimal == "." else _COMMA_NUMBER).fullmatch(text) is not None
+    @property
+    def _match_number(self) -> Callable[[str], re.Match[str] | None]:
+        return (_NUMBER if self.features.decimal == "." else _COMMA_NUMBER).fullmatch
 
-    def _as_number(self, text: str) -> float:
-        return float(text.replace(self.features.decimal, "."))
+    def _is_id_text(self, texts: list[str]) -> bool:
+        if len(texts) < _ENOUGH or not all(map(float.is_integer, self._as_numbers(texts))):
+            return False
+        return self._is_id([*self._as_numbers(texts)])
+
+    def _as_numbers(self, texts: list[str]) -> Iterable[float]:
+        return (float(text.replace(self.features.decimal, ".")) for text in texts)
 
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""
@@ -176,7 +187,7 @@ class _Column:
 
     def _check_numbers(self, texts: list[str]) -> None:
         """Raise a DataError if the column should probably be numeric."""
-        odd = [text for text in texts if not self._is_number(text)]
+        odd = [text for text in texts if self._match_number(text) is None]
         has_commas = any("," in text for text in odd)
         if self.features.decimal == "." and has_commas and all(map(_COMMA_NUMBER.fullmatch, texts)):
             problem = f"column {self.name!r} has numbers with a comma"

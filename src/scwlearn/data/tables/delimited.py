@@ -41,14 +41,14 @@ class DelimitedReader(Reader):
         self.expected = "a table starts with a line that names its columns"
         if schema.header is False:
             self.expected = "a table has a line for each record"
-        #: What separates cells; None until the first chunk is read.
-        self._delimiter = delimiter
+        #: What separates cells; empty until the first chunk is read.
+        self._delimiter = delimiter or ""
         self._names: list[str] = []
         self._spec = Features(others="ignore").spec()
 
     def chunks(self) -> Generator[Any, None, None]:
         """Find out the delimiter; then yield chunks of whole records."""
-        if self._delimiter is None:
+        if not self._delimiter:
             given = self.schema.delimiter
             if given is None or is_complete(self.schema):
                 given = find_delimiter(self.stream.peek(_has_a_line), given)
@@ -58,7 +58,6 @@ class DelimitedReader(Reader):
 
     def last_end(self, buffer: bytearray, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
-        assert self._delimiter is not None
         return last_csv_end(np.frombuffer(buffer, np.uint8, used), self._delimiter)
 
     def too_long(self, beginning: bytes) -> DataError:
@@ -68,7 +67,6 @@ class DelimitedReader(Reader):
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse records, after the header in the first chunk."""
-        assert self._delimiter is not None
         text = np.frombuffer(chunk, dtype=np.uint8)
         before = 0
         if not self._names:
@@ -88,7 +86,6 @@ class DelimitedReader(Reader):
 
     def _read_names(self, text: Text) -> tuple[int, int]:
         """Set the names of the columns, if there is a record; return the end of the header and the lines up to it."""
-        assert self._delimiter is not None
         records, lines, end, count, opened = split_csv(text, self._delimiter, 1)
         if opened is not None:
             line, offset = opened
@@ -111,7 +108,6 @@ class DelimitedReader(Reader):
 
     def _data_cell(self, names: list[str], text: Text) -> str | None:
         """Return a cell that shows the first line to be a record: a number, or a value that its column repeats."""
-        assert self._delimiter is not None
         if names in [[str(first + i) for i in range(len(names))] for first in (0, 1)]:
             return None
         for name in names:
@@ -138,7 +134,6 @@ class DelimitedReader(Reader):
 
     def _resolve(self, text: Text) -> None:
         """Complete the schema, if there are records with a cell for each column."""
-        assert self._delimiter is not None
         names, most = self._names, sample_size(len(self._names))
         sample: list[dict[str, str]] = []
         while not sample and len(text):

@@ -251,6 +251,9 @@ public:
         owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(times - owner.votes, kMostVotes)) & kMostVotes;
     }
 
+    // Loads the slot of a hash, for a vote that follows.
+    void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(&owners_[static_cast<std::size_t>(slot(hash))]); }
+
     // Must be called before the first vote.
     void prepare() { owners_.resize(static_cast<std::size_t>(count_)); }
 

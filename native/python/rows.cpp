@@ -100,57 +100,67 @@ void check_columns(const Column<double>& values, const Column<std::int32_t>& col
     for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets(i) >= offsets(i - 1), "offsets must not decrease");
     const auto last = static_cast<std::size_t>(offsets(offsets.size() - 1));
     require(last <= values.size(), "offsets must not exceed the number of values");
+    bool known = true;  // without branches, so that the loop is vectorized
     for (std::size_t j = 0; j < columns.size(); ++j)
-        require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < names,
-                "columns must be below the number of names");
+        known &= static_cast<std::uint32_t>(columns.data()[j]) < names;
+    require(known, "columns must be below the number of names");
 }
 
-// The values of a row, to be sorted by feature; those of one feature stay in order, so that sums have the same bits
+// Sorts the values of a row by feature and adds those of one feature, in their order, so that sums have the same bits
 // everywhere.
-class RowOrder {
+class RowSorter {
 public:
-    struct Place {
-        std::int32_t feature, at;
-    };
-
-    void clear() noexcept {
-        places_.clear();
-        is_sorted_ = true;
-    }
-
-    void add(std::int32_t feature, std::int32_t at) {
-        is_sorted_ = is_sorted_ && (places_.empty() || places_.back().feature <= feature);
-        places_.push_back({feature, at});
-    }
-
-    const std::vector<Place>& sorted() {
-        if (is_sorted_) return places_;
-        if (places_.size() <= kShort) return by_rank();
-        std::stable_sort(places_.begin(), places_.end(),
-                         [](const Place& a, const Place& b) { return a.feature < b.feature; });
-        return places_;
+    // Returns how many values are left, none of which is 0.
+    std::size_t sort(std::int32_t* features, double* values, std::size_t count) {
+        entries_.clear();
+        for (std::size_t i = 0; i < count; ++i) entries_.push_back({features[i], values[i]});
+        if (count <= kShort) {
+            write_by_rank(features, values);
+        } else {
+            std::stable_sort(entries_.begin(), entries_.end(),
+                             [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+            for (std::size_t i = 0; i < count; ++i) {
+                features[i] = entries_[i].feature;
+                values[i] = entries_[i].value;
+            }
+        }
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < count;) {
+            const std::int32_t feature = features[i];
+            double sum = values[i++];
+            for (; i < count && features[i] == feature; ++i) sum += values[i];
+            features[left] = feature;
+            values[left] = sum;
+            left += sum != 0.0;
+        }
+        return left;
     }
 
 private:
+    struct Entry {
+        std::int32_t feature;
+        double value;
+    };
     // Up to this many, counting how many values precede each is faster than sorting, because it is vectorized.
     static constexpr std::size_t kShort = 64;
 
-    const std::vector<Place>& by_rank() {
-        const std::size_t count = places_.size();
-        std::int32_t features[kShort];
-        for (std::size_t i = 0; i < count; ++i) features[i] = places_[i].feature;
-        ranked_.resize(count);
+    void write_by_rank(std::int32_t* features, double* values) const noexcept {
+        const std::size_t count = entries_.size();
+        std::int32_t before[kShort];
         for (std::size_t i = 0; i < count; ++i) {
-            std::int32_t before = 0;
-            for (std::size_t j = 0; j < i; ++j) before += features[j] <= features[i];
-            for (std::size_t j = i + 1; j < count; ++j) before += features[j] < features[i];
-            ranked_[static_cast<std::size_t>(before)] = places_[i];
+            const std::int32_t feature = entries_[i].feature;
+            std::int32_t rank = 0;
+            for (std::size_t j = 0; j < i; ++j) rank += features[j] <= feature;
+            for (std::size_t j = i + 1; j < count; ++j) rank += features[j] < feature;
+            before[i] = rank;
         }
-        return ranked_;
+        for (std::size_t i = 0; i < count; ++i) {
+            features[before[i]] = entries_[i].feature;
+            values[before[i]] = entries_[i].value;
+        }
     }
 
-    std::vector<Place> places_, ranked_;
-    bool is_sorted_ = true;
+    std::vector<Entry> entries_;
 };
 
 std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values, const Column<std::int32_t>& columns,
@@ -165,31 +175,30 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
     {
         const nb::gil_scoped_release release_gil;
         const std::int32_t *const column = columns.data(), *const offset = offsets.data();
+        const std::int64_t* const feature_of = features.data();
+        const double* const sign_of = signs ? signs->data() : nullptr;
         const std::size_t rows = offsets.size() - 1;
         const auto most = static_cast<std::size_t>(offset[rows] - offset[0]);
-        placed.resize(most);
-        indices.resize(most);
+        placed.resize(most + 1);  // a value that is left out is written behind the last one
+        indices.resize(most + 1);
         ends.resize(rows + 1);
         std::size_t stored = 0;
-        RowOrder row;
+        RowSorter sorter;
         for (std::size_t i = 0; i < rows; ++i) {
-            row.clear();
+            const std::size_t begin = stored;
+            std::int64_t last = -1;
+            bool is_sorted = true;
             for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
-                const std::int64_t feature = features.data()[column[j]];
-                if (feature >= 0 && feature < width) row.add(static_cast<std::int32_t>(feature), j);
+                const std::int64_t feature = feature_of[column[j]];
+                const double value = sign_of ? sign_of[column[j]] * values.data()[j] : values.data()[j];
+                const bool is_left = feature >= 0 && feature < width && value != 0.0;
+                indices[stored] = static_cast<std::int32_t>(feature);
+                placed[stored] = value;
+                stored += is_left;
+                is_sorted &= !is_left || feature > last;
+                last = is_left ? feature : last;
             }
-            const std::vector<RowOrder::Place>& places = row.sorted();
-            for (std::size_t k = 0; k < places.size();) {
-                const std::int32_t feature = places[k].feature;
-                double sum = 0.0;
-                for (; k < places.size() && places[k].feature == feature; ++k) {
-                    const auto j = static_cast<std::size_t>(places[k].at);
-                    sum += (signs ? signs->data()[column[j]] : 1.0) * values.data()[j];
-                }
-                if (sum == 0.0) continue;
-                indices[stored] = feature;
-                placed[stored++] = sum;
-            }
+            if (!is_sorted) stored = begin + sorter.sort(&indices[begin], &placed[begin], stored - begin);
             ends[i + 1] = static_cast<std::int32_t>(stored);
         }
         placed.resize(stored);
@@ -212,13 +221,12 @@ std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const C
     std::vector<std::int64_t> counts(static_cast<std::size_t>(width));
     {
         const nb::gil_scoped_release release_gil;
+        const double* const value = values.data();
+        const std::int32_t *const column = columns.data(), *const offset = offsets.data();
         for (std::size_t k = 0; k < (order ? order->size() : rows); ++k) {
-            const auto row = order ? static_cast<std::size_t>((*order)(k)) : k;
-            for (std::int32_t j = offsets(row); j < offsets(row + 1); ++j) {
-                const auto at = static_cast<std::size_t>(j);
-                if (values(at) == 0.0) continue;
-                if (counts[static_cast<std::size_t>(columns(at))]++ == 0) first.push_back(columns(at));
-            }
+            const auto row = order ? static_cast<std::size_t>(order->data()[k]) : k;
+            for (std::int32_t j = offset[row]; j < offset[row + 1]; ++j)
+                if (value[j] != 0.0 && counts[static_cast<std::size_t>(column[j])]++ == 0) first.push_back(column[j]);
         }
     }
     return {array_of(std::move(first)), array_of(std::move(counts))};

@@ -46,6 +46,10 @@ void bind_vocabulary(nb::module_& module) {
         .def("add", &Vocabulary::add, "names"_a, "counts"_a,
              nb::sig("def add(self, names: list, counts: NDArray[numpy.int64]) -> None"),
              "Add names, with the number of occurrences of each.")
+        .def("vote", &Vocabulary::vote, "names"_a, "hashes"_a, "places"_a, "counts"_a,
+             nb::sig("def vote(self, names: list, hashes: NDArray[numpy.uint32], places: NDArray[numpy.int64], counts: "
+                     "NDArray[numpy.int64]) -> None"),
+             "Count the occurrences of hashed names: of those at `places` of a list, in this order, except None.")
         .def("kept", &Vocabulary::kept, "features"_a, "Return a vocabulary with these features only, in this order.")
         .def("united", &Vocabulary::united, "other"_a,
              "Return a vocabulary with the names of the other appended, possibly more than max_features.")

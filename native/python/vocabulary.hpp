@@ -135,6 +135,30 @@ public:
         if (!key_type_.is_valid() && names.size() > 0) key_type_ = nb::borrow(names[0].type());
     }
 
+    // Counts occurrences of hashed names: of those at some places of a list, in this order, except None. `hashes` and
+    // `counts` have a number for each name of the list.
+    void vote(const nb::list& names, const Column<std::uint32_t>& hashes, const Column<std::int64_t>& places,
+              const Column<std::int64_t>& counts) {
+        require(hashed(), "the names of this vocabulary are not hashed");
+        require(hashes.size() == names.size() && counts.size() == names.size(),
+                "hashes and counts must have one number per name");
+        PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const auto place = static_cast<std::size_t>(places(i));
+            require(place < names.size(), "places must be below the number of names");
+            require(counts(place) >= 0, "counts must be >= 0");
+            if (const nb::handle name = names[place]; !name.is_none()) check_name(name, type);
+        }
+        slots_.prepare();
+        constexpr std::size_t kAhead = 8;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            if (i + kAhead < places.size()) slots_.prefetch(hashes(static_cast<std::size_t>(places(i + kAhead))));
+            const auto place = static_cast<std::size_t>(places(i));
+            if (const nb::handle name = names[place]; !name.is_none()) slots_.vote(hashes(place), {name, {}}, counts(place));
+        }
+        if (type != nullptr) key_type_ = nb::borrow(reinterpret_cast<PyObject*>(type));
+    }
+
     // Returns a vocabulary with these features only, in this order.
     std::unique_ptr<Vocabulary> kept(const Column<std::int64_t>& features) const {
         require(!hashed(), "features of a hashed vocabulary cannot be dropped");
@@ -226,11 +250,14 @@ private:
     // Raises an error unless the names are plain and have the type of the known names.
     void check_names(const nb::list& names) const {
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
-        for (const nb::handle name : names) {
-            if (type == nullptr) type = Py_TYPE(name.ptr());
-            if (!Name{name, {}}.is_plain() || Py_TYPE(name.ptr()) != type)
-                refuse(PyExc_TypeError, "got the name %R; names are strings, or whole numbers, and all of one type", name);
-        }
+        for (const nb::handle name : names) check_name(name, type);
+    }
+
+    // The same for a name; null takes its type.
+    static void check_name(nb::handle name, PyTypeObject*& type) {
+        if (type == nullptr) type = Py_TYPE(name.ptr());
+        if (!Name{name, {}}.is_plain() || Py_TYPE(name.ptr()) != type)
+            refuse(PyExc_TypeError, "got the name %R; names are strings, or whole numbers, and all of one type", name);
     }
 
     std::optional<std::int64_t> most_;

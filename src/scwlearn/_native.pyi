@@ -145,6 +145,11 @@ class Vocabulary:
     def add(self, names: list, counts: NDArray[numpy.int64]) -> None:
         """Add names, with the number of occurrences of each."""
 
+    def vote(self, names: list, hashes: NDArray[numpy.uint32], places: NDArray[numpy.int64], counts: NDArray[numpy.int64]) -> None:
+        """
+        Count the occurrences of hashed names: of those at `places` of a list, in this order, except None.
+        """
+
     def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:
         """Return a vocabulary with these features only, in this order."""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from scwlearn import Features
-from scwlearn.data.detect import detect
+from scwlearn.data.detect import detect, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError
 from table_text import exactly
@@ -15,8 +15,7 @@ def kinds(**columns):
 
 
 def found(columns, features=PLAIN, **options):
-    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return detect(records, features, columns=[*columns], untyped=True, **options)
+    return detect(columns, features, columns=[*columns], untyped=True, **options)
 
 
 def numbers(count=30):
@@ -108,19 +107,20 @@ def test_keys_of_json_get_a_kind_only_if_a_value_does_not_show_it():
     records = [
         {"n": i, "s": "a" if i % 2 else "b", "t": f"some long text {i}", "u": {"d": "2026-11-17"}} for i in range(9)
     ]
-    told = detect(records, Features())
+    told = detect(values_by_key(records, PLAIN), Features())
     assert told.features == Features(kinds={"t": "text", "u.d": "date"})
 
 
 def test_infinity_is_no_id():
-    records = [{"x": float(i)} for i in range(30)] + [{"x": float("inf")}, {"x": float("nan")}]
-    assert detect(records, PLAIN, columns=["x"]).features.kinds == {"x": "numeric"}
+    values = {"x": [*map(float, range(30)), float("inf"), float("nan")]}
+    assert detect(values, PLAIN, columns=["x"]).features.kinds == {"x": "numeric"}
 
 
 def test_what_is_ignored_is_not_looked_at():
     # Dates of that form would be an error, and the numbers an id.
     records = [{"in": {"day": "17.11.2026", "id": i}, "x": i % 3} for i in range(50)]
     with pytest.raises(DataError, match=r"column 'in\.day' has dates"):
-        detect(records, Features())
-    found = detect(records, Features(kinds={"in": "ignore"}))
+        detect(values_by_key(records, PLAIN), PLAIN)
+    features = Features(kinds={"in": "ignore"})
+    found = detect(values_by_key(records, features), features)
     assert (found.features.kinds, found.notes) == ({"in": "ignore"}, ())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils import murmurhash3_32
 
 from helpers import several
 from scwlearn import Learner, StreamClassifier
+from scwlearn._native import Vocabulary
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import ProgressiveScores
@@ -250,3 +253,38 @@ def test_rows_are_sorted_by_feature_and_equal_features_added_in_order(size: int)
                 expected[at] = expected.get(at, 0.0) + signs[column] * value
         part = slice(ends[row], ends[row + 1])
         assert [*zip(indices[part].tolist(), placed[part].tolist(), strict=True)] == sorted(expected.items())
+
+
+@pytest.mark.native
+def test_votes_by_hash_equal_votes_by_name() -> None:
+    names = [*WORDS, None, "w1"]
+    hashes = np.array([murmurhash3_32(name or "", positive=True) for name in names], dtype=np.uint32)
+    counts = np.random.default_rng(0).integers(1, 9, len(names))
+    places = np.random.default_rng(1).permutation(len(names))
+    by_hash, by_name = Vocabulary(8, True), Vocabulary(8, True)
+    by_hash.vote(names, hashes, places, counts)
+    kept = [place for place in places.tolist() if names[place] is not None]
+    by_name.add([names[place] for place in kept], counts[kept])
+    assert by_hash.features == by_name.features
+    assert by_hash.__getstate__() == by_name.__getstate__()
+
+
+@pytest.mark.native
+def test_votes_that_do_not_fit_the_names_change_nothing() -> None:
+    def refused(error: type[Exception], message: str, *votes: Any, hashed: bool = True) -> None:
+        vocabulary = Vocabulary(8, hashed)
+        names, hashes, places, counts = votes
+        arrays = np.array(hashes, np.uint32), np.array(places, np.int64), np.array(counts, np.int64)
+        with pytest.raises(error, match=re.escape(message)):
+            vocabulary.vote(names, *arrays)
+        assert not vocabulary.names
+        assert vocabulary.key_type is None
+
+    lengths, below = "hashes and counts must have one number per name", "places must be below the number of names"
+    refused(ValueError, "the names of this vocabulary are not hashed", ["a"], [1], [0], [1], hashed=False)
+    refused(ValueError, lengths, ["a"], [], [0], [1])
+    refused(ValueError, lengths, ["a"], [1], [0], [])
+    refused(ValueError, below, ["a"], [1], [0, 1], [1])
+    refused(ValueError, below, ["a"], [1], [-1], [1])
+    refused(ValueError, "counts must be >= 0", ["a", "b"], [1, 2], [0, 1], [1, -1])
+    refused(TypeError, "got the name 2; names are strings", ["a", 2], [1, 2], [0, 1], [1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,6 +15,7 @@ from scwlearn.data.io.errors import DataError, shown
 #: Number of records that are looked at.
 SAMPLE = 1000
 
+_SCALARS = frozenset({str, float, int, bool, type(None)})
 # Below this many values, different values may be so by chance, and a single odd one may be a category.
 _ENOUGH = 20
 # Share of numbers in a column that should probably be numeric.
@@ -45,7 +47,7 @@ class Detected:
 
 
 def detect(
-    records: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Sequence[Any]],
     features: Features,
     *,
     label: str | None = None,
@@ -57,15 +59,15 @@ def detect(
 
     Parameters
     ----------
-    records : sequence of mappings
-        The first records, at most `SAMPLE` of which are looked at. Nested keys are joined.
+    values : mapping from str to sequence
+        The values of each column in the first records.
     features : Features
         What is declared.
     label, weight : str or None
         Keys that are no features.
     columns : sequence of str or None
-        All columns of a table, each of which gets a kind. None: keys may come later, and only those with strings that
-        are no categories get one.
+        All columns of a table, each of which gets a kind. None: other keys may come later, and only keys with strings
+        that are no categories get one.
     untyped : bool
         Whether numbers come as strings.
 
@@ -74,20 +76,12 @@ def detect(
     DataError
         If the values of a column do not show what they mean.
     """
-    values: dict[str, list[Any]]
-    if untyped and columns is not None:
-        values = {name: [record[name] for record in records[:SAMPLE]] for name in columns}
-    else:
-        values = {name: [] for name in columns or ()}
-        for record in records[:SAMPLE]:
-            for name, value in flat(record, features):
-                values.setdefault(name, []).append(value)
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
-    for name, found in values.items():
+    for name in dict.fromkeys((*(columns or ()), *values)):
         if name in features.kinds or name in (label, weight):
             continue
-        known = [value for value in found if not is_missing(value, features)]
+        known = [value for value in values.get(name, ()) if not is_missing(value, features)]
         if columns is None:  # a list shows what it is
             known = [value for value in known if not isinstance(value, list)]
         column = _Column(name, known, features, untyped)
@@ -106,14 +100,21 @@ def detect(
     return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
 
 
-def flat(record: Mapping[str, Any], features: Features, prefix: str = "", depth: int = 1) -> Iterable[tuple[str, Any]]:
-    """Yield the values of a record with their keys, those of nested objects joined, unless they are ignored."""
-    for key, value in record.items():
-        name = f"{prefix}{key}"
-        if type(value) is not dict and not isinstance(value, Mapping):  # the first question is quick
-            yield name, value
-        elif depth < MAX_DEPTH and features.kinds.get(name) != "ignore":
-            yield from flat(value, features, name + features.separator, depth + 1)
+def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> dict[str, list[Any]]:
+    """Return the values of each key of records; those of nested objects are joined, unless they are ignored."""
+    values: defaultdict[str, list[Any]] = defaultdict(list)
+
+    def add(record: Mapping[str, Any], prefix: str, depth: int) -> None:
+        for key, value in record.items():
+            name = f"{prefix}{key}"
+            if type(value) in _SCALARS or not isinstance(value, Mapping):  # the first question is quick
+                values[name].append(value)
+            elif depth < MAX_DEPTH and features.kinds.get(name) != "ignore":
+                add(value, name + features.separator, depth + 1)
+
+    for record in records:
+        add(record, "", 1)
+    return dict(values)
 
 
 def is_missing(value: Any, features: Features) -> bool:

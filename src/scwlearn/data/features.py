@@ -217,12 +217,13 @@ class Features:
         >>> Features.detect([{"subject": "see you at noon", "size": 3}, {"subject": "a free offer today", "size": 1}])
         Features(kinds={'subject': 'text'})
         """
-        from scwlearn.data.detect import SAMPLE, detect
+        from scwlearn.data.detect import SAMPLE, detect, values_by_key
         from scwlearn.data.tables.arrow import is_table, table_columns, table_records
 
         columns = table_columns(examples) if is_table(examples) else None
-        records = table_records(examples, SAMPLE) if is_table(examples) else [*islice(examples, SAMPLE)]
-        return detect(records, cls(**declared), columns=columns).features
+        records = table_records(examples, SAMPLE) if is_table(examples) else islice(examples, SAMPLE)
+        features = cls(**declared)
+        return detect(values_by_key(records, features), features, columns=columns).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
         """Return what the native readers of records need, with the keys that are no features."""

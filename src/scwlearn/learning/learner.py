@@ -223,18 +223,17 @@ class Learner(OneAtATime):
         with self._rollback():
             one = self._start_named() if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
-            present, counts = x.appearances(order)
-            if x.hashes is not None:
-                present = present[[x.names[i] is not None for i in present.tolist()]]
-            if vocabulary.hashed:
-                features, signs = _slots(vocabulary, x)
-                names = [x.names[i] for i in present.tolist()]
-            else:
-                features, signs = x.features_in(vocabulary, refresh=False), None
-                present = present[features[present] < 0]
-                names = [x.names[i] for i in present.tolist()]
+            features, signs = _features_in(vocabulary, x, refresh=False)
+            # Names that occur, by first appearance; if they are not hashed, only new ones matter.
+            places = counts = np.empty(0, np.int64)
+            if vocabulary.hashed or features.min(initial=0) < 0:
+                places, counts = x.appearances(order)
+            if not vocabulary.hashed:
+                places = places[features[places] < 0]
+            names = [] if x.hashes is not None else [x.names[i] for i in places.tolist()]
+            if not vocabulary.hashed:
                 features = features.copy()
-                features[present] = vocabulary.find(names, True)
+                features[places] = vocabulary.find(names, True)
             wanted = int(features.max(initial=-1)) + 1
             room = width if wanted <= width else room_for(wanted, width)
             if room > width:
@@ -245,9 +244,12 @@ class Learner(OneAtATime):
                 yield x.in_columns(features, signs, room)
             finally:
                 if self.counts.seen > seen:
-                    vocabulary.add(names, counts[present])
+                    if x.hashes is None:
+                        vocabulary.add(names, counts[places])
+                    else:
+                        vocabulary.vote(x.names, x.hashes, places, counts)
                     if not vocabulary.hashed:
-                        x.features_in(vocabulary, refresh=False)[present] = features[present]
+                        x.features_in(vocabulary, refresh=False)[places] = features[places]
 
     def _rows(self, x: Any) -> Rows:
         if isinstance(x, NamedRows):
@@ -255,9 +257,7 @@ class Learner(OneAtATime):
             if vocabulary is None:
                 raise ValueError("this learner has learned from features without names; continue with such examples")
             width = model.size - self.config.intercept
-            if vocabulary.hashed:
-                return x.in_columns(*_slots(vocabulary, x), width)
-            return x.in_columns(x.features_in(vocabulary), None, width)
+            return x.in_columns(*_features_in(vocabulary, x), width)
         rows = as_rows(x, check=False)
         self._check_rows(rows)
         return rows
@@ -411,8 +411,10 @@ Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ign
 Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
 
 
-def _slots(vocabulary: Vocabulary, x: NamedRows) -> tuple[Any, Any]:
-    """Return the slot and the sign of each name, where names are hashed."""
+def _features_in(vocabulary: Vocabulary, x: NamedRows, *, refresh: bool = True) -> tuple[Any, Any]:
+    """Return the feature of each name, and if names are hashed its sign."""
+    if not vocabulary.hashed:
+        return x.features_in(vocabulary, refresh=refresh), None
     if x.hashes is None:
         return vocabulary.find(x.names, False), vocabulary.signs(x.names)
     return vocabulary.slots(x.hashes)

@@ -109,9 +109,8 @@ class _RecordBatchReader(Reader):
                 kind = "categorical" if _is_text(array.type) and not any(cells[name]) else None
             if is_open and kind is not None and name != schema.label:
                 kinds[name] = kind
-        records = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
         schema = replace(schema, features=schema.features.declare(kinds))
-        self.schema = resolve_kinds(schema, self._names, records, untyped=False)
+        self.schema = resolve_kinds(schema, self._names, cells, untyped=False)
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 

@@ -135,13 +135,14 @@ class DelimitedReader(Reader):
     def _resolve(self, text: Text) -> None:
         """Complete the schema, if there are records with a cell for each column."""
         names, most = self._names, sample_size(len(self._names))
-        sample: list[dict[str, str]] = []
+        sample: list[list[str]] = []
         while not sample and len(text):
             records, _, end, _, _ = split_csv(text, self._delimiter, most)
-            sample = [dict(zip(names, cells, strict=True)) for cells in records if len(cells) == len(names)]
+            sample = [cells for cells in records if len(cells) == len(names)]
             text = text[end:]
         if sample:
-            self.schema = resolve_kinds(self.schema, names, sample, untyped=True)
+            values = dict(zip(names, zip(*sample, strict=True), strict=True))
+            self.schema = resolve_kinds(self.schema, names, values, untyped=True)
             self._spec = spec_of(self.schema, self.options)
             self.is_resolved = True
 

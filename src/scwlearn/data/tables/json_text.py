@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import JsonArrayCutter, parse_json, split_json
 from scwlearn.data.batch import Batch
-from scwlearn.data.detect import SAMPLE, detect, flat, is_missing
+from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
@@ -112,20 +112,20 @@ class JsonReader(Reader):
         if not sample:
             return
         schema, features = self.schema, self.schema.features
-        records = [dict(flat(record, features)) for record in sample]
-        names = [*dict.fromkeys(chain.from_iterable(records))]
+        values = values_by_key(sample, features)
+        names = [*values]
         label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names)
         _check_label(label, sample)
         self.schema = replace(schema, label=label, weight=weight)
         if is_complete(schema):
             self.schema = replace(self.schema, notes=_missing_notes(self.schema, names))
-        labels = () if label is None else [record.get(label) for record in records]
+        labels = () if label is None else values.get(label, ())
         first = next((value for value in labels if not is_missing(value, features)), None)
         declared: str | None = schema.label_kind
         if not schema.is_fixed:
             check_roles(self.schema)
             declared = declared or features.kinds.get(label or "")
-            found = detect(records, features, label=label, weight=weight)
+            found = detect(values, features, label=label, weight=weight)
             kind = found.label_kind
             if not declared:
                 kind = None if first is None else "categorical" if isinstance(first, str) else "numeric"

@@ -67,7 +67,7 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
 
 
 def resolve_kinds(
-    schema: Schema, names: Sequence[str], records: Sequence[Mapping[str, Any]], *, untyped: bool
+    schema: Schema, names: Sequence[str], values: Mapping[str, Sequence[Any]], *, untyped: bool
 ) -> Schema:
     """Return the schema with the kind of each column, declared or found in the first records.
 
@@ -77,8 +77,8 @@ def resolve_kinds(
         As `resolve_columns` returns it.
     names : sequence of str
         All columns of the table.
-    records : sequence of mappings
-        The first records.
+    values : mapping from str to sequence
+        The values of the columns in the first records; of the label and of those whose kind is not declared.
     untyped : bool
         Whether numbers come as strings.
 
@@ -91,9 +91,9 @@ def resolve_kinds(
     if is_complete(schema):
         if label is None or schema.label_kind is not None:
             return schema
-        labels = [{label: record[label]} for record in records]
+        labels = {label: values[label]}
         return replace(schema, label_kind=detect(labels, schema.features, label=label, untyped=untyped).label_kind)
-    found = detect(records, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
+    found = detect(values, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
     for name, kind in found.features.kinds.items():
         if kind in ("categorical", "text", "date") and len(name) > MAX_KEY_LENGTH:
             limit = f"the name of a categorical, text or date column must have at most {MAX_KEY_LENGTH} characters"

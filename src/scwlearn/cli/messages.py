@@ -53,7 +53,9 @@ def is_given(param: click.Parameter | str) -> bool:
 def error_message(error: BaseException) -> str:
     """Return the message of an error, in the terms of the command line."""
     if isinstance(error, click.ClickException):
-        message = error.format_message().removesuffix(".")
+        message = error.format_message()
+        if not message.endswith("..."):
+            message = message.removesuffix(".")
         if message[:1].isupper() and message[1:2].islower():
             # Messages of Click open with a capital; ours do not.
             message = message[0].lower() + message[1:]

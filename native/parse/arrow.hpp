@@ -101,7 +101,8 @@ private:
         bool number(double value) { return reader.builder_.add_number(column.key, value); }
         template <std::integral T>
         bool number(T value) {
-            return reader.builder_.add_integer(column.key, static_cast<double>(value), [value] { return RowBuilder::text_of(value); });
+            const auto text = [value] { return RowBuilder::text_of(value); };
+            return reader.builder_.add_integer(column.key, static_cast<double>(value), text);
         }
         bool boolean(bool value) { return reader.builder_.add_bool(column.key, value); }
         bool text(std::string_view value) {
@@ -136,9 +137,11 @@ private:
         template <class T>
         bool number(T value) {
             LabelColumn& labels = reader.parsed_.labels;
+            RowBuilder& builder = reader.builder_;
             const auto number = static_cast<double>(value);
             const std::string text = RowBuilder::text_of(value);
-            if (std::isnan(number) && reader.builder_.spec().nan_is_missing) return reader.add_missing_label(key, text);
+            if (std::isnan(number) ? builder.spec().nan_is_missing : builder.is_marked_missing(text))
+                return reader.add_missing_label(key, text);
             if (reader.has_words() && acceptable(number)) return reader.added(labels.add_word(text), key, text);
             // From 2^53 on, other integers have the same value.
             const bool is_exact = !std::integral<T> || std::abs(number) < 0x1p53;
@@ -206,7 +209,7 @@ private:
 
     // If all features are numbers that need no other look, rows of them are copied, a block of each column at a time.
     void set_numbers() {
-        has_numbers_ = builder_.spec().interactions.empty();
+        has_numbers_ = builder_.spec().interactions.empty() && builder_.spec().missing.empty();
         for (Column& column : root_.children) {
             if (column.key.kind >= Kind::label) continue;
             has_numbers_ = has_numbers_ && column.key.kind <= Kind::numeric && column.values.can_copy();

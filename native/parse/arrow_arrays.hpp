@@ -154,7 +154,8 @@ public:
 
     // Whether its values can be read. Structures are read by their children.
     bool is_readable() const noexcept {
-        if (dictionary_) return is_index() && !dictionary_->dictionary_ && !dictionary_->is_nested() && dictionary_->is_readable();
+        if (dictionary_)
+            return is_index() && !dictionary_->dictionary_ && !dictionary_->is_nested() && dictionary_->is_readable();
         return is_nested() ? items_ && items_->holds_text() : type_ != ArrowType::other && type_ != ArrowType::structure;
     }
 
@@ -339,9 +340,9 @@ private:
     static Moment date(std::int64_t days) noexcept { return {static_cast<double>(days) * 86400.0, 0.0, false}; }
 
     Moment timestamp(std::int64_t value) const noexcept {
-        const std::int64_t seconds = whole(value, per_second_);
-        const auto rest = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(seconds) * static_cast<std::uint64_t>(per_second_);
-        return moment_at(seconds, static_cast<std::int64_t>(rest) * (1'000'000'000 / per_second_));
+        const std::int64_t rest = value % per_second_;
+        const std::int64_t units = rest < 0 ? rest + per_second_ : rest;
+        return moment_at(whole(value, per_second_), units * (1'000'000'000 / per_second_));
     }
 
     std::string format_;

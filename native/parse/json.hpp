@@ -260,7 +260,7 @@ private:
             has_weight_ = true;
             return set_weight(key, value, text);
         }
-        if (std::isnan(value)) return true;
+        if (std::isnan(value) || builder_.is_marked_missing(exact())) return true;
         if (form_.numbers_as_words && acceptable(value)) return add_word_label(key, exact());
         // From 2^53 on, other integers have the same value.
         const bool is_exact = std::abs(value) < 0x1p53 || !acceptable(value) || !is_integer();

@@ -109,8 +109,9 @@ public:
     // A number. `text()` returns how it is written, for a whole one with all of its digits, which names a category.
     template <class Text>
     bool add_integer(Key& key, double value, const Text& text) {
-        if (key.kind == Kind::categorical && acceptable(value)) [[unlikely]] return add_word(key, text());
-        return add_number(key, value);
+        if (key.kind != Kind::categorical || !acceptable(value)) [[likely]] return add_number(key, value);
+        const std::string written = text();
+        return is_marked_missing(written) || add_word(key, written);
     }
 
     bool add_bool(Key& key, bool value) {

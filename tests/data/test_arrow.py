@@ -169,6 +169,16 @@ def test_kinds_can_be_declared():
     ]
 
 
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_number_may_mark_a_missing_value(kind):
+    table = pa.table({"x": [1, -9], "c": [-9, 2], "y": [-9, 3]})
+    marked = Features(missing=["-9"], kinds={"c": "categorical", "y": "ignore", "x": "numeric"}, others="ignore")
+    schema = Schema("parquet", label="y", label_kind=kind, features=marked)
+    (batch,) = batches(as_parquet(table), "parquet", schema=schema, options=OPTIONAL)
+    assert features(batch) == [{"x": 1}, {"c=2": 1}]
+    assert label_list(batch) == [None, 3 if kind == "numeric" else "3"]
+
+
 def test_a_categorical_label_keeps_all_digits():
     table = pa.table({"x": [1, 2], "y": pa.array([2**60 + 1, 2**64 - 1], pa.uint64())})
     found = examples(as_parquet(table), "parquet", columns={"y": "categorical"})

@@ -113,6 +113,7 @@ FEATURES = [
     Features(kinds={"a": "categorical", "b": "categorical"}, interactions=["a:b", "*:*"], missing=["NA"]),
     Features(kinds={"a": "auto", "b.y": "auto"}, others="ignore", separator="/"),
     Features(kinds={"a": "numeric", "b": "date"}, missing="ignore"),
+    Features(kinds={"a": "categorical"}, missing=["1", "-5", "0.5", "nan", "true"]),
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scwlearn import Features
 from scwlearn._native import Vocabulary
 from scwlearn.data.features import MAX_DEPTH
 from scwlearn.data.io.errors import SkippedRecords
@@ -75,6 +76,13 @@ def test_labels_keep_their_type(labels):
     (batch,) = batches(text, "jsonl", options={"labels": "optional"})
     assert label_list(batch) == labels
     assert {type(label) for label in label_list(batch)} == {type(labels[0]), *(type(None) for x in labels if x is None)}
+
+
+def test_a_number_may_mark_a_missing_label():
+    data = b'{"x": 1, "y": -9}\n{"x": -9, "y": 3}\n'
+    marked = Schema("jsonl", label="y", features=Features(missing=["-9"], kinds={"y": "ignore"}))
+    (batch,) = batches(data, "jsonl", schema=marked, options={"labels": "optional"})
+    assert (features(batch), label_list(batch)) == ([{"x": 1}, {}], [None, 3])
 
 
 def test_integer_labels_beyond_53_bits_are_exact_as_categories():

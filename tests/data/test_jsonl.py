@@ -80,7 +80,7 @@ def test_labels_keep_their_type(labels):
 
 def test_a_number_may_mark_a_missing_label():
     data = b'{"x": 1, "y": -9}\n{"x": -9, "y": 3}\n'
-    marked = Schema("jsonl", label="y", features=Features(missing=["-9"], kinds={"y": "ignore"}))
+    marked = Schema("jsonl", label="y", features=Features(missing=["-9"]))
     (batch,) = batches(data, "jsonl", schema=marked, options={"labels": "optional"})
     assert (features(batch), label_list(batch)) == ([{"x": 1}, {}], [None, 3])
 

@@ -15,7 +15,7 @@ from pyarrow import ipc, parquet
 from scipy import sparse
 
 import scwlearn
-from scwlearn import SCW1, StreamClassifier
+from scwlearn import SCW1, Features, StreamClassifier
 from scwlearn.cli.app import run
 from stream_examples import full_state
 
@@ -146,6 +146,22 @@ def test_a_file_means_what_its_records_mean(format, settings, classes, tmp_path,
         assert again._classifier.weights().tolist() == model._classifier.weights().tolist()
     else:
         assert full_state(again) == full_state(model)
+
+
+@pytest.mark.parametrize("features", [Features(), Features(kinds={"about": "text", "when": "date"})])
+@pytest.mark.parametrize("format", [format for format, (_, nested) in WRITERS.items() if nested])
+def test_a_model_of_records_reads_files_as_it_read_them(format, features, tmp_path, capsys):
+    # Its features are declared: those of a file are not detected, though the text would be words.
+    write, _ = WRITERS[format]
+    train, test = ([*records(count, 2, nested=True, seed=count)] for count in (300, 60))
+    model = StreamClassifier("scw1", features=features)
+    model.learn_many([record for record, _ in train], [label for _, label in train])
+    scwlearn.save(model, tmp_path / "m")
+    write(test, tmp_path / f"test.{format}")
+    labels, probabilities = predicted(capsys, tmp_path / "m", tmp_path / f"test.{format}")
+    raw = [record for record, _ in test]
+    assert model.predict_many(raw) == labels
+    assert [model.predict_proba_one(record) for record in raw] == probabilities
 
 
 @pytest.mark.parametrize("classes", [2, 4])

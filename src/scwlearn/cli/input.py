@@ -46,6 +46,7 @@ class Input:
         *,
         features: Features = PLAIN,
         slots: int = 0,
+        detects: bool = True,
         labels: str = "required",
         eager: bool = False,
         skipped: SkippedRecords | None = None,
@@ -72,6 +73,7 @@ class Input:
             eager=eager and self.is_pipe,
             on_read=self._count,
             slots=slots,
+            detects=detects,
         )
         self._invocation = invocation()
         self._bar: Silent | None = None

@@ -44,6 +44,9 @@ class ReaderOptions:
     slots : int
         Number of slots that a model hashes names into, whose hashes are then computed as data are read; 0 if names are
         not hashed.
+    detects : bool
+        Whether the first records show what values mean where it is not declared. False if a model has decided it; then
+        only the cells of CSV and TSV files, which have no types, show which columns are numeric.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class ReaderOptions:
     eager: bool = False
     on_read: Callable[[int], None] | None = None
     slots: int = 0
+    detects: bool = True
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional"))
@@ -77,7 +81,7 @@ class ReaderOptions:
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
         if self.on_read is not None and not callable(self.on_read):
             raise TypeError(f"on_read must be callable or None, got {self.on_read!r}")
-        for name in ("read_ahead", "eager"):
+        for name in ("read_ahead", "eager", "detects"):
             self._set(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
             self._set(name, check_int(name, getattr(self, name), maximum=_MAX_BYTES))

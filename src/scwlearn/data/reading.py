@@ -134,7 +134,7 @@ def _read(
             if schema is not None and found != schema.format:
                 names = f"{name} is {found} data, but {_name(sources[0])} is {schema.format} data"
                 raise DataError(f"{names}; all sources must have the same format")
-            initial = schema or _initial_schema(found, model_schema, given, name)
+            initial = schema or _initial_schema(found, model_schema, given, name, detects=options.detects)
             if isinstance(source, Batch):
                 batches = _slices(source, initial, options)
             else:
@@ -176,7 +176,9 @@ def _detect(stream: Stream, model_schema: Schema | None) -> str:
         return model_schema.format
 
 
-def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, Any], name: str) -> Schema:
+def _initial_schema(
+    format: str, model_schema: Schema | None, given: dict[str, Any], name: str, *, detects: bool
+) -> Schema:
     """Return the schema before the data has been seen."""
     fixed = [option for option in given if option not in _OF_A_FILE]
     if model_schema is not None and fixed:
@@ -189,8 +191,9 @@ def _initial_schema(format: str, model_schema: Schema | None, given: dict[str, A
             hint = f"remove {{{option}}}; this format takes {takes}"
             raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
     if model_schema is None:
-        schema = Schema(format, **given)
-        check_roles(schema)
+        schema = Schema(format, **given, is_fixed=not detects)
+        if detects:
+            check_roles(schema)
         return schema
     numbered = {each: get_format(each).numbered for each in (format, model_schema.format)}
     if numbered[format] != numbered[model_schema.format]:

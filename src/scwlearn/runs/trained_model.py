@@ -114,9 +114,10 @@ class TrainedModel:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How data are read for this model: the schema, the features, and the slots that names are hashed into."""
+        """How data are read for this model: schema, features, which are not detected, and slots of hashed names."""
         classifier = self.classifier
-        return {"schema": self.data_schema, "features": classifier.features, "slots": classifier.config.slots}
+        slots = classifier.config.slots
+        return {"schema": self.data_schema, "features": classifier.features, "slots": slots, "detects": False}
 
     @property
     def is_linear(self) -> bool:

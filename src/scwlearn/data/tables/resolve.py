@@ -88,7 +88,7 @@ def resolve_kinds(
         If the values of a column do not show what they mean, or its name is too long.
     """
     label = schema.label if schema.label in names else None
-    if is_complete(schema):
+    if is_complete(schema) or (schema.is_fixed and not untyped):
         if label is None or schema.label_kind is not None:
             return schema
         labels = {label: values[label]}

@@ -223,7 +223,8 @@ private:
                 p = read_feature(p);
                 if (p == nullptr) return false;
             }
-            if (spec_.text.ngram > 1 && !builder_.add_named_grams(*key_, key_->words, names_)) return fail("sum", p);
+            if (spec_.text.ngram > 1 && !builder_.add_named_grams(*key_, key_->words, names_))
+                return fail(builder_.fault().fault, p);
         }
         return true;
     }
@@ -270,7 +271,7 @@ private:
         value *= scale_;
         if (!acceptable(value)) return fault("value", number);
         if (key_->kind == Kind::ignore) return after;
-        if (!add(name, value, numeric)) return fault("sum", p);
+        if (!add(name, value, numeric)) return fault(builder_.fault().fault, p);
         if (spec_.text.ngram > 1) names_.push_back(name);
         return after;
     }

@@ -23,8 +23,9 @@ namespace scwlearn {
 inline constexpr std::int64_t kLongestKey = 256;
 // Upper bound on how deep objects are nested.
 inline constexpr int kDeepest = 32;
-// Upper bounds on the interactions of a record, and on the values of a batch.
-inline constexpr std::size_t kMostCrossed = std::size_t{1} << 20, kMostValues = std::size_t{1} << 26;
+// Upper bounds on the features of a record, on its interactions, and on the values of a batch.
+inline constexpr std::size_t kMostFeatures = std::size_t{1} << 20, kMostCrossed = kMostFeatures,
+                             kMostValues = std::size_t{1} << 26;
 
 // Why a record cannot be read, by the name that Python uses; its key and the value found there.
 struct RecordFault {
@@ -261,20 +262,12 @@ public:
 
     // Adds the n-grams of two words and more; `space` starts their names.
     bool add_named_grams(Key& key, std::uint32_t space, const std::vector<std::string_view>& words) {
-        bool good = true;
-        words_.each_longer_gram(words, [&](std::string_view gram) {
-            good = good && add(key, column_of(space, gram), 1.0, false);
-        });
-        return good;
+        return words_.each_longer_gram(words, [&](std::string_view gram) { return add(key, column_of(space, gram), 1.0, false); });
     }
 
     // Adds words of a sequence and their n-grams.
     bool add_grams(Key& key, const std::vector<std::string_view>& words) {
-        bool good = true;
-        words_.each_gram(words, [&](std::string_view gram) {
-            good = good && add(key, column_of(key.words, gram), 1.0, false);
-        });
-        return good;
+        return words_.each_gram(words, [&](std::string_view gram) { return add(key, column_of(key.words, gram), 1.0, false); });
     }
 
 private:
@@ -364,11 +357,7 @@ private:
         if (!prefix(key, key.words, '=') || !add_grams(key, words)) return false;
         if (spec_.text.char_most == 0) return true;
         if (!prefix(key, key.grams, '~')) return false;
-        bool good = true;
-        words_.each_char_gram(words, [&](std::string_view gram) {
-            good = good && add(key, column_of(key.grams, gram), 1.0, false);
-        });
-        return good;
+        return words_.each_char_gram(words, [&](std::string_view gram) { return add(key, column_of(key.grams, gram), 1.0, false); });
     }
 
     bool add_word(Key& key, std::string_view word) {
@@ -421,6 +410,7 @@ private:
     }
 
     bool add(const Key& key, std::uint32_t column, double value, bool numeric) {
+        if (entries_.size() >= kMostFeatures) return fail("many", key, {});
         if (!add_to(column, value, numeric, key.groups)) return fail("sum", key, text_of(value));
         return true;
     }

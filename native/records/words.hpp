@@ -50,29 +50,32 @@ public:
         return words_;
     }
 
-    // Calls action(text) for each word and n-gram of words.
+    // Calls action(text) for each word and n-gram of words, until it returns false; returns whether it never did. So do the
+    // functions below.
     template <class Action>
-    void each_gram(const std::vector<std::string_view>& words, const Action& action) {
+    bool each_gram(const std::vector<std::string_view>& words, const Action& action) {
         if (form_.ngram >= 1)
-            for (const std::string_view word : words) action(word);
-        each_longer_gram(words, action);
+            for (const std::string_view word : words)
+                if (!action(word)) return false;
+        return each_longer_gram(words, action);
     }
 
     // Calls action(text) for each n-gram of at least two words.
     template <class Action>
-    void each_longer_gram(const std::vector<std::string_view>& words, const Action& action) {
-        if (form_.ngram < 2) return;
+    bool each_longer_gram(const std::vector<std::string_view>& words, const Action& action) {
+        if (form_.ngram < 2) return true;
         for (std::size_t first = 0; first < words.size(); ++first) {
             gram_.assign(words[first]);
-            each_longer(words, first, 1, form_.skips, action);
+            if (!each_longer(words, first, 1, form_.skips, action)) return false;
         }
+        return true;
     }
 
     // Calls action(text) for each n-gram of characters, within words and with a blank on both sides of them. A word that
     // is shorter than the shortest n-gram counts as a whole.
     template <class Action>
-    void each_char_gram(const std::vector<std::string_view>& words, const Action& action) {
-        if (form_.char_most == 0) return;
+    bool each_char_gram(const std::vector<std::string_view>& words, const Action& action) {
+        if (form_.char_most == 0) return true;
         for (const std::string_view word : words) {
             padded_.assign(" ").append(word).append(" ");
             starts_.clear();
@@ -83,10 +86,11 @@ public:
             for (std::size_t n = form_.char_least; n <= form_.char_most; ++n) {
                 const std::size_t taken = std::min(n, count);
                 for (std::size_t i = 0; i + taken <= count; ++i)
-                    action(std::string_view(padded_).substr(starts_[i], starts_[i + taken] - starts_[i]));
+                    if (!action(std::string_view(padded_).substr(starts_[i], starts_[i + taken] - starts_[i]))) return false;
                 if (n >= count) break;
             }
         }
+        return true;
     }
 
 private:
@@ -103,16 +107,17 @@ private:
 
     // Appends a later word to the n-gram, and goes on from there; leaves the n-gram as it was.
     template <class Action>
-    void each_longer(const std::vector<std::string_view>& words, std::size_t last, std::size_t count, std::size_t skips,
+    bool each_longer(const std::vector<std::string_view>& words, std::size_t last, std::size_t count, std::size_t skips,
                      const Action& action) {
         const std::size_t size = gram_.size();
         for (std::size_t skipped = 0; skipped <= skips && last + 1 + skipped < words.size(); ++skipped) {
             const std::size_t next = last + 1 + skipped;
             gram_.append(" ").append(words[next]);
-            action(std::string_view(gram_));
-            if (count + 1 < form_.ngram) each_longer(words, next, count + 1, skips - skipped, action);
+            if (!action(std::string_view(gram_))) return false;
+            if (count + 1 < form_.ngram && !each_longer(words, next, count + 1, skips - skipped, action)) return false;
             gram_.resize(size);
         }
+        return true;
     }
 
     static char32_t decode(std::string_view text, std::size_t& size) noexcept {

@@ -257,3 +257,12 @@ def test_a_number_that_is_a_missing_mark_is_missing_however_it_is_written():
     for value in (-999, -999.0, "-999", "-999.0", " -9.99e2", np.float32(0.5), "0.50"):
         assert features.read({"x": value, "y": value} if isinstance(value, int | float) else {"x": value}) == {}
     assert features.read({"x": 999}) == {"x": 999}
+
+
+def test_n_grams_that_explode_are_refused():
+    text = " ".join(f"w{i}" for i in range(3000))
+    message = (
+        "column 's': a record may have about a million features at most (use a smaller ngram=..., or fewer skips=...)"
+    )
+    with pytest.raises(DataError, match=exactly(message)):
+        Features(kinds={"s": "text"}, ngram=8, skips=8).read({"s": text})

@@ -46,6 +46,7 @@ _FAULTS = {
     ),
     "depth": (f"objects must be nested at most {MAX_DEPTH} deep", None),
     "sum": (f"the values of one feature must add up to {ALLOWED_NUMBER}", None),
+    "many": ("a record may have about a million features at most", "use a smaller {ngram}, or fewer {skips}"),
     "cross": ("a record may have about a million interactions at most", "use fewer columns in {interactions}"),
     "batch": ("the records of a batch have too many interactions", "use fewer columns in {interactions}"),
 }

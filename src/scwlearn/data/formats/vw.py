@@ -81,6 +81,7 @@ class _Reader(LineReader):
             "scale": f"a scale must be {ALLOWED_NUMBER}, right after the colon",
             "feature": "a feature must be name or name:value",
             "value": f"a value, times the scale of its namespace, must be {ALLOWED_NUMBER}, right after the colon",
+            "many": "a line may have about a million features at most",
             "cross": "a line may have about a million interactions at most",
             "batch": "the lines of a batch have too many interactions",
             "sum": f"the values of a repeated feature must add up to {ALLOWED_NUMBER}",

@@ -269,7 +269,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         # `Rows` checks the values, names the place of a bad one, and converts sparse matrices after checking them.
         first = X[0] if isinstance(X, list | tuple) and X else X
-        if isinstance(first, dict):
+        # SciPy's matrices in the form of dicts are no records.
+        if isinstance(first, dict) and not hasattr(first, "tocsr"):
             raise TypeError(
                 f"X holds dicts, but {type(self).__name__} has numbered columns; StreamClassifier takes dicts, and "
                 "scikit-learn's DictVectorizer turns them into columns"

@@ -18,7 +18,14 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, spec_of
-from scwlearn.data.tables.resolve import is_complete, is_position, resolve_columns, resolve_kinds, sample_size
+from scwlearn.data.tables.resolve import (
+    is_complete,
+    is_position,
+    names_label,
+    resolve_columns,
+    resolve_kinds,
+    sample_size,
+)
 
 Text = NDArray[np.uint8]
 
@@ -108,6 +115,8 @@ class DelimitedReader(Reader):
 
     def _data_cell(self, names: list[str], text: Text) -> str | None:
         """Return a cell that shows the first line to be a record: a number, or a value that its column repeats."""
+        if names_label(self.schema.label, names):
+            return None
         if names in [[str(first + i) for i in range(len(names))] for first in (0, 1)]:
             return None
         for name in names:

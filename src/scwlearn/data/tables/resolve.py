@@ -111,6 +111,14 @@ def sample_size(columns: int) -> int:
     return max(1, min(SAMPLE, _SAMPLED_CELLS // max(1, columns)))
 
 
+def names_label(label: str | None, names: Sequence[str]) -> bool:
+    """Return whether the cells of a line include the name of the label, given or usual: then it is a header."""
+    if label is not None:
+        return label in names
+    # A y may be data, as an answer.
+    return not {"label", "target", "class"}.isdisjoint(name.casefold() for name in names)
+
+
 def is_complete(schema: Schema) -> bool:
     """Return whether the schema names all columns; then others are left out."""
     return schema.features.others == "ignore"

@@ -27,7 +27,6 @@ BARS = (
     ("diagonal, 20 classes", "SGDClassifier", "SCW-I diagonal, 20 classes, joint", "SGDClassifier(max_iter=1)"),
     ("diagonal, sparse rows", "SGDClassifier", "SCW-I diagonal, CSR", "SGDClassifier(max_iter=1)"),
     ("train command", "Vowpal Wabbit command", "scwlearn train, the whole command, LIBSVM", "python -m vowpalwabbit"),
-    ("train command, JSON lines", "Vowpal Wabbit command", "scwlearn train, the whole command, JSON", "python -m vow"),
     (
         "diagonal, sparse rows",
         "SGDClassifier, in order",

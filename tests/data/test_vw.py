@@ -316,3 +316,14 @@ def test_batches_with_string_labels_are_bounded(monkeypatch):
     monkeypatch.setattr("scwlearn.data.records._MAX_ROWS_WITH_STRINGS", 3)
     assert [len(batch) for batch in read(text, labels="optional")] == [3, 3, 2]
     assert examples(text, labels="optional") == whole
+
+
+def test_interactions_do_not_make_batches_too_large():
+    line = "1 |a " + " ".join(f"x{i}" for i in range(150)) + " |b " + " ".join(f"y{i}" for i in range(150)) + "\n"
+    text = (line * 3500).encode()  # 79 million interactions
+    rows = 0
+    for batch in Reading(io.BytesIO(text), Schema("vw", features=Features(interactions=["a:b"])), ReaderOptions()):
+        assert batch.x.rows.stored == len(batch) * (300 + 150 * 150)
+        rows += len(batch)
+        del batch
+    assert rows == 3500

@@ -26,6 +26,9 @@ _SAMPLE_BYTES = 2**19
 # How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
 _JOIN_TIMEOUT = 1.0
 
+# Size of a chunk whose records have many more features than words: a batch must fit into memory.
+_CHUNK_OF_MANY_FEATURES = 2**16
+
 #: Kind, line, column and excerpt of an error of a native parser.
 NativeError = tuple[str, int, int, bytes]
 T = TypeVar("T")
@@ -65,6 +68,8 @@ class Reader(ABC):
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         self.stream, self.schema, self.options = stream, schema, options
+        if schema.features.interactions or schema.features.ngram > 2:
+            self.chunk_bytes = min(self.chunk_bytes, _CHUNK_OF_MANY_FEATURES)
         self.threads = min(allowed_threads(), self.max_threads) if options.read_ahead else 0
         #: Longest record.
         self.max_bytes = options.max_line_bytes

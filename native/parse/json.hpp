@@ -21,8 +21,7 @@ namespace scwlearn {
 // Upper bound on how deep lists and objects are nested, where they are ignored.
 inline constexpr int kDeepestIgnored = 500;
 
-// What a text is: whole lines, with an object each; or a piece of an array, which `JsonElements` has cut behind an element:
-// from its start, from the end of an element, or from its end.
+// What a text is: lines with an object each; or a piece of an array that `JsonElements` has cut behind an element.
 enum class JsonPart { lines, array_start, array_rest, array_end };
 
 struct JsonForm : TableForm {

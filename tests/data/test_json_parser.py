@@ -20,7 +20,9 @@ KINDS = {"n": "numeric", "c": "categorical", "t": "text", "d": "date", "i": "ign
 SPECS = [
     Features(),
     Features(kinds=KINDS, missing="ignore", interactions=["*:*"]),
-    Features(kinds=KINDS | {"o": "auto"}, others="ignore", missing=("-", "NA"), separator="/", ngram=2, decimal=","),
+    Features(
+        kinds=KINDS | {"o": "auto"}, others="ignore", missing=("-", "NA", "0.1"), separator="/", ngram=2, decimal=","
+    ),
 ]
 
 

@@ -30,8 +30,7 @@ struct JsonForm : TableForm {
     bool is_last = true;  // whether the array must end
 };
 
-// Line and column, counted from 1.
-using TextPlace = std::pair<std::int64_t, std::int64_t>;
+using TextPlace = std::pair<std::int64_t, std::int64_t>;  // line and column, counted from 1
 
 // Records are lines, or the elements of an array. Where an array breaks off is the last fault, and is always described.
 struct JsonParsed {

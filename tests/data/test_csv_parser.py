@@ -191,8 +191,11 @@ def test_labels_may_be_missing_if_they_are_optional(labels):
 
 
 def test_a_mark_of_a_missing_value_may_be_a_number():
-    found, _, _ = parsed("-9,-9.0\n-9.0,-9\n", {"a": "numeric", "b": "numeric"}, optional=True, missing=["-9"])
-    assert [features for features, _, _, _ in found] == [{"b": -9}, {"a": -9}]
+    text = "-9,-90\n9,-9.0\n-9e0,-9\n"
+    found, _, _ = parsed(text, {"a": "numeric", "b": "numeric"}, optional=True, missing=["-9"])
+    assert [features for features, _, _, _ in found] == [{"b": -90}, {"a": 9}, {}]
+    found, _, _ = parsed(text, {"a": "categorical", "b": "ignore"}, optional=True, missing=["-9"])
+    assert [features for features, _, _, _ in found] == [{}, {"a=9": 1}, {"a=-9e0": 1}]
 
 
 def test_numbers_may_have_a_decimal_comma():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,13 @@ _PROBLEMS = {
 
 def record_batches(
     rows: RowArrays, labels: LabelArrays, weights: NDArray[np.float64] | None, lines: NDArray[np.int64], source: str
-) -> Iterator[Batch]:
-    """Yield what a native reader returns as batches: one, or several to save memory if the labels are strings."""
+) -> Iterable[Batch]:
+    """Return what a native reader returns as batches: one, or several to save memory if the labels are strings."""
     numbers, word_numbers, words, all_bools = labels
     whole = Batch(NamedRows.of_arrays(*rows), word_numbers, weights, lines, source)
     if words:
-        yield from with_words(whole, words)
-    else:
-        yield whole.with_labels(_typed(numbers, all_bools=all_bools), ~np.isnan(numbers))
+        return with_words(whole, words)
+    return [whole.with_labels(_typed(numbers, all_bools=all_bools), ~np.isnan(numbers))]
 
 
 def with_words(whole: Batch, words: list[str]) -> Iterator[Batch]:

@@ -318,6 +318,7 @@ def test_batches_with_string_labels_are_bounded(monkeypatch):
     assert examples(text, labels="optional") == whole
 
 
+@pytest.mark.slow
 def test_interactions_do_not_make_batches_too_large():
     line = "1 |a " + " ".join(f"x{i}" for i in range(150)) + " |b " + " ".join(f"y{i}" for i in range(150)) + "\n"
     text = (line * 3500).encode()  # 79 million interactions

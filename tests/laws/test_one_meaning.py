@@ -164,6 +164,33 @@ def test_a_model_of_records_reads_files_as_it_read_them(format, features, tmp_pa
     assert [model.predict_proba_one(record) for record in raw] == probabilities
 
 
+@pytest.mark.parametrize("trained", ["csv", "jsonl", "json", "parquet", "arrow"])
+def test_a_model_says_the_same_of_a_record_in_every_format(trained, tmp_path, capsys):
+    test = [*records(60, 2, nested=False, seed=1)]
+    WRITERS[trained][0]([*records(300, 2, nested=False, seed=0)], tmp_path / f"train.{trained}")
+    command(capsys, "train", tmp_path / f"train.{trained}", "-m", tmp_path / "m", "-q")
+    said = scwlearn.load(tmp_path / "m").predict_many([record for record, _ in test])
+    for format, (write, _) in WRITERS.items():
+        write(test, tmp_path / f"test.{format}")
+        labels, probabilities = predicted(capsys, tmp_path / "m", tmp_path / f"test.{format}")
+        assert labels == said, format
+        assert probabilities == predicted(capsys, tmp_path / "m", tmp_path / "test.csv")[1], format
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_model_of_json_lines_learns_from_a_table_as_from_its_records(format, tmp_path, capsys):
+    examples = [*records(120, 2, nested=False, seed=0)]
+    for each, part in (("jsonl", examples[:60]), (format, examples[60:])):
+        WRITERS[each][0](part, tmp_path / f"data.{each}")
+    command(capsys, "train", tmp_path / "data.jsonl", "-m", tmp_path / "m", "-q")
+    first = scwlearn.load(tmp_path / "m")
+    command(capsys, "train", tmp_path / f"data.{format}", "--resume", tmp_path / "m", "-m", tmp_path / "n", "-q")
+    resumed = scwlearn.load(tmp_path / "n")
+    first.learn_many([record for record, _ in examples[60:]], [label for _, label in examples[60:]])
+    raw = [record for record, _ in examples]
+    assert resumed.predict_proba_many(raw).tolist() == first.predict_proba_many(raw).tolist()
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("settings", ["default", "scale", "hash", "crossed"])
 def test_a_vw_file_means_what_its_features_mean(settings, classes, tmp_path, capsys):

@@ -100,6 +100,16 @@ def detect(
     return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
 
 
+def numeric_columns(values: Mapping[str, Sequence[str]], features: Features) -> list[str]:
+    """Return the columns without a declared kind whose values are all numbers, given as strings."""
+    found = []
+    for name, texts in values.items():
+        known = [text.strip() for text in texts if not is_missing(text, features)]
+        if name not in features.kinds and _Column(name, known, features, untyped=True).is_numeric(known):
+            found.append(name)
+    return found
+
+
 def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> dict[str, list[Any]]:
     """Return the values of each key of records; those of nested objects are joined, unless they are ignored."""
     values: defaultdict[str, list[Any]] = defaultdict(list)
@@ -160,6 +170,10 @@ class _Column:
             return "date"
         self._check_dates(numbers)
         return self._kind_of_strings(texts, notes)
+
+    def is_numeric(self, texts: list[str]) -> bool:
+        """Return whether texts are numbers, or marks of missing ones."""
+        return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER for text in texts)
 
     @property
     def _match_number(self) -> Callable[[str], re.Match[str] | None]:

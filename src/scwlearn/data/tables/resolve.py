@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scwlearn.data.detect import SAMPLE, detect
+from scwlearn.data.detect import SAMPLE, detect, numeric_columns
 from scwlearn.data.features import MAX_KEY_LENGTH
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.schema import Schema, check_roles, default_label, listed
@@ -48,7 +48,7 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
     }
     kinds = schema.features.kinds
     found = replace(schema, label=label, weight=weight)
-    if is_complete(schema):
+    if is_complete(schema) or schema.is_fixed:
         missing = [name for name, kind in kinds.items() if kind != "ignore" and name not in known]
         if missing:
             new = [name for name in names if name not in kinds and name not in (label, weight)]
@@ -88,7 +88,13 @@ def resolve_kinds(
         If the values of a column do not show what they mean, or its name is too long.
     """
     label = schema.label if schema.label in names else None
-    if is_complete(schema) or (schema.is_fixed and not untyped):
+    if is_complete(schema) or schema.is_fixed:
+        if untyped and not is_complete(schema):
+            # The model has learned from records whose values show what they are.
+            roles = (schema.label, schema.weight)
+            numeric = [name for name in numeric_columns(values, schema.features) if name not in roles]
+            kinds = dict.fromkeys(numeric, "numeric")
+            schema = replace(schema, features=schema.features.declare(kinds))
         if label is None or schema.label_kind is not None:
             return schema
         labels = {label: values[label]}

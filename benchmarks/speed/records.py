@@ -32,7 +32,7 @@ def train(path: Path, *options: str) -> Side:
 def records_json(scale: Scale) -> Race:
     """The same records with the keys that each side expects; both hash names to as many bits."""
     peers.module("vowpalwabbit")
-    count = scale.of(100_000, 5_000)
+    count = scale.of(300_000, 5_000)
     path = data.cached_lines(f"records-{count}.jsonl", map(_line, records(count)))
     vw = data.cached_lines(f"records-{count}.vw.json", map(_line, map(_for_vowpal_wabbit, records(count))))
     models = Path(tempfile.mkdtemp())

@@ -33,7 +33,8 @@ public:
         std::size_t at = wanted.hash & mask_;
         for (; slots_[at].number != kFree; at = (at + 1) & mask_) {
             const Slot& other = slots_[at];
-            if (same_beginning(other, wanted) && same_rest(names_[other.number].text, text)) return other.number;
+            if (same_beginning(other, wanted) && (text.size() <= kBeginning || same_rest(other.number, text)))
+                return other.number;
         }
         const std::size_t way = (at - wanted.hash) & mask_;
         ways_ += way;
@@ -148,8 +149,8 @@ private:
                one.beginning[0] == other.beginning[0] && one.beginning[1] == other.beginning[1];
     }
 
-    static bool same_rest(std::string_view one, std::string_view other) noexcept {
-        return other.size() <= kBeginning || one.substr(kBeginning) == other.substr(kBeginning);
+    bool same_rest(std::uint32_t number, std::string_view text) const noexcept {
+        return names_[number].text.substr(kBeginning) == text.substr(kBeginning);
     }
 
     void use_key() {

@@ -1,6 +1,9 @@
 // Batches of rows over the arrays of Python: what they hold, their scales, and columns with names.
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <tuple>
+#include <utility>
 
 #include "core/scan.hpp"
 #include "python/bindings.hpp"
@@ -112,18 +115,7 @@ class RowSorter {
 public:
     // Returns how many values are left, none of which is 0.
     std::size_t sort(std::int32_t* features, double* values, std::size_t count) {
-        entries_.clear();
-        for (std::size_t i = 0; i < count; ++i) entries_.push_back({features[i], values[i]});
-        if (count <= kShort) {
-            write_by_rank(features, values);
-        } else {
-            std::stable_sort(entries_.begin(), entries_.end(),
-                             [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
-            for (std::size_t i = 0; i < count; ++i) {
-                features[i] = entries_[i].feature;
-                values[i] = entries_[i].value;
-            }
-        }
+        count <= kShort ? sort_by_rank(features, values, count) : sort_long(features, values, count);
         std::size_t left = 0;
         for (std::size_t i = 0; i < count;) {
             const std::int32_t feature = features[i];
@@ -137,30 +129,36 @@ public:
     }
 
 private:
-    struct Entry {
-        std::int32_t feature;
-        double value;
-    };
-    // Up to this many, counting how many values precede each is faster than sorting, because it is vectorized.
-    static constexpr std::size_t kShort = 64;
+    // Up to this many, counting how many features are smaller than each is faster than sorting, because it is vectorized.
+    static constexpr std::size_t kShort = 64, kStep = 16;
 
-    void write_by_rank(std::int32_t* features, double* values) const noexcept {
-        const std::size_t count = entries_.size();
-        std::int32_t before[kShort];
+    static void sort_by_rank(std::int32_t* features, double* values, std::size_t count) noexcept {
+        std::int32_t own_features[kShort];
+        double own_values[kShort];
+        std::copy(features, features + count, own_features);
+        std::copy(values, values + count, own_values);
+        const std::size_t padded = (count + kStep - 1) / kStep * kStep;
+        std::fill(own_features + count, own_features + padded, std::numeric_limits<std::int32_t>::max());
+        std::uint64_t taken = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            const std::int32_t feature = entries_[i].feature;
             std::int32_t rank = 0;
-            for (std::size_t j = 0; j < i; ++j) rank += features[j] <= feature;
-            for (std::size_t j = i + 1; j < count; ++j) rank += features[j] < feature;
-            before[i] = rank;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            features[before[i]] = entries_[i].feature;
-            values[before[i]] = entries_[i].value;
+            for (std::size_t j = 0; j < padded; j += kStep)
+                for (std::size_t k = 0; k < kStep; ++k) rank += own_features[j + k] < own_features[i];
+            while (taken >> rank & 1) ++rank;  // equal features stay in order
+            taken |= std::uint64_t{1} << rank;
+            features[rank] = own_features[i];
+            values[rank] = own_values[i];
         }
     }
 
-    std::vector<Entry> entries_;
+    void sort_long(std::int32_t* features, double* values, std::size_t count) {
+        entries_.clear();
+        for (std::size_t i = 0; i < count; ++i) entries_.emplace_back(features[i], values[i]);
+        std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (std::size_t i = 0; i < count; ++i) std::tie(features[i], values[i]) = entries_[i];
+    }
+
+    std::vector<std::pair<std::int32_t, double>> entries_;
 };
 
 std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values, const Column<std::int32_t>& columns,
@@ -170,19 +168,18 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
     check_columns(values, columns, offsets, features.size());
     require(!signs || signs->size() == features.size(), "signs must have one sign per name");
     require(width <= std::numeric_limits<std::int32_t>::max(), "width must fit into 32 bits");
-    std::vector<double> placed;
-    std::vector<std::int32_t> indices, ends;
+    const std::size_t rows = offsets.size() - 1;
+    // A value that is left out is written behind the last one.
+    const auto most = static_cast<std::size_t>(offsets(rows) - offsets(0)) + 1;
+    auto placed = std::make_unique_for_overwrite<double[]>(most);
+    auto indices = std::make_unique_for_overwrite<std::int32_t[]>(most);
+    std::vector<std::int32_t> ends(rows + 1);
+    std::size_t stored = 0;
     {
         const nb::gil_scoped_release release_gil;
         const std::int32_t *const column = columns.data(), *const offset = offsets.data();
         const std::int64_t* const feature_of = features.data();
         const double* const sign_of = signs ? signs->data() : nullptr;
-        const std::size_t rows = offsets.size() - 1;
-        const auto most = static_cast<std::size_t>(offset[rows] - offset[0]);
-        placed.resize(most + 1);  // a value that is left out is written behind the last one
-        indices.resize(most + 1);
-        ends.resize(rows + 1);
-        std::size_t stored = 0;
         RowSorter sorter;
         for (std::size_t i = 0; i < rows; ++i) {
             const std::size_t begin = stored;
@@ -201,10 +198,9 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
             if (!is_sorted) stored = begin + sorter.sort(&indices[begin], &placed[begin], stored - begin);
             ends[i + 1] = static_cast<std::int32_t>(stored);
         }
-        placed.resize(stored);
-        indices.resize(stored);
     }
-    return {array_of(std::move(placed)), array_of(std::move(indices)), array_of(std::move(ends))};
+    const auto count = static_cast<std::int64_t>(stored);
+    return {array_of(std::move(placed), count), array_of(std::move(indices), count), array_of(std::move(ends))};
 }
 
 // The columns of sparse rows by first appearance, and in how many rows each occurs; values of 0 do not count.

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <optional>
 
 #include "core/scan.hpp"
@@ -26,6 +27,8 @@ inline constexpr int kDeepest = 32;
 // Upper bounds on the features of a record, on its interactions, and on the values of a batch.
 inline constexpr std::size_t kMostFeatures = std::size_t{1} << 20, kMostCrossed = kMostFeatures,
                              kMostValues = std::size_t{1} << 26;
+// Upper bound on the different features of a batch, whose names Python keeps.
+inline constexpr std::size_t kMostNames = std::size_t{1} << 22;
 
 // Why a record cannot be read, by the name that Python uses; its key and the value found there.
 struct RecordFault {
@@ -193,7 +196,7 @@ public:
         const std::size_t base = entries_.size();
         for (const std::vector<std::size_t>& groups : spec_.interactions)
             if (!cross(groups, base)) return false;
-        if (rows_.values.size() + entries_.size() > most_values_) {
+        if (rows_.values.size() + entries_.size() > most_values_ || (!is_hashed() && columns() > kMostNames)) {
             fault_ = {"batch", {}, std::to_string(entries_.size())};
             return false;
         }
@@ -305,6 +308,7 @@ private:
         const std::string_view text = trimmed(given);
         double value = 0.0;
         if (is_no_number(text)) return true;
+        if (is_one_of(text, {"true", "false"})) return add_bool(key, (text[0] | 0x20) == 't');
         if (!read_number_text(text, value)) return fail("numeric", key, given);
         return acceptable(value) ? add_number(key, value) : fail("range", key, given);
     }
@@ -319,10 +323,14 @@ public:
 
     // What stands for a missing number in tables.
     static bool is_no_number(std::string_view text) noexcept {
-        for (const std::string_view mark : {"", "na", "n/a", "nan", "nat", "null", "none", "?"}) {
-            const auto same = [](char c, char lower) { return (c >= 'A' && c <= 'Z' ? c | 0x20 : c) == lower; };
-            if (std::equal(text.begin(), text.end(), mark.begin(), mark.end(), same)) return true;
-        }
+        return is_one_of(text, {"", "na", "n/a", "nan", "nat", "null", "none", "?"});
+    }
+
+    // Whether a text, in upper or lower case, is one of some words.
+    static bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) noexcept {
+        const auto same = [](char c, char lower) { return (c >= 'A' && c <= 'Z' ? c | 0x20 : c) == lower; };
+        for (const std::string_view word : words)
+            if (std::equal(text.begin(), text.end(), word.begin(), word.end(), same)) return true;
         return false;
     }
 

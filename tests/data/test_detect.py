@@ -30,6 +30,7 @@ def test_cells_show_what_a_column_is():
         when=["2026-11-17", "2026-01-02 10:00:00", ""],
         empty=["", "", ""],
         gone=["NA", "?", "3"],
+        new=["True", "", "False"],
     ) == {
         "size": "numeric",
         "city": "categorical",
@@ -37,6 +38,7 @@ def test_cells_show_what_a_column_is():
         "when": "date",
         "empty": "numeric",
         "gone": "numeric",
+        "new": "numeric",
     }
 
 

@@ -266,3 +266,20 @@ def test_n_grams_that_explode_are_refused():
     )
     with pytest.raises(DataError, match=exactly(message)):
         Features(kinds={"s": "text"}, ngram=8, skips=8).read({"s": text})
+
+
+def test_missing_marks_that_are_numbers_are_compared_as_numbers():
+    features = Features(kinds={"x": "numeric"}, missing=["-999.0", "1e3"])
+    for value in ("-999", -999, "-999.0", 1000.0, "1000", "1e3"):
+        assert features.read({"x": value}) == {}
+
+
+def test_bools_in_text_are_bools():
+    features = Features(kinds={"x": "numeric"})
+    assert features.read({"x": "True"}) == features.read({"x": True}) == features.read({"x": "true"}) == {"x": 1}
+    assert features.read({"x": "FALSE"}) == features.read({"x": False}) == {}
+
+
+def test_values_of_other_types_are_no_ids():
+    for value in (b"x", object(), 1j):
+        assert Features.detect([{"a": value}] * 30) == Features()

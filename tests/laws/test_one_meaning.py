@@ -35,8 +35,8 @@ def records(count, classes, *, nested, seed):
             "about": " ".join(rng.choice(WORDS, 6)) + ("\nand more" if i % 5 == 0 else ""),
             "when": f"2026-{i % 12 + 1:02}-{i % 28 + 1:02} {i % 24:02}:30:00",
         }
+        record["is_new"] = bool(i % 3)
         if nested:
-            record["is_new"] = bool(i % 3)
             record["user"] = {"age": float(rng.integers(90)), "job": None if i % 4 else "cook"}
             record["tags"] = [str(w) for w in rng.choice(["p", "q", "r"], i % 4)]
         yield record, f"class {label}"

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 from scwlearn.data.features import MAX_DEPTH, Features
@@ -23,6 +24,7 @@ _NEARLY = 0.9
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_A_NUMBER = frozenset({"", "na", "n/a", "nan", "nat", "null", "none", "?"})
+_BOOLS = frozenset({"true", "false"})
 _DATE = re.compile(
     r"\d{4}([-/])\d\d\1\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII | re.IGNORECASE
 )
@@ -163,6 +165,8 @@ class _Column:
         if not self.untyped or not all(map(self._match_number, texts)):  # what most columns hold
             numbers = [text for text in map(str.strip, texts) if text.lower() not in _NOT_A_NUMBER]
         if self.untyped:
+            if all(text.lower() in _BOOLS for text in numbers):
+                return "numeric"
             if all(map(self._match_number, numbers)):
                 return self._note_id(notes) if self._is_id_text(numbers) else "numeric"
             self._check_numbers(numbers)
@@ -189,7 +193,9 @@ class _Column:
 
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""
-        if len(numbers) < _ENOUGH or any(isinstance(n, bool) or n - n != 0 or n != int(n) for n in numbers if n == n):
+        if len(numbers) < _ENOUGH or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
+            return False
+        if any(n - n != 0 or n != int(n) for n in numbers if n == n):
             return False
         if all(after - before == 1 for before, after in pairwise(numbers)):
             return True

@@ -48,7 +48,10 @@ _FAULTS = {
     "sum": (f"the values of one feature must add up to {ALLOWED_NUMBER}", None),
     "many": ("a record may have about a million features at most", "use a smaller {ngram}, or fewer {skips}"),
     "cross": ("a record may have about a million interactions at most", "use fewer columns in {interactions}"),
-    "batch": ("the records of a batch have too many interactions", "use fewer columns in {interactions}"),
+    "batch": (
+        "the records of a batch have too many features",
+        "use fewer columns in {interactions} or a smaller {ngram}, or hash the names",
+    ),
 }
 
 
@@ -241,7 +244,7 @@ class Features:
             longest_word=self.max_word_length,
             decimal=self.decimal,
             nan_is_missing=self.missing == "ignore" or any(mark.lower() == "nan" for mark in marks),
-            missing=list(marks),
+            missing=[*dict.fromkeys([*marks, *map(_number_text, marks)])],
             interactions=[list(groups) for groups in self.interactions],
             slots=slots,
         )
@@ -304,6 +307,15 @@ def _checked_missing(value: Any) -> str | tuple[str, ...]:
         if not isinstance(mark, str):
             raise TypeError(f"missing must hold strings, got {mark!r}")
     return marks
+
+
+def _number_text(mark: str) -> str:
+    """Return a number as the native code writes it, and another text as it is."""
+    try:
+        number = float(mark)
+    except ValueError:
+        return mark
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 def _checked_groups(value: Any) -> tuple[str, ...]:

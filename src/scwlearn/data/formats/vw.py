@@ -83,7 +83,7 @@ class _Reader(LineReader):
             "value": f"a value, times the scale of its namespace, must be {ALLOWED_NUMBER}, right after the colon",
             "many": "a line may have about a million features at most",
             "cross": "a line may have about a million interactions at most",
-            "batch": "the lines of a batch have too many interactions",
+            "batch": "the lines of a batch have too many features",
             "sum": f"the values of a repeated feature must add up to {ALLOWED_NUMBER}",
             "name": "words must be UTF-8 text without control characters",
         }

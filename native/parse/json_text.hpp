@@ -201,7 +201,7 @@ private:
 
     // Returns the next character that `step` has to see.
     const char* next(const char* p, const char* end) noexcept {
-        static constexpr Set kOutside = set_of("\"{}[],"), kInside = set_of("\"\\\n");
+        static constexpr Set kOutside = set_of("\"{}[],"), kInObject = set_of("\"{}"), kInString = set_of("\"\\\n");
         if (brackets_ == 0) {
             while (p != end && is_json_space(*p)) ++p;
             return p;
@@ -210,7 +210,7 @@ private:
             escaped_ = false;
             ++p;
         }
-        const Set& seen = in_string_ ? kInside : kOutside;
+        const Set& seen = in_string_ ? kInString : braces_ > 0 ? kInObject : kOutside;
         while (p != end && !seen[static_cast<unsigned char>(*p)]) ++p;
         return p;
     }

@@ -64,6 +64,14 @@ std::tuple<std::vector<nb::bytes>, std::size_t> split_json(const Text& text, con
     return {records, at};
 }
 
+// The number of newlines in a text, and of characters behind the last one.
+std::tuple<std::int64_t, std::int64_t> text_extent(const Text& text) {
+    const std::string_view whole = view_of(text);
+    nb::gil_scoped_release release_gil;
+    const std::int64_t lines = std::count(whole.begin(), whole.end(), '\n');
+    return {lines, utf8_count(whole.substr(lines == 0 ? 0 : whole.rfind('\n') + 1))};
+}
+
 // Cuts the text of an array, which comes piece by piece, behind elements.
 class JsonArrayCutter {
 public:
@@ -99,6 +107,8 @@ void bind_json(nb::module_& module) {
                "read is the last one. Stops at the first error unless skip_faults.");
     module.def("split_json", &split_json, "text"_a, "part"_a, "most"_a,
                "Return the texts of the first records of a text, valid or not, and where the rest starts.");
+    module.def("text_extent", &text_extent, "text"_a,
+               "Return the number of newlines in a text, and of characters behind the last one.");
     nb::class_<JsonArrayCutter>(module, "JsonArrayCutter", "Cuts the text of an array behind elements.")
         .def(nb::init<>())
         .def("last_end", &JsonArrayCutter::last_end, "text"_a,

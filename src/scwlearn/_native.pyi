@@ -271,6 +271,11 @@ def split_json(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     Return the texts of the first records of a text, valid or not, and where the rest starts.
     """
 
+def text_extent(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:
+    """
+    Return the number of newlines in a text, and of characters behind the last one.
+    """
+
 class JsonArrayCutter:
     """Cuts the text of an array behind elements."""
 

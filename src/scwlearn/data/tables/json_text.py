@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import JsonArrayCutter, parse_json, split_json
+from scwlearn._native import JsonArrayCutter, parse_json, split_json, text_extent
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
 from scwlearn.data.features import PLAIN
@@ -274,10 +274,8 @@ class JsonArrayReader(JsonReader):
             is_last, self._is_cut = not self._is_cut, False
             text = _ended(chunk)
             yield _Piece(text, part, is_last, lines, columns)
-            newlines = np.flatnonzero(text[: len(chunk)] == _NEWLINE)
-            lines += len(newlines)
-            rest = text[newlines[-1] + 1 : len(chunk)] if len(newlines) else text[: len(chunk)]
-            columns = (0 if len(newlines) else columns) + int(np.count_nonzero((rest & 0xC0) != 0x80))
+            newlines, behind = text_extent(text[: len(chunk)])
+            lines, columns = lines + newlines, behind if newlines else columns + behind
             part = "array end" if self._cutter.is_closed else "array rest"
         if not is_last and not self.stream.stopped.is_set():
             yield _Piece(np.frombuffer(b"\n", dtype=np.uint8), part, True, lines, columns)

@@ -176,8 +176,8 @@ class _Column:
         return self._kind_of_strings(texts, notes)
 
     def is_numeric(self, texts: list[str]) -> bool:
-        """Return whether texts are numbers, or marks of missing ones."""
-        return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER for text in texts)
+        """Return whether texts are numbers or bools, or marks of missing ones."""
+        return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
 
     @property
     def _match_number(self) -> Callable[[str], re.Match[str] | None]:

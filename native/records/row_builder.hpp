@@ -64,6 +64,7 @@ public:
     explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues)
         : spec_(spec), words_(spec.text), most_values_(most_values) {
         spaces_.emplace_back();
+        space_hashes_.emplace_back();
     }
 
     // Returns the key of that name; valid as long as the builder.
@@ -259,7 +260,10 @@ public:
     std::uint32_t space(std::string_view start) {
         const auto keep = [this](std::string_view text) { return arena_.keep(text); };
         const std::uint32_t number = space_names_.number(start, 0, keep) + 1;
-        if (number == spaces_.size()) spaces_.push_back(space_names_[number - 1].text);
+        if (number == spaces_.size()) {
+            spaces_.push_back(space_names_[number - 1].text);
+            space_hashes_.emplace_back(spaces_.back());
+        }
         return number;
     }
 
@@ -279,6 +283,9 @@ private:
         bool numeric;  // rather than the presence of a word
         double value;
         std::uint64_t groups;
+    };
+    struct Place {
+        std::uint32_t hash = 0, column = 0;  // counted from 1; 0 if the place is free
     };
     struct Stamp {
         std::uint64_t serial = 0;
@@ -390,8 +397,7 @@ private:
     std::uint32_t column_of(std::uint32_t space, std::string_view text) {
         const auto keep = [this](std::string_view kept) { return arena_.keep(kept); };
         if (spec_.slots == 0) return names_.number(text, space, keep);
-        hashed_.assign(spaces_[space]).append(text);
-        const auto [column, is_new] = hash_column(murmur3(hashed_));
+        const auto [column, is_new] = hash_column(space_hashes_[space].with(text));
         if (is_new)
             hashed_names_.push_back({keep(text), space});
         else if (hashed_names_[column].space == kCrossed)
@@ -401,19 +407,19 @@ private:
 
     std::pair<std::uint32_t, bool> hash_column(std::uint32_t hash) {
         if (2 * hashes_.size() >= places_.size()) {
-            places_.assign(std::max<std::size_t>(1024, 4 * places_.size()), 0);
-            for (std::size_t i = 0; i < hashes_.size(); ++i) place_of(hashes_[i]) = static_cast<std::uint32_t>(i + 1);
+            places_.assign(std::max<std::size_t>(1024, 4 * places_.size()), {});
+            for (std::size_t i = 0; i < hashes_.size(); ++i) place_of(hashes_[i]) = {hashes_[i], static_cast<std::uint32_t>(i + 1)};
         }
-        std::uint32_t& place = place_of(hash);
-        if (place != 0) return {place - 1, false};
+        Place& place = place_of(hash);
+        if (place.column != 0) return {place.column - 1, false};
         hashes_.push_back(hash);
-        place = static_cast<std::uint32_t>(hashes_.size());
-        return {place - 1, true};
+        place = {hash, static_cast<std::uint32_t>(hashes_.size())};
+        return {place.column - 1, true};
     }
 
-    std::uint32_t& place_of(std::uint32_t hash) noexcept {
+    Place& place_of(std::uint32_t hash) noexcept {
         std::size_t at = hash & (places_.size() - 1);
-        while (places_[at] != 0 && hashes_[places_[at] - 1] != hash) at = (at + 1) & (places_.size() - 1);
+        while (places_[at].column != 0 && places_[at].hash != hash) at = (at + 1) & (places_.size() - 1);
         return places_[at];
     }
 
@@ -516,10 +522,11 @@ private:
     std::deque<Key> keys_;
     NameTable space_names_;                   // of the spaces from 1 on
     std::vector<std::string_view> spaces_;    // 0 is the empty one
+    std::vector<Murmur3> space_hashes_;
     NameTable names_;                         // of columns, if they are not hashed
     std::vector<NameTable::Name> hashed_names_;
     std::vector<std::uint32_t> hashes_;
-    std::vector<std::uint32_t> places_;       // hash table of columns, counted from 1
+    std::vector<Place> places_;               // hash table of columns
     BuiltRows rows_;
     std::uint64_t serial_ = 0;                // of the current row
     bool is_open_ = false;                    // whether it has begun and has not ended
@@ -529,7 +536,7 @@ private:
     RecordFault fault_;
     std::vector<std::vector<std::size_t>> members_;
     std::vector<std::size_t> chosen_;
-    std::string text_, number_, hashed_, crossed_;
+    std::string text_, number_, crossed_;
 };
 
 }  // namespace scwlearn

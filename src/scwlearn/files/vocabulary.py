@@ -83,7 +83,7 @@ def _decode_owners(arrays: ArrayReader, names: list[Any], width: int) -> list[tu
     check_range("slots", slots, 0, width - 1, f"slot must be an integer from 0 to {width - 1}")
     check_range("votes", votes, 0, _MAX_VOTES, f"vote count must be an integer from 0 to {_MAX_VOTES}")
     check_range("shared", shared, 0, 1, "flag must be 0 or 1")
-    if len(np.unique(slots)) < len(slots):
+    if len({*slots.tolist()}) < len(slots):
         raise InvalidModelFile("array 'slots' has duplicate slots")
     return [*zip(slots.tolist(), names, map(bool, shared.tolist()), votes.tolist(), strict=True)]
 

@@ -28,7 +28,7 @@ class ReaderOptions:
         Whether the next batches are read while the caller works on one, by as many threads as linear algebra may use
         (at most 8).
     chunk_bytes : int or None
-        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB.
+        Size of the text that makes a batch, up to 1 GiB. None: 4 MiB, of JSON 8 MiB.
     max_line_bytes : int
         Longest line that is read, up to 1 GiB.
     max_record_bytes : int

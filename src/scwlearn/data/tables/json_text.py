@@ -74,7 +74,7 @@ class JsonReader(Reader):
     """Reader of JSON lines, each of which is an object. Blank lines are ignored."""
 
     expected = 'a line must be an object, such as {"label": 1, "feature": 0.5}'
-    chunk_bytes = 4 * 2**20
+    chunk_bytes = 8 * 2**20  # JSON repeats the keys, so that this is about as many values as in other chunks
     is_resolved = False
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:

@@ -56,10 +56,10 @@ void check(Result& result, const CsvForm& form, std::string_view text) {
         promise(weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight));
     for (const double value : built.values) promise(acceptable(value) && value != 0.0);
     for (const std::int32_t column : built.columns)
-        promise(column >= 0 && static_cast<std::size_t>(column) < result.builder.columns());
+        promise(column >= 0 && static_cast<std::size_t>(column) < result.builder.columns().size());
     std::string name;
-    for (std::size_t column = 0; column < result.builder.columns(); ++column) {
-        result.builder.name_of(column, name);
+    for (std::size_t column = 0; column < result.builder.columns().size(); ++column) {
+        result.builder.columns().name_of(column, name);
         promise(is_utf8(name));
     }
     std::int64_t line = 0;

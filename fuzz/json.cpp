@@ -55,12 +55,12 @@ Result parse(const FeatureSpec& spec, const JsonForm& form, std::string_view tex
     promise(std::is_sorted(rows.offsets.begin(), rows.offsets.end()));
     for (std::size_t i = 0; i < rows.values.size(); ++i) {
         promise(acceptable(rows.values[i]) && rows.values[i] != 0.0);
-        promise(rows.columns[i] >= 0 && static_cast<std::size_t>(rows.columns[i]) < builder.columns());
+        promise(rows.columns[i] >= 0 && static_cast<std::size_t>(rows.columns[i]) < builder.columns().size());
     }
     std::string name;
-    for (std::size_t column = 0; column < builder.columns(); ++column) {
-        if (!builder.has_name(column)) continue;
-        builder.name_of(column, name);
+    for (std::size_t column = 0; column < builder.columns().size(); ++column) {
+        if (!builder.columns().has_name(column)) continue;
+        builder.columns().name_of(column, name);
         promise(is_utf8(name));
     }
     return {std::move(parsed), std::move(places), std::move(builder.rows())};

@@ -59,16 +59,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (std::int32_t j = built.offsets[i]; j < built.offsets[i + 1]; ++j) {
             const auto at = static_cast<std::size_t>(j);
             promise(acceptable(built.values[at]) && built.values[at] != 0.0);
-            promise(built.columns[at] >= 0 && static_cast<std::size_t>(built.columns[at]) < builder.columns());
+            promise(built.columns[at] >= 0 && static_cast<std::size_t>(built.columns[at]) < builder.columns().size());
             promise(used.insert(built.columns[at]).second);
         }
     }
     // No two full names are equal, unless they are crossed: "a*b" is also a name of its own.
     std::set<std::string> names;
     std::string name;
-    for (std::size_t i = 0; i < builder.columns(); ++i) {
-        if (!builder.has_name(i)) continue;
-        builder.name_of(i, name);
+    for (std::size_t i = 0; i < builder.columns().size(); ++i) {
+        if (!builder.columns().has_name(i)) continue;
+        builder.columns().name_of(i, name);
         promise(is_text(name));
         promise(names.insert(name).second || spec.text.ngram > 1 || !spec.interactions.empty() || spec.slots > 0);
     }

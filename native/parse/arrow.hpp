@@ -101,7 +101,7 @@ private:
         bool number(double value) { return reader.builder_.add_number(column.key, value); }
         template <std::integral T>
         bool number(T value) {
-            const auto text = [value] { return RowBuilder::text_of(value); };
+            const auto text = [value] { return text_of(value); };
             return reader.builder_.add_integer(column.key, static_cast<double>(value), text);
         }
         bool boolean(bool value) { return reader.builder_.add_bool(column.key, value); }
@@ -139,7 +139,7 @@ private:
             LabelColumn& labels = reader.parsed_.labels;
             RowBuilder& builder = reader.builder_;
             const auto number = static_cast<double>(value);
-            const std::string text = RowBuilder::text_of(value);
+            const std::string text = text_of(value);
             if (std::isnan(number) ? builder.spec().nan_is_missing : builder.is_marked_missing(text))
                 return reader.add_missing_label(key, text);
             if (reader.has_words() && acceptable(number)) return reader.added(labels.add_word(text), key, text);
@@ -161,7 +161,7 @@ private:
     struct Weight : Role {
         template <class T>
         bool number(T value) {
-            return reader.set_weight(key, static_cast<double>(value), RowBuilder::text_of(value));
+            return reader.set_weight(key, static_cast<double>(value), text_of(value));
         }
         bool boolean(bool value) { return number(value ? 1 : 0); }
         bool text(std::string_view value) { return reader.is_valid(key, value) && reader.set_weight_text(key, value); }

@@ -180,8 +180,7 @@ private:
         std::string_view text;
         p = read_string(p, key_text_, text);
         if (p == nullptr) return nullptr;
-        const auto keep = [this](std::string_view kept) { return arena_.keep(kept); };
-        const std::uint32_t number = child_names_.number(text, node.number, keep);
+        const std::uint32_t number = child_names_.number(text, node.number, arena_);
         if (number == children_.size()) {
             const auto is_special = [](char c) { return c == '"' || c == '\\' || (c >= 0 && c < ' '); };
             Child& made = children_.emplace_back();
@@ -252,7 +251,7 @@ private:
     bool add_number(Key& key, double value, std::string_view text) {
         const auto is_integer = [text] { return text.find_first_of(".eE") == std::string_view::npos; };
         // An integer is exactly its text.
-        const auto exact = [&] { return is_integer() && value != 0.0 ? std::string(text) : RowBuilder::text_of(value); };
+        const auto exact = [&] { return is_integer() && value != 0.0 ? std::string(text) : text_of(value); };
         if (key.kind < Kind::label) [[likely]] return builder_.add_integer(key, value, exact);
         if (key.kind == Kind::weight) {
             has_weight_ = true;

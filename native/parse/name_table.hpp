@@ -24,10 +24,10 @@ public:
     std::size_t size() const noexcept { return names_.size(); }
     const Name& operator[](std::size_t number) const noexcept { return names_[number]; }
 
-    // Returns the number of a name; a new name gets the current size. `keep(text)` returns the text of a new name in memory
-    // that lasts.
-    template <class Keep>
-    std::uint32_t number(std::string_view text, std::uint32_t space, const Keep& keep) {
+    // Returns the number of a name; a new name gets the current size. `memory.keep(text)` returns the text of a new name
+    // in memory that lasts.
+    template <class Memory>
+    std::uint32_t number(std::string_view text, std::uint32_t space, Memory& memory) {
         if (3 * names_.size() >= 2 * slots_.size()) place_all(slots_.empty() ? 256 : 2 * slots_.size());
         Slot wanted = slot_for(text, space);
         std::size_t at = wanted.hash & mask_;
@@ -40,17 +40,20 @@ public:
         ways_ += way;
         if ((way > kFar || ways_ > kFarOnAverage * (names_.size() + kFar)) && !keyed_) [[unlikely]] {
             use_key();
-            return number(text, space, keep);
+            return number(text, space, memory);
         }
         wanted.number = static_cast<std::uint32_t>(names_.size());
-        names_.push_back({keep(text), space});
+        names_.push_back({memory.keep(text), space});
         slots_[at] = wanted;
         return wanted.number;
     }
 
     // For a text that lasts.
     std::uint32_t number(std::string_view text, std::uint32_t space) {
-        return number(text, space, [](std::string_view kept) { return kept; });
+        struct {
+            std::string_view keep(std::string_view kept) const noexcept { return kept; }
+        } memory;
+        return number(text, space, memory);
     }
 
     // Removes the names that were added last. Each of them was the last to probe for a free slot, even if the table has

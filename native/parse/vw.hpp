@@ -19,9 +19,6 @@
 
 namespace scwlearn {
 
-// Upper bound on the characters of a namespace, whose name is repeated with each of its features.
-inline constexpr std::int64_t kLongestPrefix = 256;
-
 // What the labels of a text are.
 enum class VwLabels { none, numbers, words };
 
@@ -155,11 +152,7 @@ private:
     // Words for numbers that a label may not be.
     static bool is_no_number(std::string_view word) noexcept {
         if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
-        const auto is = [word](std::string_view name) {
-            return std::equal(word.begin(), word.end(), name.begin(), name.end(),
-                              [](char c, char lower) { return (c | 0x20) == lower; });
-        };
-        return is("nan") || is("inf") || is("infinity");
+        return is_one_of(word, {"nan", "inf", "infinity"});
     }
 
     // Returns false after an error.
@@ -243,7 +236,7 @@ private:
         // The caret joins namespace and feature names; without it in either, two pairs never give the same name.
         if (name.find('^') != std::string_view::npos) return fault("space", p);
         if (!is_name(name)) return fault("name", p);
-        if (utf8_count(name) > kLongestPrefix) return fault("prefix", p);
+        if (utf8_count(name) > kLongestKey) return fault("prefix", p);
         key_ = &key_of(name);
         return after;
     }
@@ -251,7 +244,7 @@ private:
     // Returns the key of a namespace, with the space of its features.
     RowBuilder::Key& key_of(std::string_view name) {
         RowBuilder::Key& key = builder_.key(name);
-        if (key.words == 0 && !name.empty()) key.words = builder_.space(start_.assign(name).append("^"));
+        if (key.words == 0 && !name.empty()) key.words = builder_.prefix(start_.assign(name).append("^"));
         return key;
     }
 

@@ -29,24 +29,25 @@ std::vector<std::size_t> used_columns(BuiltRows& rows, std::size_t count) {
 
 RowArrays row_arrays(RowBuilder& builder) {
     BuiltRows& rows = builder.rows();
+    const Columns& columns = builder.columns();
     std::vector<std::size_t> used;
-    if (builder.has_unused()) used = used_columns(rows, builder.columns());
-    const std::size_t count = builder.has_unused() ? used.size() : builder.columns();
+    if (builder.has_unused()) used = used_columns(rows, columns.size());
+    const std::size_t count = builder.has_unused() ? used.size() : columns.size();
     nb::list names;
     std::string name;
     std::vector<std::uint32_t> kept_hashes;
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t column = builder.has_unused() ? used[i] : i;
-        if (builder.is_hashed()) kept_hashes.push_back(builder.hashes()[column]);
-        if (builder.has_name(column)) {
-            builder.name_of(column, name);
+        if (columns.is_hashed()) kept_hashes.push_back(columns.hashes()[column]);
+        if (columns.has_name(column)) {
+            columns.name_of(column, name);
             names.append(string_of(name));
         } else {
             names.append(nb::none());
         }
     }
     std::optional<NewArray> hashes;
-    if (builder.is_hashed()) hashes = array_of(std::move(kept_hashes));
+    if (columns.is_hashed()) hashes = array_of(std::move(kept_hashes));
     return {array_of(std::move(rows.values)), array_of(std::move(rows.columns)), array_of(std::move(rows.offsets)), names,
             std::move(hashes)};
 }
@@ -133,7 +134,7 @@ public:
     nb::object read(const nb::dict& record) {
         // User code, of a value, may call this again.
         std::unique_ptr<Kept> kept = std::move(kept_);
-        if (!kept || kept->builder.columns() > kMostKept) kept = std::make_unique<Kept>(*spec_);
+        if (!kept || kept->builder.columns().size() > kMostKept) kept = std::make_unique<Kept>(*spec_);
         RowBuilder& builder = kept->builder;
         builder.begin_row();
         nb::object result;
@@ -160,10 +161,10 @@ private:
         std::string text;
         for (std::size_t i = 0; i < rows.values.size(); ++i) {
             const auto column = static_cast<std::size_t>(rows.columns[i]);
-            if (kept.names.size() <= column) kept.names.resize(kept.builder.columns());
+            if (kept.names.size() <= column) kept.names.resize(kept.builder.columns().size());
             nb::object& name = kept.names[column];
             if (!name.is_valid()) {
-                kept.builder.name_of(column, text);
+                kept.builder.columns().name_of(column, text);
                 name = string_of(text);
                 PyObject* interned = name.release().ptr();
                 PyUnicode_InternInPlace(&interned);

@@ -48,8 +48,7 @@ public:
         if (kind_ == LabelKind::numbers) return "label numbers";
         if (utf8_count(word) > kLongestLabel) return "label length";
         kind_ = LabelKind::words;
-        const auto keep = [this](std::string_view text) { return arena_.keep(text); };
-        push(Type::word, kNaN, static_cast<std::int32_t>(words_.number(word, 0, keep)));
+        push(Type::word, kNaN, static_cast<std::int32_t>(words_.number(word, 0, arena_)));
         return nullptr;
     }
 

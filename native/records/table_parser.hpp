@@ -49,11 +49,11 @@ protected:
     bool has_words() const noexcept { return parsed_.labels.kind() == LabelKind::words; }
 
     bool add_label_text(const Key& key, std::string_view text, bool may_be_number) {
-        const std::string_view trimmed = RowBuilder::trimmed(text);
+        const std::string_view content = trimmed(text);
         double value = 0.0;
-        if (text.empty() || builder_.is_marked_missing(text) || (may_be_number && RowBuilder::is_no_number(trimmed)))
+        if (text.empty() || builder_.is_marked_missing(text) || (may_be_number && is_missing_number(content)))
             return add_missing_label(key, text);
-        const bool is_number = may_be_number && builder_.read_number_text(trimmed, value);
+        const bool is_number = may_be_number && builder_.read_number_text(content, value);
         return added(is_number ? parsed_.labels.add_number(value) : parsed_.labels.add_word(text), key, text);
     }
 
@@ -77,7 +77,7 @@ protected:
 
     bool set_weight_text(const Key& key, std::string_view text) {
         double weight = 0.0;
-        if (!builder_.read_number_text(RowBuilder::trimmed(text), weight)) return builder_.fail("weight", key, text);
+        if (!builder_.read_number_text(trimmed(text), weight)) return builder_.fail("weight", key, text);
         return set_weight(key, weight, text);
     }
 

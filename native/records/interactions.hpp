@@ -1,0 +1,158 @@
+// The features of one record, and their interactions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/scan.hpp"
+#include "records/columns.hpp"
+#include "records/fault.hpp"
+#include "records/spec.hpp"
+#include "records/values.hpp"
+
+namespace scwlearn {
+
+struct RowFeature {
+    std::uint32_t column;
+    bool numeric;  // rather than the presence of a word
+    double value;
+    std::uint64_t groups;
+};
+
+// The features of one record after the other. Equal ones are added up.
+class RecordFeatures {
+public:
+    std::size_t size() const noexcept { return features_.size(); }
+    const RowFeature& operator[](std::size_t place) const noexcept { return features_[place]; }
+    auto begin() const noexcept { return features_.begin(); }
+    auto end() const noexcept { return features_.end(); }
+
+    void clear() noexcept {
+        ++serial_;
+        features_.clear();
+    }
+
+    // Returns whether the sum is acceptable.
+    bool add(const RowFeature& added) {
+        if (added.column >= stamps_.size()) stamps_.resize(std::max<std::size_t>(2 * stamps_.size(), added.column + 64));
+        Stamp& stamp = stamps_[added.column];
+        if (stamp.serial == serial_) {
+            RowFeature& feature = features_[stamp.place];
+            feature.value += added.value;
+            feature.groups |= added.groups;
+            return acceptable(feature.value);
+        }
+        stamp = {serial_, features_.size()};
+        features_.push_back(added);
+        return true;
+    }
+
+    void drop_zeros() {
+        const auto is_zero = [](const RowFeature& feature) { return feature.value == 0.0; };
+        if (std::none_of(begin(), end(), is_zero)) return;
+        for (const RowFeature& feature : features_)
+            if (is_zero(feature)) stamps_[feature.column] = {};
+        std::erase_if(features_, is_zero);
+        for (std::size_t i = 0; i < size(); ++i) stamps_[features_[i].column].place = i;
+    }
+
+private:
+    struct Stamp {
+        std::uint64_t serial = 0;
+        std::size_t place = 0;
+    };
+
+    std::vector<RowFeature> features_;
+    std::vector<Stamp> stamps_;  // for each column, the place of its feature in the record of that serial number
+    std::uint64_t serial_ = 1;
+};
+
+// Adds the interactions of a spec to the features of a record. All references must outlive it.
+class Interactions {
+public:
+    Interactions(const FeatureSpec& spec, RecordFeatures& features, Columns& columns)
+        : spec_(spec), features_(features), columns_(columns) {}
+
+    // No feature may be 0. After an error, returns false and sets the fault.
+    bool add(RecordFault& fault) {
+        const std::size_t base = features_.size();
+        for (const std::vector<std::size_t>& groups : spec_.interactions)
+            if (!cross(groups, base, fault)) return false;
+        return true;
+    }
+
+private:
+    // Adds the products of one feature from each group, out of the first `base` ones. Features that are in the groups of two
+    // places meet once, in the order of their names; a word does not meet itself.
+    bool cross(const std::vector<std::size_t>& groups, std::size_t base, RecordFault& fault) {
+        if (groups.size() > members_.size()) members_.resize(groups.size());
+        std::size_t count = 1;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            members_[i].clear();
+            for (std::size_t place = 0; place < base; ++place)
+                if (is_in(place, groups[i])) members_[i].push_back(place);
+            count *= members_[i].size();
+            if (count > kMostCrossed) {
+                fault = {"cross", spec_.groups[groups[i]], std::to_string(count)};
+                return false;
+            }
+        }
+        chosen_.resize(groups.size());
+        return count == 0 || cross_from(groups, 0, 1.0, fault);
+    }
+
+    bool is_in(std::size_t place, std::size_t group) const noexcept { return features_[place].groups >> group & 1; }
+
+    bool cross_from(const std::vector<std::size_t>& groups, std::size_t at, double value, RecordFault& fault) {
+        if (at == groups.size()) return add_crossed(value, fault);
+        for (const std::size_t place : members_[at]) {
+            if (!is_next(groups, at, place)) continue;
+            chosen_[at] = place;
+            if (!cross_from(groups, at + 1, value * features_[place].value, fault)) return false;
+        }
+        return true;
+    }
+
+    // Whether a feature may follow those that are chosen from the groups before.
+    bool is_next(const std::vector<std::size_t>& groups, std::size_t at, std::size_t place) {
+        for (std::size_t before = 0; before < at; ++before) {
+            const std::size_t other = chosen_[before];
+            if (other == place && !features_[place].numeric) return false;
+            if (other == place) continue;
+            const bool could_swap = is_in(place, groups[before]) && is_in(other, groups[at]);
+            if (could_swap && is_before(features_[place].column, features_[other].column)) return false;
+        }
+        return true;
+    }
+
+    // Whether the name of a column sorts before that of another.
+    bool is_before(std::uint32_t column, std::uint32_t other) {
+        columns_.name_of(column, name_);
+        columns_.name_of(other, other_name_);
+        return name_ < other_name_;
+    }
+
+    bool add_crossed(double value, RecordFault& fault) {
+        name_.clear();
+        for (std::size_t i = 0; i < chosen_.size(); ++i) {
+            if (i > 0) name_ += '*';
+            columns_.append_name(features_[chosen_[i]].column, name_);
+        }
+        const std::uint32_t column = columns_.unnamed(name_);
+        if (acceptable(value) && features_.add({column, true, value, 0})) return true;
+        fault = {"sum", name_.substr(0, kShown), text_of(value)};
+        return false;
+    }
+
+    const FeatureSpec& spec_;
+    RecordFeatures& features_;
+    Columns& columns_;
+    std::vector<std::vector<std::size_t>> members_;  // places of the features of each group
+    std::vector<std::size_t> chosen_;                // one of each group
+    std::string name_, other_name_;
+};
+
+}  // namespace scwlearn

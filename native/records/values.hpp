@@ -1,4 +1,4 @@
-// Numbers and marks of missing values, as text.
+// Numbers and markers of missing values, as text.
 #pragma once
 
 #include <algorithm>

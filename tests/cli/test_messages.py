@@ -58,7 +58,7 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     table = written(tmp_path / "it.csv", CSV)
     said = failed(capsys, "train", table, "--label", "kind", "--numeric", "color")
     advice = "correct the value, leave such records out with --on-error skip, name the column in --categorical, "
-    advice += "or name what stands for a missing value in --missing"
+    advice += "or list markers of missing values in --missing"
     assert said.endswith(f"found 'red' ({advice})\n")
 
 

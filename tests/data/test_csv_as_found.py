@@ -1,4 +1,4 @@
-"""CSV as it is found: delimiters, headers, labels by position, decimal commas, marks of missing values."""
+"""CSV as it is found: delimiters, headers, labels by position, decimal commas, markers of missing values."""
 
 import tracemalloc
 from contextlib import contextmanager

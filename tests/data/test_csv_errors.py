@@ -16,7 +16,7 @@ FINITE = "a finite number of at most 1e+150 in magnitude"
 NUMBER = f"a value of a numeric column must be missing or {FINITE}; found "
 ANY_STRING = (
     """ (correct the value, leave such records out with on_error="skip", name the column in """
-    """kinds={...: "categorical"}, or name what stands for a missing value in missing=...)"""
+    """kinds={...: "categorical"}, or list markers of missing values in missing=...)"""
 )
 CELLS = "a record must have 2 cells, one for each column of the header; found "
 QUOTE = """ (quote cells that contain the delimiter, or leave such records out with on_error="skip")"""

@@ -80,8 +80,8 @@ def test_ids_are_left_out_with_a_note():
     [
         (
             [*numbers(), "unknown"],
-            "column 'x' is nearly numeric: 30 of the first 31 values are numbers; found 'unknown' (name what stands "
-            'for a missing value in missing=..., or name the column in kinds={...: "categorical"})',
+            "column 'x' is nearly numeric: 30 of the first 31 values are numbers; found 'unknown' (list markers of "
+            'missing values in missing=..., or name the column in kinds={...: "categorical"})',
         ),
         (
             ["1,5", "2", "3,25"],

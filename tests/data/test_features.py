@@ -163,7 +163,7 @@ def test_nan_is_an_error_or_missing_on_request():
             {"x": "tall"},
             "column 'x': a value of a numeric column must be missing or a finite number of at most 1e+150 in "
             "magnitude; found 'tall' (correct the value, name the "
-            'column in kinds={...: "categorical"}, or name what stands for a missing value in missing=...)',
+            'column in kinds={...: "categorical"}, or list markers of missing values in missing=...)',
         ),
         (
             {"kinds": {"x": "text"}},

@@ -220,7 +220,7 @@ FAULTS = [
         GOOD + b'{"y": 1, "x": "a"}',
         {"columns": {"x": "numeric"}},
         f"data.jsonl, line 2, column 'x': a value of a numeric column must be missing or {ALLOWED}; found 'a' "
-        f'({CORRECT}, name the column in kinds={{...: "categorical"}}, or name what stands for a missing value in '
+        f'({CORRECT}, name the column in kinds={{...: "categorical"}}, or list markers of missing values in '
         "missing=...)",
     ),
     (

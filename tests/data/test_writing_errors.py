@@ -130,12 +130,15 @@ REFUSED = [
         {"columns": {"t": "text"}},
         "source, line 1: the text column 't' counts words; found 'a' with value 0.5",
     ),
-    (
-        [made([{"t=New York": 1.0}], [1])],
-        "csv",
-        {"columns": {"t": "text"}},
-        "source, line 1: in the column 't', words must be letters, digits and _, in lower case; jsonl, parquet and "
-        "arrow allow any string; found ['New York']",
+    *(
+        (
+            [made([{f"t={word}": 1.0}], [1])],
+            "csv",
+            {"columns": {"t": "text"}},
+            "source, line 1: in the column 't', words must be at most 100 letters, digits and _, in lower case; jsonl, "
+            f"parquet and arrow allow any string; found {[word]!r}",
+        )
+        for word in ("New York", "a" * 101, "\ud800")
     ),
     (
         [made([{"c=": 1.0}], [1])],

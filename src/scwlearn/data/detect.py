@@ -176,7 +176,7 @@ class _Column:
         return self._kind_of_strings(texts, notes)
 
     def is_numeric(self, texts: list[str]) -> bool:
-        """Return whether texts are numbers or bools, or marks of missing ones."""
+        """Return whether texts are numbers or bools, or markers of missing values."""
         return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
 
     @property
@@ -217,7 +217,7 @@ class _Column:
         if len(texts) >= _ENOUGH and len(texts) - len(odd) >= _NEARLY * len(texts):
             share = f"{len(texts) - len(odd)} of the first {len(texts)} values"
             problem = f"column {self.name!r} is nearly numeric: {share} are numbers"
-            hint = "name what stands for a missing value in {missing}, or name the column in {categorical}"
+            hint = "list markers of missing values in {missing}, or name the column in {categorical}"
             raise DataError(problem, found=shown(odd[0]), hint=hint)
 
     def _check_dates(self, texts: list[str]) -> None:

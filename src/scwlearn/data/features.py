@@ -28,7 +28,7 @@ _MAX_NGRAM, _MAX_SKIPS, _MAX_CHARS = 8, 8, 32
 # What an error suggests where a value does not fit its kind.
 _KIND_HINT = "correct the value, {skip}or declare another kind"
 _NUMERIC_HINT = (
-    "correct the value, {skip}name the column in {categorical}, or name what stands for a missing value in {missing}"
+    "correct the value, {skip}name the column in {categorical}, or list markers of missing values in {missing}"
 )
 _SKIP = "leave such records out with {on_error=skip}, "
 # The problem and the hint of each fault that the native builder of rows reports.

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._util.checks import is_masked
 
+#: Integers from here on are not exact as floats: two labels could become one.
+FIRST_INEXACT = 2.0**53
+
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 # Up to this many classes, comparing with each is faster than sorting.
 _FEW_CLASSES = 8

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER, feature_error
 from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.labels import FIRST_INEXACT
 from scwlearn.data.schema import MAX_LABEL_LENGTH
 from scwlearn.data.weights import ALLOWED_WEIGHT
 
@@ -21,8 +22,6 @@ LabelArrays = tuple[NDArray[np.float64], NDArray[np.int32], list[str], bool]
 
 # Largest batch with string labels, which are kept in an array, each as long as the longest.
 _MAX_ROWS_WITH_STRINGS = 2**16
-# From here on, floats cannot represent all integers.
-_FIRST_INEXACT = 2.0**53
 _PROBLEMS = {
     "label": f"a label must be {ALLOWED_NUMBER}",
     "label integer": "an integer label must be less than 2^53 in magnitude, so that it is exact",
@@ -58,7 +57,7 @@ def _typed(numbers: NDArray[np.float64], *, all_bools: bool) -> NDArray[Any]:
     if all_bools:
         return np.asarray(numbers == 1)
     known = np.nan_to_num(numbers)
-    are_integers = bool((known == np.floor(known)).all() and (np.abs(known) < _FIRST_INEXACT).all())
+    are_integers = bool((known == np.floor(known)).all() and (np.abs(known) < FIRST_INEXACT).all())
     return known.astype(np.int64) if are_integers else known
 
 

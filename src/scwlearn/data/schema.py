@@ -15,18 +15,14 @@ from scwlearn.data.options import ReaderOptions
 
 #: Labels are kept in an array, each as long as the longest.
 MAX_LABEL_LENGTH = 256
-#: A namespace, key or column is repeated in the name of each of its features. If it were longer, a small file could
-#: exhaust the memory.
-MAX_PREFIX_LENGTH = 256
-# Names of the label column or key that need not be declared.
-_LABEL_NAMES = ("label", "target", "class", "y")
+#: Names of the label column or key that need not be declared.
+LABEL_NAMES = ("label", "target", "class", "y")
 # How many column names a message lists.
 _LISTED = 20
 
 _DELIMITER = re.compile(r"(?![0-9A-Za-z\".+-])[\x01-\x09\x0b\x0c\x0e-\x7e]")
 # Fields that a model keeps elsewhere, or not at all.
 _NOT_STORED = ("features", "notes", "is_fixed")
-_find_words = re.compile(r"\w+").findall
 
 
 @dataclass(frozen=True)
@@ -126,11 +122,6 @@ def stored_features(value: Mapping[str, Any]) -> Features:
     return Features(kinds=columns, others="ignore" if value.get("columns") else "auto")
 
 
-def split_words(text: str) -> list[str]:
-    """Return the words of a text: runs of letters, digits and ``_``, in lower case."""
-    return _find_words(text.lower())
-
-
 def check_roles(schema: Schema) -> None:
     """Raise a DataError if a column or key has two roles."""
     if schema.label is not None and schema.label == schema.weight:
@@ -143,12 +134,12 @@ def check_roles(schema: Schema) -> None:
 def default_label(names: Sequence[str], *, optional: bool, what: str = "column") -> str | None:
     """Return the column or key that is the label; None if labels are optional and there is none."""
     lowered = [name.lower() for name in names]
-    found = [names[i] for usual in _LABEL_NAMES for i, name in enumerate(lowered) if name == usual]
+    found = [names[i] for usual in LABEL_NAMES for i, name in enumerate(lowered) if name == usual]
     if len(found) == 1:
         return found[0]
     if not found and optional:
         return None
-    usual = f"{', '.join(map(repr, _LABEL_NAMES[:-1]))} or {_LABEL_NAMES[-1]!r}"
+    usual = f"{', '.join(map(repr, LABEL_NAMES[:-1]))} or {LABEL_NAMES[-1]!r}"
     why = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {usual}"
     raise DataError(f"which {what} is the label? {why}; the {what}s are {listed(names)}", hint="name it with {label}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -12,11 +13,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from scwlearn.data.batch import Batch, NamedRows
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
-from scwlearn.data.schema import split_words
 
 #: Column that a feature came from, and the string in it.
 _Origin = tuple[str, str]
+
+# How a text is read from a table.
+_TEXT = Features(kinds={"text": "text"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,16 +109,23 @@ class DelimitedWriter(TableWriter):
             return [*map(value_text, column)]
         if kind == "text":
             texts = [None if words is None else " ".join(words) for words in column]
-            allowed = "words must be letters, digits and _, in lower case"
+            allowed = f"words must be at most {_TEXT.max_word_length} letters, digits and _, in lower case"
         else:
             texts, allowed = column, "a string must not be empty or contain NUL"
         for row, (value, text) in enumerate(zip(column, texts, strict=True)):
             if text is None:
                 continue
-            if not text or "\0" in text or (kind == "text" and split_words(text) != value):
+            if not text or "\0" in text or (kind == "text" and not _reads_back(text, value)):
                 problem = f"in the column {name!r}, {allowed}; jsonl, parquet and arrow allow any string"
                 raise error_at(batch, row, problem, repr(value))
         return texts
+
+
+def _reads_back(text: str, words: list[str]) -> bool:
+    try:
+        return _TEXT.read({"text": text}) == {f"text={word}": count for word, count in Counter(words).items()}
+    except UnicodeEncodeError:  # a surrogate
+        return False
 
 
 def with_names(batch: Batch, *, zero_based: bool = False) -> NamedRows:

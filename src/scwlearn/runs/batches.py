@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.labels import Classes
+from scwlearn.data.labels import FIRST_INEXACT, Classes
 from scwlearn.data.rows import Rows
 from scwlearn.learning.learner import Learner
 from scwlearn.runs.coverage import CoverageCounter
 from scwlearn.runs.trained_model import TrainedModel
-
-# Integers from here on are not exact as floats: two labels could become one.
-_FIRST_INEXACT = 2.0**53
 
 
 def training_labels(examples: Batch) -> NDArray[Any]:
@@ -29,7 +26,7 @@ def training_labels(examples: Batch) -> NDArray[Any]:
         raise ValueError(f"{examples.source}, line {line}: the label is missing")
     if labels.dtype.kind != "f":
         return labels
-    if (large := np.abs(labels) >= _FIRST_INEXACT).any():
+    if (large := np.abs(labels) >= FIRST_INEXACT).any():
         index = int(large.argmax())
         raise ValueError(
             f"{examples.source}, line {examples.lines[index]}: label {labels[index]:.17g}; "

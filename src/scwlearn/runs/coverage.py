@@ -105,12 +105,7 @@ class _WatchedRows(NamedRows):
 
     counter: CoverageCounter
 
-    def in_columns(
-        self,
-        features: Sequence[int] | NDArray[np.int64],
-        signs: Sequence[float] | NDArray[np.float64] | None,
-        width: int,
-    ) -> Rows:
+    def in_columns(self, features: Any, signs: Any, width: int) -> Rows:
         """Return the rows in the columns of a model."""
         found = np.asarray(features, dtype=np.int64)
         placed = super().in_columns(found, signs, width)

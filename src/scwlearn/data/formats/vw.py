@@ -10,14 +10,14 @@ import numpy as np
 
 from scwlearn._native import parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import ALLOWED_NUMBER
+from scwlearn.data.features import ALLOWED_NUMBER, MAX_KEY_LENGTH
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong
 from scwlearn.data.records import with_words
-from scwlearn.data.schema import MAX_LABEL_LENGTH, MAX_PREFIX_LENGTH, Schema
+from scwlearn.data.schema import MAX_LABEL_LENGTH, Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
@@ -77,7 +77,7 @@ class _Reader(LineReader):
             "weight": f"a weight must be {ALLOWED_WEIGHT}; a tag starts with ' or touches the bar",
             "base": "only a label, a weight and a tag may precede the bar; a base is not supported",
             "space": "a namespace must be name or name:scale, right after the bar, and its name must not contain ^",
-            "prefix": f"the name of a namespace must have at most {MAX_PREFIX_LENGTH} characters",
+            "prefix": f"the name of a namespace must have at most {MAX_KEY_LENGTH} characters",
             "scale": f"a scale must be {ALLOWED_NUMBER}, right after the colon",
             "feature": "a feature must be name or name:value",
             "value": f"a value, times the scale of its namespace, must be {ALLOWED_NUMBER}, right after the colon",

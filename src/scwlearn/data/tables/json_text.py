@@ -21,7 +21,7 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader, TooLong
 from scwlearn.data.records import record_batches, record_error
-from scwlearn.data.schema import Schema, check_roles, default_label, listed
+from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
 from scwlearn.data.tables.resolve import find_column, is_complete
 from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, table_of, with_names
 
@@ -134,7 +134,7 @@ class JsonReader(Reader):
             )
         # Where the first label decides, numbers among strings are no labels.
         self._labels = declared or ("any" if first is None else "strings" if isinstance(first, str) else "numeric")
-        self._spec = self.schema.features.spec(label=label, weight=weight, slots=self.options.slots)
+        self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 
     def _roles(self, keys: list[str], names: list[str]) -> tuple[str | None, str | None]:

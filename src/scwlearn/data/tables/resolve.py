@@ -11,7 +11,7 @@ from typing import Any
 from scwlearn.data.detect import SAMPLE, detect, numeric_columns
 from scwlearn.data.features import MAX_KEY_LENGTH
 from scwlearn.data.io.errors import DataError, shown
-from scwlearn.data.schema import Schema, check_roles, default_label, listed
+from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, default_label, listed
 
 # How many cells of the first records show the kinds of columns.
 _SAMPLED_CELLS = 2**20
@@ -121,8 +121,8 @@ def names_label(label: str | None, names: Sequence[str]) -> bool:
     """Return whether the cells of a line include the name of the label, given or usual: then it is a header."""
     if label is not None:
         return label in names
-    # A y may be data, as an answer.
-    return not {"label", "target", "class"}.isdisjoint(name.casefold() for name in names)
+    # A y may be data: the answer "yes".
+    return not ({*LABEL_NAMES} - {"y"}).isdisjoint(name.casefold() for name in names)
 
 
 def is_complete(schema: Schema) -> bool:

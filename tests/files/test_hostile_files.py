@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import hostile_cases
+import hostile_settings
 import scwlearn
 from forged import Forged, mutated, refusal, resealed, try_to_use
-from hostile_cases import CASES
 from saved_examples import rows_of
 from scwlearn.files import SavedModel, write
 from scwlearn.kernels import KernelLearner
 from stream_examples import EXAMPLES, TARGETS
 
 X, NUMBERS = rows_of(4)
+CASES = [*hostile_cases.CASES, *hostile_settings.CASES]
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus" / "model"
 
 

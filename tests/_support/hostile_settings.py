@@ -1,0 +1,166 @@
+"""Settings and kernels that an attacker may change in a model file, and the messages that refuse them."""
+
+import numpy as np
+
+from hostile_cases import STATE, set_field, set_number
+
+#: As in `hostile_cases`.
+CASES = [
+    # Settings.
+    (
+        "learner",
+        set_field("class", "os.system"),
+        "model.class must be 'Learner', got 'os.system'",
+    ),
+    (
+        "learner",
+        set_field("kind", "pickle"),
+        "model.kind must be one of 'estimator', 'stream', 'river', 'learner', got 'pickle'",
+    ),
+    (
+        "learner",
+        set_field("learner", "rule", "evil"),
+        "unknown algorithm 'evil'; choose from ",
+    ),
+    (
+        "learner",
+        set_field("learner", "parameters", "C", -1),
+        "invalid settings: C must be a number strictly between 0 and inf, got -1",
+    ),
+    (
+        "learner",
+        set_field("learner", "parameters", "D", 1),
+        "model.learner.parameters: unexpected settings: 'D'",
+    ),
+    (
+        "learner",
+        set_field("learner", "parameters", "scale", True),
+        "model.learner.parameters: unexpected settings: 'scale'",
+    ),
+    (
+        "learner",
+        set_field("learner", "settings", "rule", "scw1"),
+        "model.learner.settings: unexpected settings: 'rule'",
+    ),
+    (
+        "learner",
+        set_field("learner", "settings", "scale", 1),
+        "invalid settings: scale must be True or False, got 1",
+    ),
+    (
+        "learner",
+        set_field("learner", "kernel", {"name": "rbf", "parameters": {}}),
+        "model.learner.settings: unexpected settings: 'covariance', ",
+    ),
+    ("learner", set_field("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
+    ("two classes", set_field("classifier", None), "model.classifier must be there if and only if a classifier"),
+    (
+        "kernel",
+        set_field(*STATE, "spans", [3]),
+        "model.learner.state.spans must be [65], the number of examples, got [3]",
+    ),
+    ("learner", set_field("learner", "n_classes", 2**31), "model.learner.n_classes must be an integer from 0 to 2147"),
+    ("learner", set_field("extra", 1), "model has unknown fields: 'extra'"),
+    ("learner", lambda f: f.model.pop("notes"), "model.notes is missing"),
+    ("two classes", set_field("class", "AROW"), "model.class is 'AROW', but the learner's rule is 'scw1'"),
+    ("two classes", set_field("class", "KernelSCW1"), "model.class is 'KernelSCW1', but the learner's rule is 'scw1'"),
+    (
+        "two classes",
+        set_field("class", "BaseEstimator"),
+        "unknown class 'BaseEstimator'; declare a rule of your own before loading its models",
+    ),
+    (
+        "two classes",
+        set_field("settings", "evil", 1),
+        "model.settings: unexpected settings: 'evil'",
+    ),
+    (
+        "two classes",
+        lambda f: f.model["settings"].update(evil=f.model["settings"].pop("C")),
+        "model.settings: missing settings: C; unexpected settings: 'evil'",
+    ),
+    (
+        "two classes",
+        set_field("settings", "C", [1]),
+        "model.settings.C must be a number, a string, true, false or null, got [1]",
+    ),
+    (
+        "full",
+        set_field("classifier", "class_weight", {"by label": [[0]]}),
+        "model.classifier.class_weight must be a list of pairs of a label and a number, got [[0]]",
+    ),
+    (
+        "full",
+        set_field("classifier", "class_weight", {"by label": [[0, "a"]]}),
+        "invalid settings: class_weight values must be numbers, got <U1",
+    ),
+    ("full", set_field("classifier", "class_weight", {"by label": [[0, 10**400]]}), "invalid settings: "),
+    (
+        "stream",
+        set_field("learner", "settings", "max_features", 10**30),
+        "invalid settings: max_features must be an int",
+    ),
+    ("stream", set_field("class", "SCW1"), "model.class must be 'StreamClassifier', got 'SCW1'"),
+    ("stream", set_field("learner", None), "model.learner is missing"),
+    # Kernels.
+    (
+        "kernel",
+        set_field("learner", "kernel", "name", "os.system"),
+        "invalid settings: kernel must be one of linear, rbf",
+    ),
+    (
+        "kernel",
+        set_field("learner", "kernel", "parameters", {"gamma": 10**400}),
+        "model.learner.kernel.parameters.gamma must be a number, got 1000",
+    ),
+    ("kernel", set_field(*STATE, "sizes", [3]), "model.learner.state.sizes must be at least the sizes"),
+    ("kernel", set_number("factor_0", 0, 0.0), "diagonal of factor_0[0]: must be > 0, got 0.0"),
+    ("kernel", set_number("examples", 0, np.nan), "examples[0, 0]: value must be finite, got nan"),
+    (
+        "kernel",
+        set_field(*STATE, "n_features", None),
+        "model.learner.state.support: 65 examples, but the number of features is missing",
+    ),
+    (
+        "kernel",
+        set_field(*STATE, "support", "form", "numbers"),
+        "model.learner.state.support: 65 examples of form 'numbers' do not fit the kernel",
+    ),
+    ("kernel sparse", set_number("indices", 0, 5, np.int32), "indices[0]: index must be an integer from 0 to 4, got 5"),
+    (
+        "kernel sparse",
+        set_number("indices", 0, -1, np.int32),
+        "indices[0]: index must be an integer from 0 to 4, got -1",
+    ),
+    (
+        "kernel sparse",
+        set_number("offsets", 1, 2**30, np.int32),
+        "array 'offsets' must rise from 0 to 283, the number of values",
+    ),
+    ("kernel several", set_number("span_0", 0, 8, np.int64), "span_0[0]: index must be an integer from 0 to 7, got 8"),
+    (
+        "kernel several",
+        set_field(*STATE, "sizes", 0, 3),
+        "model.learner.state.sizes must be the same for all classes, got [3, 16, 16, 16]",
+    ),
+    (
+        "kernel several",
+        set_field(*STATE, "spans", []),
+        "model.learner.state.spans must be a list of 1 integers >= 0, got []",
+    ),
+    (
+        "kernel spans",
+        set_field(*STATE, "sizes", 0, 1),
+        "model.learner.state.sizes must be at least the sizes of the spans, [71, 47, 43, 17], got [1, 96, 96, 96]",
+    ),
+    (
+        "kernel several",
+        lambda f: f.array("digests").__setitem__(slice(0, 16), bytes(f.array("digests")[16:32])),
+        "array 'digests' has duplicates",
+    ),
+    (
+        "precomputed",
+        set_number("examples", 0, 90, np.int64),
+        "examples[0]: column must be an integer from 0 to 89, got 90",
+    ),
+]

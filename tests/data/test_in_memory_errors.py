@@ -1,0 +1,110 @@
+"""Tables in memory that cannot be read: types, names, values, streams."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from scwlearn import Features
+from scwlearn.data.io.errors import DataError
+from scwlearn.data.tables.arrow import table_rows
+from table_text import exactly
+
+pytestmark = pytest.mark.native
+
+
+CANNOT = "numbers, bools, strings, dates, times, structs and lists of strings can be used"
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (pa.array([b"x"]), "binary"),
+        (pa.array([[1.0]]), "list<float64>"),
+        (pa.array([dt.time(1)]), "time"),
+        (pa.array([dt.timedelta(1)]), "duration"),
+        (pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())), "map"),
+        (pa.array([b"x"]).dictionary_encode(), "dictionary<binary>"),
+        (pa.array([None], pa.list_(pa.struct([("a", pa.int64())]))), "list<struct>"),
+        (pa.array([["a"]], pa.list_(pa.string(), 1)), "fixed_size_list"),
+    ],
+)
+def test_a_type_that_cannot_be_used_is_refused_or_ignored(column, name):
+    table = pa.table({"x": [1], "odd": column})
+    message = f"the column 'odd' has the type {name}; {CANNOT} (leave it out with kinds={{...: \"ignore\"}})"
+    with pytest.raises(DataError, match=exactly(message)):
+        table_rows(table, Features())
+    nested = pa.table({"in": pa.StructArray.from_arrays([column], ["odd"])})
+    with pytest.raises(DataError, match=exactly(message.replace("'odd'", "'in.odd'"))):
+        table_rows(nested, Features())
+    assert [*table_rows(table, Features(kinds={"odd": "ignore"})).dicts()] == [{"x": 1}]
+    assert [*table_rows(nested, Features(kinds={"in": "ignore"})).dicts()] == [{}]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            pa.table([[1], [2]], names=["a", "a"]),
+            "two columns have the name 'a'; names must be unique",
+        ),
+        (
+            pd.DataFrame([[1, 2]], columns=["1", 1]),
+            "two columns have the name '1'; names must be unique",
+        ),
+        (
+            pa.table({"x": [1.0, 1e200]}),
+            "examples[1], column 'x': a number must be a finite number of at most 1e+150 in magnitude; found '1e+200'",
+        ),
+        (
+            pa.table({"t": pa.array([0], pa.timestamp("s", "Mars/Crater"))}),
+            "unknown time zone 'Mars/Crater' (convert the times to UTC; on Windows: pip install tzdata)",
+        ),
+        (
+            pa.table({"k" * 300: ["word"]}),
+            f"examples[0], column '{'k' * 40}'...: the key of several features must have at most 256 characters, with "
+            f"those above it; found '{'k' * 40}'...",
+        ),
+    ],
+)
+def test_an_invalid_table_is_refused(table, message):
+    with pytest.raises(DataError, match=exactly(message)):
+        table_rows(table, Features())
+
+
+def test_an_array_is_no_table():
+    with pytest.raises(TypeError, match=exactly("a table must have columns, got an array of type list<int64>")):
+        table_rows(pa.array([[1]]), Features())
+
+
+def test_a_stream_that_fails_is_refused():
+    def batches():
+        yield pa.record_batch({"x": [1]})
+        raise ValueError("torn")
+
+    schema = pa.schema({"x": pa.int64()})
+    with pytest.raises(ValueError, match=r"^the table cannot be read: .*torn"):
+        table_rows(pa.RecordBatchReader.from_batches(schema, batches()), Features())
+
+
+def test_a_stream_that_was_handed_over_is_refused():
+    capsule = pa.table({"x": [1]}).__arrow_c_stream__()
+    pa.RecordBatchReader._import_from_c_capsule(capsule)
+
+    class Used:
+        def __arrow_c_stream__(self):
+            return capsule
+
+    with pytest.raises(ValueError, match=exactly("the stream of the table has been read already")):
+        table_rows(Used(), Features())
+
+
+def test_text_that_is_not_utf8_is_refused():
+    buffers = [None, pa.py_buffer(np.array([0, 1, 2], dtype=np.int32)), pa.py_buffer(b"a\xff")]
+    broken = pa.Array.from_buffers(pa.string(), 2, buffers)
+    lists = pa.ListArray.from_arrays([0, 1, 2], broken)
+    for column in (broken, lists, broken.cast(pa.string())):
+        with pytest.raises(DataError, match=r"^examples\[1\], column 's': strings must be UTF-8"):
+            table_rows(pa.table({"s": column}), Features())

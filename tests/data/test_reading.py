@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import warnings
+from threading import Event
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scwlearn.data.features import Features
 from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reader import read_ahead
 from scwlearn.data.reading import read_batches
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import Schema
@@ -368,3 +370,16 @@ def test_examples_in_memory_are_read_like_a_libsvm_file():
         [*read_batches([made([{"a": 1.0}], [1])])[1]]
     with pytest.raises(ValueError, match=exactly("set: a data set, which is libsvm data, not vw")):
         read_batches([batch], format="vw")
+
+
+def test_threads_parse_ahead_while_the_first_result_is_used():
+    began = Event()
+
+    def work(item):
+        began.set()
+        return item
+
+    results = read_ahead((item for item in "bc"), work, 1, Event(), ["a"])
+    assert next(results) == "a"
+    assert began.wait(10)
+    assert [*results] == ["b", "c"]

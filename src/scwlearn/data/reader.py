@@ -126,12 +126,15 @@ class Reader(ABC):
 
     def _parsed(self) -> Generator[Parsed, None, None]:
         chunks = self.chunks()
+        first: list[Parsed] = []
         while not self.is_resolved:
             chunk = next(chunks, None)
             if chunk is None:
                 return
-            yield self._parse(chunk)
-        yield from read_ahead(chunks, self._parse, self.threads, self.stream.stopped)
+            first.append(self._parse(chunk))
+            if not self.is_resolved:
+                yield first.pop()
+        yield from read_ahead(chunks, self._parse, self.threads, self.stream.stopped, first)
 
     def _parse(self, chunk: Any) -> Parsed:
         return Parsed((), 1, [self.too_long(chunk.beginning)]) if isinstance(chunk, TooLong) else self.parse(chunk)
@@ -228,9 +231,9 @@ class LineReader(Reader):
 
 
 def read_ahead(
-    items: Generator[T, None, None], work: Callable[[T], R], threads: int, stopped: Event
+    items: Generator[T, None, None], work: Callable[[T], R], threads: int, stopped: Event, first: Iterable[R] = ()
 ) -> Generator[R, None, None]:
-    """Yield ``work(item)`` for each item in order, computed ahead of the consumer by threads.
+    """Yield the results in `first`, then ``work(item)`` for each item in order, computed ahead by threads.
 
     The threads take turns in requesting an item, and work on their items in parallel. When an item is requested, the
     consumer has received all but the last `threads` results. Without threads, the consumer does the work. Errors are
@@ -238,6 +241,7 @@ def read_ahead(
     """
     if not threads:
         with closing(items):
+            yield from first
             yield from map(work, items)
         return
     requests: SimpleQueue[bool] = SimpleQueue()
@@ -263,6 +267,7 @@ def read_ahead(
         for worker in workers:
             worker.start()
             requests.put(True)
+        yield from first
         while True:
             value, error = promised.get().get()
             if error is not None:

@@ -156,9 +156,10 @@ class _Column:
         """Return the kind; add what the user should know to the notes."""
         texts = [value for value in self.values if isinstance(value, str)]
         if not texts:
-            if any(isinstance(value, list | tuple | set) for value in self.values):
+            types = {*map(type, self.values)}
+            if any(issubclass(each, list | tuple | set) for each in types):
                 return "text"
-            if any(hasattr(value, "isoformat") for value in self.values):
+            if any(hasattr(each, "isoformat") for each in types):
                 return "date"
             return self._note_id(notes) if self._is_id([*self.values]) else "numeric"
         numbers = texts
@@ -193,7 +194,8 @@ class _Column:
 
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""
-        if len(numbers) < _ENOUGH or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
+        types = {*map(type, numbers)}
+        if len(numbers) < _ENOUGH or bool in types or not all(issubclass(each, Real) for each in types):
             return False
         if any(n - n != 0 or n != int(n) for n in numbers if n == n):
             return False

@@ -28,6 +28,7 @@ from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, 
 Text = NDArray[np.uint8]
 
 _NEWLINE = ord("\n")
+_DECODER = json.JSONDecoder(parse_int=float)
 _CONSTANT = re.compile(rb"-?\w+")
 _COLUMNS_HINT = 'an object of columns must become an array of records: in pandas, to_json(orient="records")'
 _PROBLEMS = {
@@ -218,7 +219,7 @@ def _sample(piece: _Piece) -> list[dict[str, Any]]:
 
 def _decoded(text: bytes) -> dict[str, Any] | None:
     try:
-        record = json.loads(text, parse_int=float)
+        record = _DECODER.decode(text.decode(json.detect_encoding(text), "surrogatepass"))
         # Keys with half a character cannot be declared.
         if b"\\u" in text:
             json.dumps(record, ensure_ascii=False).encode()

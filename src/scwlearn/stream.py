@@ -18,7 +18,7 @@ from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier, Dicts
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.explain import Part, Weight, largest_weights, named_weights, parts_of_scores
+from scwlearn.learning.explain import Part, Weight, largest_named_weights, named_weights, parts_of_scores
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature
@@ -298,12 +298,7 @@ class StreamClassifier:
         >>> [(name, weight > 0, deviation < 1) for name, weight, deviation in model.top_features(2)["spam"]]
         [('meeting', False, True), ('free', True, True)]
         """
-        snapshot = self._classifier.snapshot
-        shown = named_weights(snapshot, second_order=self.rule.order == 2)
-        at = [*shown.names]
-        weights = snapshot.by_label(shown.weights)[:, at] * shown.signs(shown.names)
-        variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, at]
-        return largest_weights([*shown.names.values()], snapshot.class_labels(), weights, variances, n)
+        return largest_named_weights(self._classifier.snapshot, n, second_order=self.rule.order == 2)
 
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """Return what each known feature adds to the score of each class (with two classes, of the second).

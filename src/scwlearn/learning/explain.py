@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +130,21 @@ class NamedWeights(NamedTuple):
         return np.array([texts.read({str(name): 1.0})[1][0] for name in names.values()])
 
 
+def largest_named_weights(snapshot: Snapshot, count: int, *, second_order: bool) -> dict[Any, list[Weight]]:
+    """Return the largest weights of each class of a learner from dicts, by name."""
+    shown = named_weights(snapshot, second_order=second_order)
+    features = [*shown.names]
+    weights = snapshot.by_label(shown.weights)[:, features]
+    variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, features]
+    found = largest_weights(features, snapshot.class_labels(), weights, variances, count)
+    names = {weight.name: shown.names[weight.name] for own in found.values() for weight in own}
+    signs = dict(zip(names, shown.signs(names).tolist(), strict=True))
+    return {
+        label: [Weight(names[feature], weight * signs[feature], deviation) for feature, weight, deviation in own]
+        for label, own in found.items()
+    }
+
+
 def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
     """Return the weights of a learner from dicts by name; only second-order rules have variances."""
     learner = snapshot.learner
@@ -138,7 +154,7 @@ def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
     width = model.size - learner.config.intercept
     return NamedWeights(
         vocabulary,
-        {feature: name for feature, (name, _) in sorted(vocabulary.features.items()) if feature < width},
+        {feature: name for name, feature in sorted(vocabulary.names.items(), key=itemgetter(1)) if feature < width},
         model.weights(),
         model.variances() if second_order else None,
         np.ones(width) if scale is None else scale.scales[:width],

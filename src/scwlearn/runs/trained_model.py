@@ -17,7 +17,7 @@ from scwlearn.data.schema import Schema, stored_features
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.explain import INTERCEPT, Weight, largest_weights
+from scwlearn.learning.explain import INTERCEPT, Weight, largest_named_weights, largest_weights
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import Rule, all_rules
 from scwlearn.runs.record import Record, TopWeight
@@ -132,7 +132,7 @@ class TrainedModel:
         if self.classifier.learner.model is None:
             return {}
         if self.vocabulary is not None:
-            top: dict[Any, list[Weight]] = SavedModel.from_classifier(self.classifier).to_model().top_features(count)
+            top = largest_named_weights(self.classifier.snapshot, count, second_order=self.rule.order == 2)
             if self.vocabulary.key_type is not int:
                 return top
             first = self.first_number

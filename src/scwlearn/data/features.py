@@ -135,7 +135,7 @@ class Features:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether nothing is declared: each value shows what it is."""
         return self == PLAIN

@@ -1,4 +1,4 @@
-"""Classification of streams: examples are dicts of named features, one at a time."""
+"""Classification of streams: records with named values, one at a time or in batches."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StreamClassifier:
     classes : array-like, optional
         Labels to declare in advance; these classes take part from the start.
     features : Features, optional
-        What the values of records mean. A model trained on the command line has what was found in its data.
+        What the values of records mean. A model trained on the command line has those of its data.
     {settings}
     **parameters : float
         The rule's parameters.
@@ -250,8 +250,8 @@ class StreamClassifier:
         if is_table(examples):
             return table_rows(examples, self.features, self._classifier.config.slots)
         if isinstance(examples, Mapping):
-            message = "examples must be several dicts or a data frame, got one dict; learn_one takes a single one"
-            raise TypeError(message)
+            problem = "examples must be several dicts or a data frame, got one dict"
+            raise TypeError(f"{problem}; learn_one and predict_one take a single one")
         records = tuple(examples)
         return records if self.features.is_plain else self.features.read_many(records)
 
@@ -368,7 +368,9 @@ class StreamClassifier:
 
 
 _ARGUMENTS = (
-    Argument("classes", "array-like | None", None, "Labels to come, which take part from the start."),
+    Argument(
+        "classes", "array-like | None", None, "Labels to declare in advance; these classes take part from the start."
+    ),
     FEATURES,
     *arguments_for(Face.STREAM),
 )
@@ -388,7 +390,7 @@ def _(
 
 
 def _features_of(x: Example, classifier: Classifier) -> Example:
-    """Return a record as a dict that the learner reads, with its features by name unless each value shows its own."""
+    """Return a record as a dict that the learner reads: as it is, or its features if some are declared."""
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
     features = classifier.features

@@ -257,7 +257,7 @@ def test_what_is_left_out_is_noted(tmp_path, capsys):
     assert run(["train", str(tmp_path / "titanic.csv"), "--label", "Survived"]) == 0
     said = capsys.readouterr().err
     for column in ("PassengerId", "Ticket"):
-        assert f"column '{column}' is different in every record, as an id is; it is left out" in said
+        assert f"column '{column}' has a different value in every record, like an id; it is left out" in said
     (tmp_path / "some.vw").write_bytes(vw())
     assert run(["train", str(tmp_path / "some.vw")]) == 0
     assert "left out 1 example without a label" in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_ids_are_left_out_with_a_note():
     told = found(columns)
     assert [name for name, kind in told.features.kinds.items() if kind == "ignore"] == ["row", "user_id", "session"]
     assert str(told.notes[1]) == (
-        "column 'user_id' is different in every record, as an id is; it is left out (keep it with "
+        "column 'user_id' has a different value in every record, like an id; it is left out (keep it with "
         'kinds={...: "numeric"} or kinds={...: "categorical"})'
     )
     # Too few records to tell.

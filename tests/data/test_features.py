@@ -135,10 +135,10 @@ def test_an_interaction_is_added_to_a_feature_of_its_name():
     features = Features(interactions=["c:d"])
     expected = {"c*d": 11.0, "c": 2.0, "d": 3.0}
     assert features.read({"c*d": 5, "c": 2, "d": 3}) == expected
-    # Behind a feature that has canceled out, the others move up.
-    canceled = {"a": {"b": 1}, "a.b": -1}
-    assert features.read({**canceled, "c*d": 5, "c": 2, "d": 3}) == expected
-    assert features.read({**canceled, "c": 2, "d": 3, "c*d": 5}) == expected
+    # Behind a feature that has cancelled out, the others move up.
+    cancelled = {"a": {"b": 1}, "a.b": -1}
+    assert features.read({**cancelled, "c*d": 5, "c": 2, "d": 3}) == expected
+    assert features.read({**cancelled, "c": 2, "d": 3, "c*d": 5}) == expected
 
 
 def test_all_columns_meet_in_an_order_that_does_not_depend_on_the_record():

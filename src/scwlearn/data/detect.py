@@ -1,4 +1,4 @@
-"""Detection of what the columns of records are, from the first records of a source."""
+"""Detection of the kinds of columns from the first records of a source."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 from scwlearn.data.features import MAX_DEPTH, Features
 from scwlearn.data.io.errors import DataError, shown
 
-#: Number of records that are looked at.
+#: Number of records that are inspected.
 SAMPLE = 1000
 
 _SCALARS = frozenset({str, float, int, bool, type(None)})
-# Below this many values, different values may be so by chance, and a single odd one may be a category.
+# With fewer values, all may differ by chance, and a single odd one may be a category.
 _ENOUGH = 20
 # Share of numbers in a column that should probably be numeric.
 _NEARLY = 0.9
@@ -39,7 +39,7 @@ _ID_NAME = re.compile(r"(?i)(.*[_. -])?(id|uuid|guid|index|rowid|row)|.*[a-z]I[d
 
 @dataclass(frozen=True)
 class Detected:
-    """What was found out about records."""
+    """What was detected in records."""
 
     features: Features
     #: "numeric" or "categorical"; None without a label.
@@ -57,7 +57,7 @@ def detect(
     columns: Sequence[str] | None = None,
     untyped: bool = False,
 ) -> Detected:
-    """Find out the kinds of columns that are not declared.
+    """Detect the kinds of columns that are not declared.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def detect(
     features : Features
         What is declared.
     label, weight : str or None
-        Keys that are no features.
+        Keys that are not features.
     columns : sequence of str or None
-        All columns of a table, each of which gets a kind. None: other keys may come later, and only keys with strings
-        that are no categories get one.
+        All columns of a table, each of which gets a kind. None for records that may have new keys later: then only
+        text, dates and ids get one.
     untyped : bool
-        Whether numbers come as strings.
+        Whether numbers are given as strings.
 
     Raises
     ------
     DataError
-        If the values of a column do not show what they mean.
+        If the kind of a column is unclear.
     """
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
@@ -113,13 +113,13 @@ def numeric_columns(values: Mapping[str, Sequence[str]], features: Features) -> 
 
 
 def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> dict[str, list[Any]]:
-    """Return the values of each key of records; those of nested objects are joined, unless they are ignored."""
+    """Return the values of each key of records; keys of nested objects are joined, unless they are ignored."""
     values: defaultdict[str, list[Any]] = defaultdict(list)
 
     def add(record: Mapping[str, Any], prefix: str, depth: int) -> None:
         for key, value in record.items():
             name = f"{prefix}{key}"
-            if type(value) in _SCALARS or not isinstance(value, Mapping):  # the first question is quick
+            if type(value) in _SCALARS or not isinstance(value, Mapping):  # the first test is fast
                 values[name].append(value)
             elif depth < MAX_DEPTH and features.kinds.get(name) != "ignore":
                 add(value, name + features.separator, depth + 1)
@@ -163,7 +163,7 @@ class _Column:
                 return "date"
             return self._note_id(notes) if self._is_id([*self.values]) else "numeric"
         numbers = texts
-        if not self.untyped or not all(map(self._match_number, texts)):  # what most columns hold
+        if not self.untyped or not all(map(self._match_number, texts)):  # true of most columns
             numbers = [text for text in map(str.strip, texts) if text.lower() not in _NOT_A_NUMBER]
         if self.untyped:
             if all(text.lower() in _BOOLS for text in numbers):
@@ -204,7 +204,7 @@ class _Column:
         return len(set(numbers)) == len(numbers) and _ID_NAME.fullmatch(self.name) is not None
 
     def _note_id(self, notes: list[DataError]) -> str:
-        problem = f"column {self.name!r} is different in every record, as an id is; it is left out"
+        problem = f"column {self.name!r} has a different value in every record, like an id; it is left out"
         notes.append(DataError(problem, hint="keep it with {numeric} or {categorical}"))
         return "ignore"
 

@@ -59,24 +59,25 @@ _FAULTS = {
 class Features:
     """What the values of a record mean. A model keeps it, so that a record means the same wherever it comes from.
 
-    A number is the value of the feature "key". A string is the feature "key=string" (categorical), or its words are
-    (text): "key=word". A date is the number of years since 1970, and the hour and the weekday as points on a circle. A
-    list of strings is a bag of words. The keys of a nested object are "key.nested key". None, an empty string, and in
-    numeric and date columns also NA, N/A, NaN, null, none and ?, are missing values, which have no feature.
+    A number is the value of the feature "key". A string is a category, the feature "key=string", or a text, with a
+    feature "key=word" for each of its words. A date becomes the years since 1970, and the hour and the weekday as
+    points on a circle. A list of strings is a bag of words. The keys of a nested object are joined: "key.nested key".
+    Missing values have no feature: None, an empty string, and in numeric and date columns NA, N/A, NaN, NaT, null, none
+    and ?.
 
     Parameters
     ----------
     kinds : mapping
-        Kind of each column or key: "numeric", "categorical", "text", "date", "ignore", or "auto" (what each value is: a
-        number, a category, a list, a date).
+        Kind of each column or key: "numeric", "categorical", "text", "date", "ignore", or "auto" (the type of each
+        value decides: number, string, list, date).
     others : str
         Kind of all other keys.
     ngram : int
-        Longest sequence of words in a text that is a feature. 0 leaves words out.
+        Sequences of up to this many words of a text are features. 0 leaves words out.
     skips : int
-        How many words a sequence may skip.
+        Number of words that a sequence may skip.
     char_ngrams : tuple of int or None
-        Shortest and longest sequence of characters within the words of a text that is a feature "key~characters".
+        Shortest and longest sequence of characters of a word. Each is a feature "key~characters".
     lowercase : bool
         Whether text is converted to lower case.
     max_word_length : int
@@ -84,14 +85,14 @@ class Features:
     separator : str
         Joins the keys of nested objects.
     missing : {"error", "ignore"} or sequence of str
-        "error": NaN is an error. "ignore": NaN is a missing value. Strings: each of them is a missing value in every
-        column; "nan" stands for NaN, too.
+        "error": NaN is an error. "ignore": NaN is a missing value. Strings: markers of missing values in all
+        columns; "nan" includes the number NaN.
     decimal : {".", ","}
         Decimal mark of numbers in text.
     interactions : sequence
         Products of features: "sender:subject" (or a pair) multiplies each feature of one column with each of the other;
-        three names multiply three features. A name also stands for the keys nested in it, and for a VW namespace; "*"
-        stands for all columns. Features of one column that meets itself are multiplied in pairs.
+        three names multiply three features. A name also covers the keys nested in it, and may be a VW namespace; "*" is
+        all columns. A column with itself gives the products of its pairs of features.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class Features:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether nothing is declared: each value shows what it is."""
+        """Whether nothing is declared, so that the type of each value decides."""
         return self == PLAIN
 
     def __hash__(self) -> int:
@@ -152,7 +153,7 @@ class Features:
         return bool(getattr(self, name) != getattr(PLAIN, name))
 
     def declare(self, kinds: Mapping[str, str], columns: Sequence[str] = ()) -> Features:
-        """Return the features with the kinds of more columns, first those of `columns` in this order."""
+        """Return the features with the kinds of more columns; those in `columns` come first, in this order."""
         known = {**self.kinds, **kinds}
         return replace(self, kinds={name: known[name] for name in columns if name in known} | known)
 
@@ -195,25 +196,25 @@ class Features:
 
     @classmethod
     def detect(cls, examples: Any, **declared: Any) -> Features:
-        """Find out what the columns of records are, as the readers of files do, from the first thousand.
+        """Detect the kinds of columns from the first 1,000 records, as when a file is read.
 
         Parameters
         ----------
         examples : iterable of dicts, or a table
-            Records without their labels: dicts, a data frame of pandas or polars, an Arrow table. All columns of a
-            table get a kind, and others that come later are ignored.
+            Records without their labels: dicts, a data frame of pandas or polars, an Arrow table. Every column of a
+            table gets a kind; columns that appear later are ignored.
         **declared
-            What is known: arguments of `Features`.
+            Other arguments of `Features`.
 
         Returns
         -------
         Features
-            With the kinds that were found: text, dates, categories, numbers, and columns to ignore, such as ids.
+            With the detected kinds. Ids are ignored.
 
         Raises
         ------
         DataError
-            If the values of a column do not show what they mean.
+            If the kind of a column is unclear.
 
         Examples
         --------
@@ -230,7 +231,7 @@ class Features:
         return detect(values_by_key(records, features), features, columns=columns).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
-        """Return what the native readers of records need, with the keys that are no features."""
+        """Return the declaration for the native readers; `label` and `weight` are keys that are not features."""
         roles = {name: role for name, role in ((label, "label"), (weight, "weight")) if name is not None}
         marks = () if isinstance(self.missing, str) else self.missing
         return FeatureSpec(
@@ -274,7 +275,7 @@ def date_features(key: str) -> list[str]:
 
 
 def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -> DataError:
-    """Return the error for a fault of the native builder of rows; some sources can leave the record out."""
+    """Return the error for a fault of the native builder of rows; a skippable record can be left out."""
     problem, hint = _FAULTS[fault]
     if fault == "range" and found != "nan":
         hint = None
@@ -325,5 +326,5 @@ def _checked_groups(value: Any) -> tuple[str, ...]:
     return groups
 
 
-#: Nothing is declared: each value shows what it is.
+#: Nothing is declared: the type of each value decides.
 PLAIN = Features()

@@ -38,7 +38,7 @@ def read_batches(
 ) -> tuple[Schema, Generator[Batch, None, None]]:
     """Read examples in batches, in memory that does not grow with the data.
 
-    The first source is opened at once, to find out the schema.
+    The first source is opened at once, to detect the schema.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_batches(
         Whether the first line of a CSV or TSV file names the columns. None: it does, unless it looks like a record,
         which is an error. Without a header, the columns are called "1", "2" and so on.
     delimiter : str or None
-        What separates the cells of a CSV file. None: found out among comma, semicolon, bar and tab.
+        Character between the cells of a CSV file. None to detect it: comma, semicolon, bar or tab.
 
     Returns
     -------

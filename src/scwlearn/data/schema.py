@@ -1,4 +1,4 @@
-"""Schema: how examples are read from data, and what the values in it may be."""
+"""Schema: how examples are read from data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Schema:
         Name of the data format.
     label, weight : str or None
         Column or key of the label and of the sample weight. None if the format has its own place for it, or if there is
-        none.
+        no such column.
     label_kind : {"numeric", "categorical"} or None
         What the labels are; None if it is not known, or if the format shows it.
     features : Features
@@ -43,13 +43,13 @@ class Schema:
     zero_based : bool
         Whether LIBSVM indices start at 0.
     header : bool or None
-        Whether the first line of a CSV file names the columns. None to find out.
+        Whether the first line of a CSV file names the columns. None to detect it.
     delimiter : str or None
-        What separates the cells of a CSV file. None to find out.
+        Character between the cells of a CSV file. None to detect it.
     notes : tuple of DataError
         What the user should know about the data, as errors that are not raised.
     is_fixed : bool
-        Whether a model or earlier data have decided what values mean, so that nothing is found out.
+        Whether a model or earlier data determine what values mean, so that nothing is detected.
 
     Examples
     --------
@@ -91,13 +91,13 @@ class Schema:
         return kinds if self.label is None or self.label_kind is None else kinds | {self.label: self.label_kind}
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is known as a JSON object, without the features, which belong to the model."""
+        """Return the schema as a JSON object, without the features, which are stored with the model."""
         kept = [f for f in fields(self) if f.name not in _NOT_STORED]
         return {f.name: getattr(self, f.name) for f in kept if getattr(self, f.name) != f.default}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], features: Features) -> Self:
-        """Return the schema of a JSON object and of the features of the model."""
+        """Return the schema from a JSON object and the features of the model."""
         known = {f.name for f in fields(cls)} - {*_NOT_STORED}
         given = {name: value[name] for name in value if name in known}
         schema = cls(**given, features=features, is_fixed=True)
@@ -109,7 +109,7 @@ class Schema:
 
 
 def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:
-    """Return what the native readers of records need."""
+    """Return the declaration of the features, the label and the weight for the native readers."""
     return schema.features.spec(label=schema.label, weight=schema.weight, slots=options.slots)
 
 

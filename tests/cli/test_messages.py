@@ -62,6 +62,15 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     assert said.endswith(f"found 'red' ({advice})\n")
 
 
+def test_the_advice_about_nan_can_be_followed(tmp_path, capsys):
+    data = written(tmp_path / "it.jsonl", '{"x": NaN, "y": 1}\n{"x": 2, "y": 0}\n')
+    said = failed(capsys, "train", data)
+    assert said.endswith(
+        "it.jsonl, line 1, column 7: numbers must be finite; found NaN (drop missing values with --missing ignore)\n"
+    )
+    assert run(["train", data, "--missing", "ignore", "-q"]) == 0
+
+
 def test_plurals():
     assert [plural(n, "example") for n in (0, 1, 2000)] == ["0 examples", "1 example", "2,000 examples"]
     assert plural(2, "class", "classes") == "2 classes"

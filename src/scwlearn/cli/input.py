@@ -182,7 +182,8 @@ def _features(given: Mapping[str, Any], features: Features) -> Features:
     """Return the features of a model, with what the user has declared."""
     declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams", "decimal") if given[name] is not None}
     if given["missing"]:
-        declared["missing"] = tuple(words(given["missing"]))
+        marks = given["missing"]
+        declared["missing"] = marks if marks == "ignore" else tuple(words(marks))
     if given["interactions"]:
         declared["interactions"] = given["interactions"]
     with usage_error():

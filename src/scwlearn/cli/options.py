@@ -163,7 +163,11 @@ data_options += section(
         metavar="A:B",
         help="Add the products of features of two columns (or more, A:B:C); * is any column. May be repeated.",
     ),
-    option("--missing", metavar="A,B,...", help="Markers of missing values, besides NA, NaN, null and ?."),
+    option(
+        "--missing",
+        metavar="A,B,...",
+        help="Markers of missing values, besides NA, NaN, null and ?; or ignore, to drop NaN from JSON and Parquet.",
+    ),
     option("--decimal", type=click.Choice((".", ",")), help="Decimal mark of numbers in text.  [default: .]"),
 )
 

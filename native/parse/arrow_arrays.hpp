@@ -122,6 +122,7 @@ inline const ArrowTypeName& arrow_type(std::string_view format) noexcept {
         {"+m", other, "map"},
         {"+u", other, "union"},
         {"+r", other, "run_end_encoded"},
+        {"_pli128", other, "int128"},
     };
     static constexpr ArrowTypeName kUnknown = {"", other, ""};
     for (const ArrowTypeName& each : kTypes)

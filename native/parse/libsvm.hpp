@@ -29,6 +29,7 @@ struct LibsvmForm : LineForm {
     bool zero_based = false;
     // Upper bound on indices, counted from 0.
     std::int64_t max_features = 0;
+    bool labels_ignored = false;  // whether a label may be any word
 };
 
 struct Measure {
@@ -192,13 +193,14 @@ private:
         return read_value(p, value);
     }
 
-    // Returns p if the line may begin with features and does; otherwise null.
+    // Returns p if the line may begin with features and does, and the end of a label that is ignored; otherwise null.
     const char* without_label(const char* p, double& value) const noexcept {
         if (!form_.labels_optional) return nullptr;
         const char* const word_end = skip_word(p);
-        if (std::find(p, word_end, ':') == word_end) return nullptr;
+        const bool is_label = std::find(p, word_end, ':') == word_end;
+        if (is_label && !form_.labels_ignored) return nullptr;
         value = std::numeric_limits<double>::quiet_NaN();
-        return p;
+        return is_label ? word_end : p;
     }
 
     // Returns the end of the feature, or null if `read_feature` must read it.

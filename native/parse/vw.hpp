@@ -23,7 +23,7 @@ namespace scwlearn {
 enum class VwLabels { none, numbers, words };
 
 struct VwForm : LineForm {
-    // Labels of another kind are an error.
+    // Labels of another kind are an error; with `none`, what precedes the bar is ignored, except the tag.
     VwLabels labels = VwLabels::numbers;
 };
 
@@ -168,6 +168,7 @@ private:
             ++parsed_.unlabelled;
             return true;
         }
+        if (form_.labels == VwLabels::none) head.count = 0;
         if (head.count > 0 && !read_label(head.words[0], label, word)) return false;
         if (head.count > 2) return fail("base", head.words[2].data());
         if (head.count > 1 && !read_weight(head.words[1], weight)) return false;

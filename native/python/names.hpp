@@ -9,6 +9,7 @@
 
 #include "parse/murmur.hpp"
 #include "python/bindings.hpp"
+#include "python/example.hpp"
 
 namespace scwlearn {
 
@@ -209,10 +210,10 @@ public:
     std::uint32_t hash(const Name& name) {
         return static_cast<std::uint32_t>(cache_.number(name, [&] {
             text_.clear();
-            append(name.key);
+            append(name.key, name);
             if (name.is_made()) {
                 text_ += '=';
-                append(name.word);
+                append(name.word, name);
             }
             return std::int64_t{murmur3(text_)};
         }));
@@ -285,10 +286,18 @@ public:
 private:
     static constexpr std::uint32_t kMostVotes = 0x7fffffff;
 
-    void append(nb::handle part) {
+    // Appends a part of a name.
+    void append(nb::handle part, const Name& name) {
         const nb::object text = PyLong_CheckExact(part.ptr()) ? nb::steal(PyObject_Str(part.ptr())) : nb::borrow(part);
         Py_ssize_t size = 0;
         const char* bytes = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+        if (bytes == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+            PyErr_Clear();
+            refuse(PyExc_ValueError,
+                   "key %R: %R is not valid Unicode and cannot be hashed; replace what is not: "
+                   "text.encode(errors=\"replace\").decode()",
+                   name.key, part);
+        }
         if (bytes == nullptr) nb::raise_python_error();
         text_.append(bytes, static_cast<std::size_t>(size));
     }

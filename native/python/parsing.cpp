@@ -67,10 +67,10 @@ LibsvmArrays parse_lines(std::string_view lines, const LibsvmForm& form) {
 }
 
 LibsvmArrays parse_libsvm(const Text& text, bool zero_based, std::int64_t max_features, bool single,
-                          bool labels_optional, bool skip_faults, std::size_t most_found) {
+                          bool labels_optional, bool skip_faults, std::size_t most_found, bool labels_ignored) {
     require(max_features >= 0, "max_features must be >= 0");
     const std::string_view lines = lines_of(text);
-    const LibsvmForm form{{labels_optional, skip_faults, most_found}, zero_based, max_features};
+    const LibsvmForm form{{labels_optional, skip_faults, most_found}, zero_based, max_features, labels_ignored};
     return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
 }
 
@@ -85,10 +85,11 @@ std::string_view short_lines_of(const Text& text) {
 using VwArrays = std::tuple<RowArrays, std::tuple<NewArray, NewArray, nb::list>, std::optional<NewArray>,
                             std::optional<nb::list>, NewArray, std::tuple<std::int64_t, std::int64_t>, Faults>;
 
-VwArrays parse_vw(const Text& text, const FeatureSpec& spec, bool word_labels, bool labels_optional, bool skip_faults,
-                  std::size_t most_found) {
+VwArrays parse_vw(const Text& text, const FeatureSpec& spec, std::optional<bool> word_labels, bool labels_optional,
+                  bool skip_faults, std::size_t most_found) {
     const std::string_view lines = short_lines_of(text);
-    const VwForm form{{labels_optional, skip_faults, most_found}, word_labels ? VwLabels::words : VwLabels::numbers};
+    const VwLabels labels = !word_labels ? VwLabels::none : *word_labels ? VwLabels::words : VwLabels::numbers;
+    const VwForm form{{labels_optional, skip_faults, most_found}, labels};
     VwParser parser(form, spec);
     VwParsed parsed;
     {
@@ -123,13 +124,14 @@ std::optional<bool> vw_labels_are_words(const Text& text) {
 
 void bind_parsing(nb::module_& module) {
     module.def("parse_libsvm", &parse_libsvm, "text"_a, "zero_based"_a, "max_features"_a, "single"_a,
-               "labels_optional"_a = false, "skip_faults"_a = false, "most_found"_a = 1,
+               "labels_optional"_a = false, "skip_faults"_a = false, "most_found"_a = 1, "labels_ignored"_a = false,
                "Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers "
                "of lines and columns; the number of lines with an error, and for the first of them its kind, line and "
                "column, counted from 1, and the text found there. Stops at the first error unless skip_faults.");
-    module.def("parse_vw", &parse_vw, "text"_a, "spec"_a, "word_labels"_a, "labels_optional"_a, "skip_faults"_a,
+    module.def("parse_vw", &parse_vw, "text"_a, "spec"_a, "word_labels"_a.none(), "labels_optional"_a, "skip_faults"_a,
                "most_found"_a,
-               "Parse text of whole lines. Return values, columns, offsets, names of columns and their hashes or None; "
+               "Parse text of whole lines. Labels are words or numbers, or ignored if word_labels is None. Return values, "
+               "columns, offsets, names of columns and their hashes or None; "
                "labels, which words they are, and all words; weights and tags, or None; the line of each example; the "
                "number of lines, and of lines without a label that are left out; and the errors, as parse_libsvm does.");
     module.def("vw_labels_are_words", &vw_labels_are_words, "text"_a,

@@ -141,13 +141,15 @@ public:
         if (read_dict(builder, record, {}, 1) && builder.end_row())
             result = features_of(*kept);
         else
-            result = nb::make_tuple(builder.fault().fault, string_of(builder.fault().key), found_of(builder.fault()));
+            result = nb::make_tuple(builder.fault().fault, string_of(builder.fault().key, "surrogatepass"),
+                                    found_of(builder.fault()));
         kept_ = std::move(kept);
         return result;
     }
 
 private:
     static constexpr std::size_t kMostKept = 1 << 16;
+    static constexpr const char* kNotUnicode = "unicode";
 
     struct Kept {
         explicit Kept(const FeatureSpec& spec) : builder(spec) {}
@@ -188,8 +190,8 @@ private:
 
     static nb::object found_of(const RecordFault& fault) {
         // The text may be cut within a character.
-        const auto size = static_cast<Py_ssize_t>(fault.found.size());
-        return checked(PyUnicode_DecodeUTF8(fault.found.data(), size, "ignore"));
+        const bool has_surrogate = fault.fault == kNotUnicode;
+        return string_of(fault.found, has_surrogate ? "surrogatepass" : "ignore");
     }
 
     bool read_dict(RowBuilder& builder, const nb::dict& record, std::string_view prefix, int depth) {
@@ -208,6 +210,10 @@ private:
                    int depth) {
         if (value.is_none()) return true;
         const nb::object text = key_text(given);
+        if (!is_unicode(text)) {
+            const std::string name = std::string(prefix) + surrogate_text(text);
+            return fail_unicode(builder, name, text);
+        }
         std::string joined;
         std::string_view name = utf8_of(text);
         if (!prefix.empty()) name = joined.append(prefix).append(name);
@@ -216,6 +222,31 @@ private:
         if (RowBuilder::skips_object(key)) return true;
         return builder.may_nest(key, depth) &&
                read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
+    }
+
+    // Whether a string has UTF-8; it has none with half of a surrogate pair.
+    static bool is_unicode(const nb::object& string) {
+        Py_ssize_t size = 0;
+        if (PyUnicode_AsUTF8AndSize(string.ptr(), &size) != nullptr) [[likely]] return true;
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) nb::raise_python_error();
+        PyErr_Clear();
+        return false;
+    }
+
+    static std::string surrogate_text(const nb::object& string) {
+        const nb::object bytes = checked(PyUnicode_AsEncodedString(string.ptr(), "utf-8", "surrogatepass"));
+        return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+    }
+
+    // Reports a string that is not Unicode, with a few characters around the first one that is none.
+    static bool fail_unicode(RowBuilder& builder, std::string_view name, const nb::object& string) {
+        constexpr Py_ssize_t kAround = 10;
+        Py_ssize_t at = 0;
+        while ((PyUnicode_READ_CHAR(string.ptr(), at) & ~0x7ffu) != 0xd800) ++at;
+        const nb::object part = checked(PyUnicode_Substring(string.ptr(), std::max<Py_ssize_t>(0, at - kAround), at + kAround));
+        RowBuilder::Key key;
+        key.name = name;
+        return builder.fail(kNotUnicode, key, surrogate_text(part));
     }
 
     static nb::object key_text(const nb::object& key) {
@@ -229,7 +260,8 @@ private:
         PyObject* const held = value.ptr();
         if (PyFloat_CheckExact(held)) return builder.add_number(key, PyFloat_AS_DOUBLE(held));
         if (PyBool_Check(held)) return builder.add_bool(key, held == Py_True);
-        if (PyUnicode_Check(held)) return builder.add_string(key, utf8_of(value));
+        if (PyUnicode_Check(held))
+            return is_unicode(value) ? builder.add_string(key, utf8_of(value)) : fail_unicode(builder, key.name, value);
         if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
         const double number = PyFloat_AsDouble(held);
         if (number != -1.0 || !PyErr_Occurred()) {
@@ -267,6 +299,7 @@ private:
             const nb::object word = nb::borrow(PyList_GET_ITEM(list.ptr(), i));
             if (word.is_none()) continue;
             if (!PyUnicode_Check(word.ptr())) return builder.fail("list", key, Py_TYPE(word.ptr())->tp_name);
+            if (!is_unicode(word)) return fail_unicode(builder, key.name, word);
             words.push_back(utf8_of(word));
         }
         return builder.add_list(key, words);
@@ -279,6 +312,9 @@ private:
 }  // namespace
 
 void bind_records(nb::module_& module) {
+    module.def(
+        "is_date", [](nb::str text) { return DateParser(utf8_of(text)).parse().has_value(); }, "text"_a,
+        "Return whether a text is a date as date columns have it.");
     nb::class_<FeatureSpec>(module, "FeatureSpec", "How records become features, for the readers of all formats.")
         .def("__init__",
              [](FeatureSpec* self, const nb::dict& kinds, const std::string& others, const std::string& separator, bool lowercase, std::size_t ngram,

@@ -81,14 +81,16 @@ private:
     bool read_time() noexcept {
         const std::int64_t hour = digits(2), minute = skip(':') ? digits(2) : -1;
         const std::int64_t second = skip(':') ? digits(2) : 0;
-        if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return false;
+        if (hour < 0 || hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 60) return false;
         seconds_ += hour * 3600 + minute * 60 + second;
-        if (!skip('.') && !skip(',')) return true;
-        if (!is_digit()) return false;
-        // More digits than nanoseconds have are left out.
-        for (std::int64_t unit = 100'000'000; is_digit(); text_.remove_prefix(1), unit /= 10)
-            nanoseconds_ += unit * (text_[0] - '0');
-        return true;
+        if (skip('.') || skip(',')) {
+            if (!is_digit()) return false;
+            // More digits than nanoseconds have are left out.
+            for (std::int64_t unit = 100'000'000; is_digit(); text_.remove_prefix(1), unit /= 10)
+                nanoseconds_ += unit * (text_[0] - '0');
+        }
+        // The end of a day is also written 24:00.
+        return hour < 24 || (minute == 0 && second == 0 && nanoseconds_ == 0);
     }
 
     bool read_offset() noexcept {

@@ -104,8 +104,9 @@ public:
     }
 
     bool add_bool(Key& key, bool value) {
-        if (key.kind == Kind::categorical) return add_word(key, value ? "true" : "false");
-        return add_number(key, value ? 1.0 : 0.0);
+        const std::string_view word = value ? "true" : "false";
+        if (key.kind == Kind::ignore || is_marked_missing(word)) return true;
+        return key.kind == Kind::categorical ? add_word(key, word) : add_number(key, value ? 1.0 : 0.0);
     }
 
     // Column of the numbers of a key. It may never occur.
@@ -142,6 +143,8 @@ public:
             case Kind::numeric: return add_number_text(key, text);
             case Kind::date: return add_date_text(key, text);
             case Kind::text: return add_text(key, text);
+            // The text of a bool is the bool, as in tables that have no types.
+            case Kind::categorical: return is_bool(text) ? add_bool(key, is_true(text)) : add_word(key, text);
             default: return add_word(key, text);
         }
     }
@@ -266,7 +269,7 @@ private:
         const std::string_view text = trimmed(given);
         double value = 0.0;
         if (is_missing_number(text)) return true;
-        if (is_one_of(text, {"true", "false"})) return add_bool(key, (text[0] | 0x20) == 't');
+        if (is_bool(text)) return add_bool(key, is_true(text));
         if (!read_number_text(text, value)) return fail("numeric", key, given);
         return acceptable(value) ? add_number(key, value) : fail("range", key, given);
     }

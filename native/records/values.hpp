@@ -39,6 +39,10 @@ inline bool is_one_of(std::string_view text, std::initializer_list<std::string_v
     return false;
 }
 
+// Whether a text is true or false, in upper or lower case, and which.
+inline bool is_bool(std::string_view text) noexcept { return is_one_of(text, {"true", "false"}); }
+inline bool is_true(std::string_view text) noexcept { return (text[0] | 0x20) == 't'; }
+
 // Whether a text marks a missing number in tables.
 inline bool is_missing_number(std::string_view text) noexcept {
     return is_one_of(text, {"", "na", "n/a", "nan", "nat", "null", "none", "?"});

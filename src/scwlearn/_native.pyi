@@ -216,20 +216,23 @@ class OneByOne:
         Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.
         """
 
-def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
+def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1, labels_ignored: bool = False) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
     """
     Parse text of whole lines. Return labels, values, indices, offsets and the line of each example; the numbers of lines and columns; the number of lines with an error, and for the first of them its kind, line and column, counted from 1, and the text found there. Stops at the first error unless skip_faults.
     """
 
-def parse_vw(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], spec: FeatureSpec, word_labels: bool, labels_optional: bool, skip_faults: bool, most_found: int) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], Annotated[NDArray, dict(shape=(None,), order='C')] | None, list | None, Annotated[NDArray, dict(shape=(None,), order='C')], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
+def parse_vw(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], spec: FeatureSpec, word_labels: bool | None, labels_optional: bool, skip_faults: bool, most_found: int) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list], Annotated[NDArray, dict(shape=(None,), order='C')] | None, list | None, Annotated[NDArray, dict(shape=(None,), order='C')], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:
     """
-    Parse text of whole lines. Return values, columns, offsets, names of columns and their hashes or None; labels, which words they are, and all words; weights and tags, or None; the line of each example; the number of lines, and of lines without a label that are left out; and the errors, as parse_libsvm does.
+    Parse text of whole lines. Labels are words or numbers, or ignored if word_labels is None. Return values, columns, offsets, names of columns and their hashes or None; labels, which words they are, and all words; weights and tags, or None; the line of each example; the number of lines, and of lines without a label that are left out; and the errors, as parse_libsvm does.
     """
 
 def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool | None:
     """
     Return whether the first label in a text of whole lines is a word, or None without labels.
     """
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a date as date columns have it."""
 
 class FeatureSpec:
     """How records become features, for the readers of all formats."""

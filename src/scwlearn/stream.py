@@ -36,8 +36,9 @@ class StreamClassifier:
 
     Features are named and may appear at any time. A number is the value of its feature (True is 1); a string is the
     feature "name=string" with value 1; a list, tuple or set of strings is a bag of words; the keys of a nested dict are
-    joined, as in "user.age"; None and an empty string are missing. `features` declares more: text, dates, interactions.
-    Names are strings or integers, all of one type. An empty dict is allowed: only the intercept applies.
+    joined, as in "user.age"; None and an empty string are missing. `features` declares more: strings that are text or
+    dates, numbers that are categories, keys to ignore, interactions. Names are strings or integers, all of one type. An
+    empty dict is allowed: only the intercept applies.
 
     Labels are strings, numbers or bools, all of one kind; a new class starts from the prior. Predicting changes
     nothing, and is safe in several threads while one learns. After an error the classifier is as it was.

@@ -4,6 +4,7 @@ import datetime as dt
 import decimal
 import errno
 import io
+import json
 import os
 import threading
 
@@ -240,7 +241,7 @@ def test_unusable_types_are_rejected_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1] * 30, "odd": column, "y": [1] * 30}))
     message = (
         f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, strings, dates, times, structs and "
-        'lists of strings can be used (leave it out with kinds={...: "ignore"})'
+        'lists of strings can be used (convert it to one of them, or leave it out with kinds={...: "ignore"})'
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")
@@ -379,3 +380,12 @@ def test_the_schema_is_resolved_from_a_file(tmp_path):
     path.write_bytes(as_parquet(TABLE))
     assert Reading(path, Schema("parquet")).schema.columns == KINDS
     assert Reading(io.BytesIO(as_stream(TABLE)), Schema("arrow")).schema.label == "label"
+
+
+def test_a_column_and_a_nested_one_of_the_same_name_add_up_as_in_json():
+    records = [{"a.b": 1.0, "a": {"b": 2.0}, "y": i % 2} for i in range(3)]
+    data = as_parquet(pa.Table.from_pylist(records))
+    assert examples(data, "parquet") == [({"a.b": 3}, i % 2, None) for i in range(3)]
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    assert examples(lines, "jsonl") == examples(data, "parquet")
+    assert Features().read({"a.b": 1.0, "a": {"b": 2.0}}) == {"a.b": 3}

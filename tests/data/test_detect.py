@@ -93,6 +93,11 @@ def test_ids_are_left_out_with_a_note():
             "column 'x' has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00; found '11/17/2026' "
             '(convert them, leave the column out with kinds={...: "ignore"}, or name it in kinds={...: "categorical"})',
         ),
+        (
+            ["2026-02-30", "2026.11.17"],
+            "column 'x' has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00; found '2026-02-30' "
+            '(convert them, leave the column out with kinds={...: "ignore"}, or name it in kinds={...: "categorical"})',
+        ),
     ],
 )
 def test_a_column_that_is_not_clear_is_refused_with_the_option(cells, message):
@@ -126,3 +131,16 @@ def test_what_is_ignored_is_not_looked_at():
     features = Features(kinds={"in": "ignore"})
     found = detect(values_by_key(records, features), features)
     assert (found.features.kinds, found.notes) == ({"in": "ignore"}, ())
+
+
+def test_dates_are_those_that_the_reader_reads():
+    assert kinds(x=["2026-11-17 24:00", "2026-11-17t10:00z"]) == {"x": "date"}
+    # The reader says which record is wrong.
+    assert kinds(x=["2026-11-17", "2026-02-30"]) == {"x": "date"}
+    assert kinds(x=["2026-11-17", "soon"]) == {"x": "categorical"}
+
+
+def test_a_bounded_number_of_keys_is_looked_at():
+    values = {f"k{i}": ["a text of words"] for i in range(70_000)}
+    assert len(detect(values, PLAIN).features.kinds) == 2**16
+    assert len(detect(values, PLAIN, columns=[*values]).features.kinds) == 70_000

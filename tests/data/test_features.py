@@ -226,6 +226,15 @@ def test_a_record_that_is_nested_too_deeply_or_has_a_long_key_is_refused():
         ({"missing": "NA"}, "missing must be one of error, ignore, got 'NA'"),
         ({"decimal": ";"}, "decimal must be one of ., ,, got ';'"),
         ({"interactions": ["a"]}, "an interaction names two columns or more, as in 'sender:subject', got 'a'"),
+        (
+            {"interactions": [f"a{i}:b{i}" for i in range(33)]},
+            "interactions may name at most 64 different columns, got 66; use '*', which stands for all columns, or "
+            "nest columns under one key",
+        ),
+        (
+            {"interactions": [":".join("aaaaaaaaa")]},
+            "an interaction multiplies at most 8 features, got 9: 'a:a:a:a:a:a:a:a:a'",
+        ),
         ({"separator": ""}, "separator must be a string that is not empty, got ''"),
     ],
 )
@@ -293,3 +302,42 @@ def test_bools_in_text_are_bools():
 def test_values_of_other_types_are_no_ids():
     for value in (b"x", object(), 1j):
         assert Features.detect([{"a": value}] * 30) == Features()
+
+
+def test_a_bool_is_the_same_category_however_it_is_written():
+    features = Features(kinds={"x": "categorical"})
+    for value in (True, "true", "True", "TRUE", np.True_):
+        assert features.read({"x": value}) == {"x=true": 1}
+    assert features.read({"x": "False"}) == features.read({"x": False}) == {"x=false": 1}
+    assert features.read({"x": "Truest"}) == {"x=Truest": 1}
+    for kind in ("categorical", "numeric", "auto"):
+        assert Features(kinds={"x": kind}, missing=["true"]).read({"x": True}) == {}
+
+
+def test_the_end_of_a_day_is_the_start_of_the_next():
+    features = Features(kinds={"x": "date"})
+    assert features.read({"x": "2026-12-31 24:00"}) == features.read({"x": "2027-01-01T00:00:00"})
+    for text in ("2026-12-31 24:01", "2026-12-31 24:00:01", "2026-12-31 24:00:00.5", "2026-12-31 25:00"):
+        with pytest.raises(DataError, match="a value of a date column must be a date"):
+            features.read({"x": text})
+
+
+REPLACE = '(replace what is not: text.encode(errors="replace").decode())'
+
+
+@pytest.mark.parametrize(
+    ("record", "column", "found"),
+    [
+        ({"\udc80": 1}, r"'\udc80'", r"'\udc80'"),
+        ({"user": {"a\ud800": 1}}, r"'user.a\ud800'", r"'a\ud800'"),
+        ({"a": "x" * 50 + "\udfffy"}, "'a'", r"'xxxxxxxxxx\udfffy'"),
+        ({"a": ["b", "\udc80"]}, "'a'", r"'\udc80'"),
+    ],
+)
+def test_half_a_character_is_refused_with_its_key(record, column, found):
+    features = Features(kinds={"t": "text"})
+    message = f"column {column}: keys and strings must be valid Unicode; found {found} {REPLACE}"
+    with pytest.raises(DataError, match=exactly(message)):
+        features.read(record)
+    with pytest.raises(DataError, match=exactly(f"examples[1], {message}")):
+        features.read_many([{"a": 1}, record])

@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.native
 
 
 CANNOT = "numbers, bools, strings, dates, times, structs and lists of strings can be used"
+CONVERT = '(convert it to one of them, or leave it out with kinds={...: "ignore"})'
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ CANNOT = "numbers, bools, strings, dates, times, structs and lists of strings ca
 )
 def test_a_type_that_cannot_be_used_is_refused_or_ignored(column, name):
     table = pa.table({"x": [1], "odd": column})
-    message = f"the column 'odd' has the type {name}; {CANNOT} (leave it out with kinds={{...: \"ignore\"}})"
+    message = f"the column 'odd' has the type {name}; {CANNOT} {CONVERT}"
     with pytest.raises(DataError, match=exactly(message)):
         table_rows(table, Features())
     nested = pa.table({"in": pa.StructArray.from_arrays([column], ["odd"])})
@@ -108,3 +110,9 @@ def test_text_that_is_not_utf8_is_refused():
     for column in (broken, lists, broken.cast(pa.string())):
         with pytest.raises(DataError, match=r"^examples\[1\], column 's': strings must be UTF-8"):
             table_rows(pa.table({"s": column}), Features())
+
+
+def test_an_integer_of_128_bits_is_refused_by_its_name():
+    table = pl.DataFrame({"odd": pl.Series([1], dtype=pl.Int128)})
+    with pytest.raises(DataError, match=exactly(f"the column 'odd' has the type int128; {CANNOT} {CONVERT}")):
+        table_rows(table, Features())

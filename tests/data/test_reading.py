@@ -29,7 +29,7 @@ GIB = 2**30
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({"labels": "none"}, ValueError, "labels must be one of required, optional, got 'none'"),
+        ({"labels": "none"}, ValueError, "labels must be one of required, optional, ignored, got 'none'"),
         ({"on_error": "stop"}, ValueError, "on_error must be one of raise, skip, got 'stop'"),
         ({"read_ahead": 2}, TypeError, "read_ahead must be True or False, got 2"),
         ({"eager": "yes"}, TypeError, "eager must be True or False, got 'yes'"),

@@ -259,3 +259,14 @@ def test_two_writers_of_one_file_do_not_interfere(tmp_path):
     write_batches(first(), path, "vw")
     assert path.read_bytes() == b"1 | x\n"
     assert os.listdir(tmp_path) == ["data.vw"]
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_blanks_around_strings_names_and_labels_are_kept(format):
+    lines = b'{"y": " a", " n ": 1, "s": "Rome "}\n{"y": "b", "n": 2, "s": "\\tOslo"}\n'
+    columns = {" n ": "numeric", "n": "numeric", "s": "categorical"}
+    table = written([*batches(lines, "jsonl")], format, label="y", columns=columns)
+    assert examples(table, format, columns={"s": "categorical"}) == [
+        ({" n ": 1, "s=Rome ": 1}, " a", None),
+        ({"n": 2, "s=\tOslo": 1}, "b", None),
+    ]

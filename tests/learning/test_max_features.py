@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import re
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -352,8 +353,11 @@ def test_words_and_integer_names_are_hashed():
 
 def test_a_name_that_is_not_text_cannot_be_hashed():
     learner = Learner("arow", max_features=4, overflow="hash")
-    with pytest.raises(UnicodeEncodeError):
+    replace = 'is not valid Unicode and cannot be hashed; replace what is not: text.encode(errors="replace").decode()'
+    with pytest.raises(ValueError, match=re.escape(rf"key '\udc80': '\udc80' {replace}")):
         learner.learn_one({"\udc80": 1.0}, 1)
+    with pytest.raises(ValueError, match=re.escape(rf"key 'a': '\udc80' {replace}")):
+        learner.learn_one({"a": ["b", "\udc80"]}, 1)
     assert learner.model is None
 
 

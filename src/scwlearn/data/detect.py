@@ -6,16 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from numbers import Real
 from typing import Any
 
+from scwlearn._native import is_date
 from scwlearn.data.features import MAX_DEPTH, Features
 from scwlearn.data.io.errors import DataError, shown
 
 #: Number of records that are inspected.
 SAMPLE = 1000
 
+# Number of keys that are looked at, unless they are columns: a record may have a million.
+_KEYS = 2**16
 _SCALARS = frozenset({str, float, int, bool, type(None)})
 # With fewer values, all may differ by chance, and a single odd one may be a category.
 _ENOUGH = 20
@@ -25,12 +28,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_A_NUMBER = frozenset({"", "na", "n/a", "nan", "nat", "null", "none", "?"})
 _BOOLS = frozenset({"true", "false"})
-_DATE = re.compile(
-    r"\d{4}([-/])\d\d\1\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII | re.IGNORECASE
-)
-# Dates whose order of day and month depends on the country, or with names of months.
-_OTHER_DATE = re.compile(
-    r"\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d)([ T]\d.*)?"
+# Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.
+_LIKE_DATE = re.compile(
+    r"(\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d)|\d{4}[-/.]\d{1,2}[-/.]\d{1,2})([ Tt]\d.*)?"
     r"|(\w{3,9},? )?(\d{1,2} [A-Za-z]{3,9}\.?|[A-Za-z]{3,9}\.? \d{1,2}),? \d{4}( .*)?",
     re.ASCII,
 )
@@ -80,7 +80,7 @@ def detect(
     """
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
-    for name in dict.fromkeys((*(columns or ()), *values)):
+    for name in islice(values, _KEYS) if columns is None else dict.fromkeys((*columns, *values)):
         if name in features.kinds or name in (label, weight):
             continue
         known = [value for value in values.get(name, ()) if not is_missing(value, features)]
@@ -171,9 +171,8 @@ class _Column:
             if all(map(self._match_number, numbers)):
                 return self._note_id(notes) if self._is_id_text(numbers) else "numeric"
             self._check_numbers(numbers)
-        if all(map(_DATE.fullmatch, numbers)) and numbers:
+        if self._are_dates(numbers):
             return "date"
-        self._check_dates(numbers)
         return self._kind_of_strings(texts, notes)
 
     def is_numeric(self, texts: list[str]) -> bool:
@@ -222,11 +221,18 @@ class _Column:
             hint = "list markers of missing values in {missing}, or name the column in {categorical}"
             raise DataError(problem, found=shown(odd[0]), hint=hint)
 
-    def _check_dates(self, texts: list[str]) -> None:
-        if texts and all(map(_OTHER_DATE.fullmatch, texts)):
+    def _are_dates(self, texts: list[str]) -> bool:
+        """Return whether texts are dates; raise a DataError if none is one, but all look like it.
+
+        Where some are none, such as 2026-02-30, the reader says in which record.
+        """
+        if not texts or not all(is_date(text) or _LIKE_DATE.fullmatch(text) for text in texts):
+            return False
+        if not any(map(is_date, texts)):
             problem = f"column {self.name!r} has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00"
             hint = "convert them, leave the column out with {ignore}, or name it in {categorical}"
             raise DataError(problem, found=shown(texts[0]), hint=hint)
+        return True
 
     def _kind_of_strings(self, texts: list[str], notes: list[DataError]) -> str:
         words = sum(len(text.split()) for text in texts) / len(texts)

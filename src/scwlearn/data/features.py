@@ -25,6 +25,8 @@ ALL_KEYS = "*"
 
 # Bounds that keep the number of features of a text in proportion to its length.
 _MAX_NGRAM, _MAX_SKIPS, _MAX_CHARS = 8, 8, 32
+# How many columns one interaction and all together may name.
+_MAX_PLACES, _MAX_GROUPS = 8, 64
 # What an error suggests where a value does not fit its kind.
 _KIND_HINT = "correct the value, {skip}or declare another kind"
 _NUMERIC_HINT = (
@@ -43,6 +45,10 @@ _FAULTS = {
     "prefix": (
         f"the key of several features must have at most {MAX_KEY_LENGTH} characters, with those above it",
         None,
+    ),
+    "unicode": (
+        "keys and strings must be valid Unicode",
+        'replace what is not: text.encode(errors="replace").decode()',
     ),
     "depth": (f"objects must be nested at most {MAX_DEPTH} deep", None),
     "sum": (f"the values of one feature must add up to {ALLOWED_NUMBER}", None),
@@ -131,7 +137,7 @@ class Features:
         self._set("lowercase", check_bool("lowercase", self.lowercase))
         self._set("char_ngrams", _checked_range(self.char_ngrams))
         self._set("missing", _checked_missing(self.missing))
-        self._set("interactions", tuple(_checked_groups(each) for each in _as_list("interactions", self.interactions)))
+        self._set("interactions", _checked_interactions(self.interactions))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -319,10 +325,22 @@ def _number_text(mark: str) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
+def _checked_interactions(value: Any) -> tuple[tuple[str, ...], ...]:
+    interactions = tuple(_checked_groups(each) for each in _as_list("interactions", value))
+    count = len({group for groups in interactions for group in groups})
+    if count > _MAX_GROUPS:
+        problem = f"interactions may name at most {_MAX_GROUPS} different columns, got {count}"
+        raise ValueError(f"{problem}; use '{ALL_KEYS}', which stands for all columns, or nest columns under one key")
+    return interactions
+
+
 def _checked_groups(value: Any) -> tuple[str, ...]:
     groups = tuple(value.split(":")) if isinstance(value, str) else tuple(_as_list("an interaction", value))
     if len(groups) < 2 or not all(isinstance(group, str) and group for group in groups):
         raise ValueError(f"an interaction names two columns or more, as in 'sender:subject', got {value!r}")
+    if len(groups) > _MAX_PLACES:
+        problem = f"an interaction multiplies at most {_MAX_PLACES} features, got {len(groups)}"
+        raise ValueError(f"{problem}: {shown(':'.join(groups))}")
     return groups
 
 

@@ -18,8 +18,8 @@ class ReaderOptions:
 
     Parameters
     ----------
-    labels : {"required", "optional"}
-        Whether an example without a label is an error.
+    labels : {"required", "optional", "ignored"}
+        Whether an example without a label is an error. If labels are ignored, they may be anything, and weights, too.
     on_error : {"raise", "skip"}
         What to do about an example that cannot be read: raise a DataError, or leave it out.
     skipped : SkippedRecords
@@ -75,7 +75,7 @@ class ReaderOptions:
     detects: bool = True
 
     def __post_init__(self) -> None:
-        check_choice("labels", self.labels, ("required", "optional"))
+        check_choice("labels", self.labels, ("required", "optional", "ignored"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
@@ -104,6 +104,11 @@ class ReaderOptions:
         return self.on_error == "skip"
 
     @property
+    def ignores_labels(self) -> bool:
+        """Whether labels and weights are not read."""
+        return self.labels == "ignored"
+
+    @property
     def optional_labels(self) -> bool:
         """Whether an example needs no label."""
-        return self.labels == "optional"
+        return self.labels != "required"

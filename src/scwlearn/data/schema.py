@@ -110,6 +110,9 @@ class Schema:
 
 def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:
     """Return the declaration of the features, the label and the weight for the native readers."""
+    if options.ignores_labels:
+        roles = [name for name in (schema.label, schema.weight) if name is not None]
+        return schema.features.declare(dict.fromkeys(roles, "ignore")).spec(slots=options.slots)
     return schema.features.spec(label=schema.label, weight=schema.weight, slots=options.slots)
 
 
@@ -131,13 +134,16 @@ def check_roles(schema: Schema) -> None:
             raise DataError(f"{name!r} cannot be both the {role} and ignored")
 
 
-def default_label(names: Sequence[str], *, optional: bool, what: str = "column") -> str | None:
-    """Return the column or key that is the label; None if labels are optional and there is none."""
+def default_label(names: Sequence[str], *, optional: bool, ignored: bool = False, what: str = "column") -> str | None:
+    """Return the column or key that is the label; None if labels are optional and there is none.
+
+    If labels are ignored, two that could be it are None, too.
+    """
     lowered = [name.lower() for name in names]
     found = [names[i] for usual in LABEL_NAMES for i, name in enumerate(lowered) if name == usual]
     if len(found) == 1:
         return found[0]
-    if not found and optional:
+    if ignored or (not found and optional):
         return None
     usual = f"{', '.join(map(repr, LABEL_NAMES[:-1]))} or {LABEL_NAMES[-1]!r}"
     why = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {usual}"

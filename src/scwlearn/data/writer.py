@@ -6,7 +6,7 @@ import csv
 import io
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -90,14 +90,21 @@ class DelimitedWriter(TableWriter):
         super().__init__(file, options)
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        # Blanks around a cell are part of it only within quotes.
+        self._quoted = csv.writer(self._text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
 
     def start(self, batch: Batch, names: list[str]) -> None:
         """Write the header."""
-        self._csv.writerow(names)
+        (self._quoted if _have_blanks(names) else self._csv).writerow(names)
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write records."""
-        self._csv.writerows(zip(*(self._texts(name, column, batch) for name, column in table.items()), strict=True))
+        columns = [self._texts(name, column, batch) for name, column in table.items()]
+        has_blanks = any(
+            self.columns.get(name) != "numeric" and _have_blanks(texts)
+            for name, texts in zip(table, columns, strict=True)
+        )
+        (self._quoted if has_blanks else self._csv).writerows(zip(*columns, strict=True))
 
     def finish(self) -> None:
         """Detach from the file, which stays open."""
@@ -121,10 +128,15 @@ class DelimitedWriter(TableWriter):
         return texts
 
 
+def _have_blanks(texts: Iterable[str | None]) -> bool:
+    """Return whether blanks begin or end a text."""
+    return any(text != text.strip(" \t") for text in texts if text)
+
+
 def _reads_back(text: str, words: list[str]) -> bool:
     try:
         return _TEXT.read({"text": text}) == {f"text={word}": count for word, count in Counter(words).items()}
-    except UnicodeEncodeError:  # a surrogate
+    except DataError:  # a surrogate
         return False
 
 

@@ -160,3 +160,19 @@ def test_a_table_with_too_many_columns_is_rejected(tmp_path, capsys):
     path = written(tmp_path / "wide", "1 1:1\n-1 9223372036854775807:1\n")
     said = failed(capsys, "convert", path, "-o", tmp_path / "wide.csv")
     assert "a table would have 9223372036854775807 columns; at most 10000 are written" in said
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "vw"])
+@pytest.mark.parametrize("options", [{"interactions": ["color:size"]}, {"ngram": 2}, {"char_ngrams": (3, 4)}])
+def test_features_of_no_column_are_written_by_their_names(tmp_path, capsys, ending, options):
+    data, out = written(tmp_path / "it.csv", CSV), tmp_path / f"out.{ending}"
+    flags = {"interactions": "color:size", "ngram": "2", "char_ngrams": "3-4"}
+    given = [*TABLE, *(f"--{name.replace('_', '-')}={flags[name]}" for name in options)]
+    if ending == "vw" and "interactions" not in options:
+        said = failed(capsys, "convert", data, "-o", out, *given)
+        assert "names in VW text have no space, colon or bar; jsonl allows any name" in said
+        return
+    converted(data, "-o", out, *given)
+    expected = dicts(data, label="kind", features=Features(kinds={"words": "text"}, **options))
+    told = {} if ending == "vw" else {"label": "kind"}
+    assert dicts(out, **told) == expected

@@ -1,12 +1,15 @@
 """scwlearn predict: a line for each input line, at once."""
 
+import datetime as dt
 import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import scwlearn
 from run_examples import libsvm_text, vw_text
@@ -277,3 +280,40 @@ def test_kernel_models_reject_unknown_features(tmp_path, capsys):
     assert run(["predict", model, str(data)]) == 1
     said = "wide.libsvm has 3 features; the kernel model was trained on 2"
     assert said in capsys.readouterr().err
+
+
+ODD_LABELS = {
+    "svm": ("1 1:1\n-1 1:-1\n", ["spam 1:1\n1,2 1:-1\n", "1:1\n1e999 1:-1\n"]),
+    "vw": ("a |x u\nb |x v\n", ["1 |x u\na |x v\n", "1:2,2:3 |x u\nnan x 3 |x v\n"]),
+    "csv": ("x,y\n1,1\n-1,0\n", ["x,y\n1,yes\n-1,3\n", "x,y,target\n1,,\n-1,\xff,b\n"]),
+    "jsonl": (
+        '{"x": 1, "y": "a"}\n{"x": -1, "y": "b"}\n',
+        ['{"x": 1, "y": 2}\n{"x": -1, "y": "b"}\n', '{"x": 1, "y": {"z": [1]}}\n{"x": -1, "y": [1]}\n'],
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ODD_LABELS)
+def test_labels_in_the_data_may_be_anything(tmp_path, capsys, ending):
+    text, others = ODD_LABELS[ending]
+    model = trained(tmp_path, text, "--epochs", "3", ending=f".{ending}")
+    first, second = predicted(capsys, model, tmp_path / f"it.{ending}").split()
+    assert first != second
+    for other in others:
+        data = written(tmp_path / f"other.{ending}", other.encode("latin-1"))
+        assert predicted(capsys, model, data).split() == [first, second], other
+
+
+@pytest.mark.parametrize("labels", [["u", "v"], [dt.date(2026, 1, 1)] * 2, [1e300, None], [[1], [2]]])
+def test_a_label_column_of_another_type_is_ignored(tmp_path, capsys, labels):
+    model = trained(tmp_path, "x,y\n1,1\n-1,0\n", "--epochs", "3", ending=".csv")
+    parquet.write_table(pa.table({"x": [1, -1], "y": labels}), tmp_path / "it.parquet")
+    assert predicted(capsys, model, tmp_path / "it.parquet") == predicted(capsys, model, tmp_path / "it.csv")
+
+
+def test_two_usual_labels_do_not_stop_a_model_of_records(tmp_path, capsys):
+    model = scwlearn.StreamClassifier()
+    model.learn_many([{"x": 1}, {"x": -1}] * 3, ["p", "q"] * 3)
+    scwlearn.save(model, tmp_path / "m")
+    for name, text in {"it.csv": "x,label,y\n1,a,b\n", "it.jsonl": '{"x": 1, "label": "a", "y": "b"}\n'}.items():
+        assert predicted(capsys, tmp_path / "m", written(tmp_path / name, text), "-q") == "p\n"

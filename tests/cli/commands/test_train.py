@@ -158,6 +158,16 @@ def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path, text):
     assert same(whole, on)
 
 
+def test_the_features_of_a_resumed_model_do_not_change(capsys, tmp_path):
+    lines = "".join(f'{{"x": {i % 5}, "c": "{"uv"[i % 2]}", "y": {i % 2}}}\n' for i in range(20))
+    table = "x,c,y\n" + "".join(f"{i % 5},{'uv'[i % 2]},{i % 2}\n" for i in range(20))
+    first, second = (str(tmp_path / name) for name in ("first", "second"))
+    printed(capsys, written(tmp_path / "it.jsonl", lines), "-m", first, "-q")
+    printed(capsys, written(tmp_path / "it.csv", table), "--resume", first, "-m", second, "-q", "--epochs", "2")
+    assert scwlearn.load(second).features == scwlearn.load(first).features == scwlearn.Features(kinds={"y": "ignore"})
+    assert scwlearn.load(second).counts.seen == 60
+
+
 def test_files_compressed_patterns_and_standard_input_are_one_stream(capsys, tmp_path, data, monkeypatch):
     lines = libsvm_text(600).splitlines(keepends=True)
     (tmp_path / "part-1").write_text("".join(lines[:250]))

@@ -158,8 +158,10 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         assert schema is not None
         _check_label(schema, first, no_label=given["no_label"])
         whole: Iterable[Batch] = chain([first], batches)
-        # Without a table, more features may come.
-        columns = schema.columns if schema.features.others == "ignore" else None
+        # Without a table, more features may come; n-grams and interactions are features of no column.
+        features = schema.features
+        is_made = bool(features.interactions or features.char_ngrams or features.ngram > 1)
+        columns = schema.columns if features.others == "ignore" and not is_made else None
         if get_format(to).fixed_columns and columns is None:
             # Read once to find the columns, and again to write them.
             whole = [*whole] if data.is_pipe else _Passes(whole, data.examples)

@@ -65,7 +65,7 @@ def command(**given: Any) -> None:
     model = TrainedModel.read(given["model"])
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
-    data = Input(given, **model.reading, labels="optional", eager=True, skipped=gaps)
+    data = Input(given, **model.reading, labels="ignored", eager=True, skipped=gaps)
     check_outputs({"-o": output}, [given["model"], *data.names])
     empty = "null\n" if given["as_json"] else "\n"
     with (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,11 @@ def command(**given: Any) -> None:
 def trained_model(run: TrainingRun, data: Input, given: dict[str, Any], *, finished: bool = True) -> TrainedModel:
     """Return the model of a run of train or tune, with the schema of its data and its record."""
     settings: dict[str, Any] = {name: given[name] for name in ("seed", "shuffle_buffer", "holdout") if name in given}
-    return run.trained_model(data.schema, **data.provenance, settings=settings, finished=finished)
+    schema = data.schema
+    if schema is not None and given.get("resume") is not None:
+        # The features of a resumed model stay; which columns of a CSV file are numeric is known for the file only.
+        schema = replace(schema, features=run.classifier.features)
+    return run.trained_model(schema, **data.provenance, settings=settings, finished=finished)
 
 
 def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig | Classifier:

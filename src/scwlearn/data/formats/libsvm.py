@@ -158,7 +158,7 @@ class _Reader(LineReader):
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
-        settings = self.schema.zero_based, self._max_features, self._single, *self.flags
+        settings = self.schema.zero_based, self._max_features, self._single, *self.flags, self.options.ignores_labels
         arrays, (lines, width), bad = parse_libsvm(np.frombuffer(chunk, dtype=np.uint8), *settings)
         labels, values, indices, offsets, places = arrays
         rows = Rows.from_csr(values, indices, offsets, max(width, self._n_features or 0))

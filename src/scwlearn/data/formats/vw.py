@@ -56,8 +56,9 @@ class _Reader(LineReader):
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
+        has_words = None if self.options.ignores_labels else bool(self._has_words)
         rows, (numbers, word_numbers, words), weights, tags, places, (lines, unlabelled), bad = parse_vw(
-            np.frombuffer(chunk, dtype=np.uint8), self._spec, bool(self._has_words), *self.flags
+            np.frombuffer(chunk, dtype=np.uint8), self._spec, has_words, *self.flags
         )
         x = NamedRows.of_arrays(*rows)
         self.options.skipped.unlabelled += unlabelled

@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_SECOND, _LAST_SECOND = -62_135_510_400, 253_402_214_400
 # What pandas finds in columns of Python objects that Arrow reads as they are.
 _PLAIN_OBJECTS = ("string", "boolean", "integer", "floating", "decimal", "empty")
-_LEAVE_OUT = "leave it out with {ignore}"
+_LEAVE_OUT = "convert it to one of them, or leave it out with {ignore}"
 
 
 def is_table(x: Any) -> bool:

@@ -26,7 +26,7 @@ from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.arrow import table_error, utc_offset
-from scwlearn.data.tables.resolve import is_complete, resolve_columns, resolve_kinds, sample_size
+from scwlearn.data.tables.resolve import check_names, is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.writer import TableWriter, error_at
 
 # Size of the columns that make a batch, and the numbers of values that its rows should have and can have: a few columns
@@ -58,11 +58,13 @@ class _RecordBatchReader(Reader):
     def wanted(self, schema: Any) -> list[str]:
         """Find the label and the weight; return the columns to read, at least one, so that rows can be counted."""
         features = self.schema.features
+        check_names(schema.names)
         leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
-        self._names = [name for name, _ in leaves]
-        self.schema = resolve_columns(self.schema, self._names, optional=self.options.optional_labels)
+        # A column "a.b" is one with b in a column a.
+        self._names = [*dict.fromkeys(name for name, _ in leaves)]
+        self.schema = resolve_columns(self.schema, self._names, self.options)
         self._spec = spec_of(self.schema, self.options)
-        roles = (self.schema.label, self.schema.weight)
+        roles = () if self.options.ignores_labels else (self.schema.label, self.schema.weight)
         kinds, others = features.kinds, features.others
         wanted = [column for name, column in leaves if name in roles or kinds.get(name, others) != "ignore"]
         return [*dict.fromkeys(wanted)] or schema.names[:1]
@@ -100,17 +102,20 @@ class _RecordBatchReader(Reader):
         *_, (_, faults) = self._read(chunk.slice(0, 0))
         for fault, record, key, found in faults:
             raise table_error(fault, key, found, record=record)
-        schema, kinds, cells = self.schema, {}, {}
+        schema, kinds = self.schema, {}
+        cells: dict[str, list[Any]] = {}
+        label = None if self.options.ignores_labels else schema.label
         for name, array in _leaves(zip(chunk.schema.names, chunk.columns, strict=True), schema.features):
             is_open = name not in schema.features.kinds and name != schema.weight and not is_complete(schema)
             kind = _kind_of_type(array.type)
-            if name == schema.label or (is_open and kind is None):
-                cells[name] = array.slice(0, sample_size(len(self._names))).to_pylist()
-                kind = "categorical" if _is_text(array.type) and not any(cells[name]) else None
+            if name == label or (is_open and kind is None):
+                values = array.slice(0, sample_size(len(self._names))).to_pylist()
+                cells[name] = cells.get(name, []) + values
+                kind = "categorical" if _is_text(array.type) and not any(values) else None
             if is_open and kind is not None and name != schema.label:
                 kinds[name] = kind
         schema = replace(schema, features=schema.features.declare(kinds))
-        self.schema = resolve_kinds(schema, self._names, cells, untyped=False)
+        self.schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 

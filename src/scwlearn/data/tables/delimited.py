@@ -109,7 +109,7 @@ class DelimitedReader(Reader):
         else:
             self._check_header(text[:end].tobytes(), names, lines[0], text[end:])
             self.expected = "records must follow the header"
-        self.schema = resolve_columns(self.schema, names, optional=self.options.optional_labels)
+        self.schema = resolve_columns(self.schema, names, self.options)
         self._names = names
         return end, count
 
@@ -151,7 +151,7 @@ class DelimitedReader(Reader):
             text = text[end:]
         if sample:
             values = dict(zip(names, zip(*sample, strict=True), strict=True))
-            self.schema = resolve_kinds(self.schema, names, values, untyped=True)
+            self.schema = resolve_kinds(self.schema, names, values, self.options, untyped=True)
             self._spec = spec_of(self.schema, self.options)
             self.is_resolved = True
 

@@ -116,7 +116,8 @@ class JsonReader(Reader):
         values = values_by_key(sample, features)
         names = [*values]
         label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names)
-        _check_label(label, sample)
+        if not self.options.ignores_labels:
+            _check_label(label, sample)
         self.schema = replace(schema, label=label, weight=weight)
         if is_complete(schema):
             self.schema = replace(self.schema, notes=_missing_notes(self.schema, names))
@@ -142,7 +143,9 @@ class JsonReader(Reader):
         """Return the label and the weight, given the keys of the first records and the names of all values."""
         schema, optional = self.schema, self.options.optional_labels
         if schema.label is None:
-            label = default_label([key for key in keys if key not in schema.ignore], optional=optional, what="key")
+            ignored = {*schema.ignore}
+            own = [key for key in keys if key not in ignored]
+            label = default_label(own, optional=optional, ignored=self.options.ignores_labels, what="key")
         else:
             label = find_column(schema.label, names)
         weight = None if schema.weight is None else find_column(schema.weight, names)

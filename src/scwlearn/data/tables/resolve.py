@@ -11,6 +11,7 @@ from typing import Any
 from scwlearn.data.detect import SAMPLE, detect, numeric_columns
 from scwlearn.data.features import MAX_KEY_LENGTH
 from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, default_label, listed
 
 # How many cells of the first records show the kinds of columns.
@@ -18,7 +19,7 @@ _SAMPLED_CELLS = 2**20
 _POSITION = re.compile(r"-?[1-9][0-9]*", re.ASCII)
 
 
-def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> Schema:
+def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions) -> Schema:
     """Return the schema with the label and the weight as the table calls them.
 
     Parameters
@@ -27,7 +28,7 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
         What is declared, or how earlier data were read.
     names : sequence of str
         All columns of the table.
-    optional : bool
+    options : ReaderOptions
         Whether the label and the weight may be missing.
 
     Raises
@@ -35,11 +36,13 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
     DataError
         If two columns have the same name, or a column of the schema is missing.
     """
+    optional, ignored = options.optional_labels, options.ignores_labels
+    check_names(names)
     known = {*names}
-    if len(known) < len(names):
-        repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise DataError(f"two columns have the name {repeated!r}; names must be unique")
-    label = default_label(names, optional=optional) if schema.label is None else find_column(schema.label, names)
+    if schema.label is None:
+        label = default_label(names, optional=optional, ignored=ignored)
+    else:
+        label = find_column(schema.label, names)
     weight = None if schema.weight is None else find_column(schema.weight, names)
     absent = {
         role: name
@@ -66,8 +69,15 @@ def resolve_columns(schema: Schema, names: Sequence[str], *, optional: bool) -> 
     return found
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raise a DataError if two columns have the same name."""
+    if len({*names}) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"two columns have the name {repeated!r}; names must be unique")
+
+
 def resolve_kinds(
-    schema: Schema, names: Sequence[str], values: Mapping[str, Sequence[Any]], *, untyped: bool
+    schema: Schema, names: Sequence[str], values: Mapping[str, Sequence[Any]], options: ReaderOptions, *, untyped: bool
 ) -> Schema:
     """Return the schema with the kind of each column, declared or found in the first records.
 
@@ -79,6 +89,8 @@ def resolve_kinds(
         All columns of the table.
     values : mapping from str to sequence
         The values of the columns in the first records; of the label and of those whose kind is not declared.
+    options : ReaderOptions
+        Whether labels are read.
     untyped : bool
         Whether numbers come as strings.
 
@@ -87,7 +99,7 @@ def resolve_kinds(
     DataError
         If the values of a column do not show what they mean, or its name is too long.
     """
-    label = schema.label if schema.label in names else None
+    label = schema.label if schema.label in names and not options.ignores_labels else None
     if is_complete(schema) or schema.is_fixed:
         if untyped and not is_complete(schema):
             # The model has learned from records whose values show what they are.

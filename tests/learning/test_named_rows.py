@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
@@ -13,6 +14,8 @@ from helpers import several
 from scwlearn import Learner, StreamClassifier
 from scwlearn._native import Vocabulary
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reading import read_batches
 from scwlearn.data.rows import Rows
 from scwlearn.learning.classifier import ProgressiveScores
 
@@ -288,3 +291,22 @@ def test_votes_that_do_not_fit_the_names_change_nothing() -> None:
     refused(ValueError, below, ["a"], [1], [-1], [1])
     refused(ValueError, "counts must be >= 0", ["a", "b"], [1, 2], [0, 1], [1, -1])
     refused(TypeError, "got the name 2; names are strings", ["a", 2], [1, 2], [0, 1], [1, 1])
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 4), (1, 3), (3, 4)])
+def test_readers_place_hashed_rows_as_a_model_does(start: int, stop: int) -> None:
+    slots = 3  # few, so that names share one
+    text = b"".join(b'{"label": %d, "a": %d, "b": "x%d", "c": 0.5}\n' % (i % 2, i, i) for i in range(4))
+    _, batches = read_batches([io.BytesIO(text)], options=ReaderOptions(slots=slots), label="label")
+    (batch,) = batches
+    x = batch.slice(start, stop).x
+    assert isinstance(x, NamedRows)
+    assert isinstance(batch.x, NamedRows)
+    assert x.in_slots is not None
+    assert x.hashes is not None
+    assert len(x.in_slots) == stop - start
+    features, signs = Vocabulary(slots, True).slots(x.hashes)
+    placed = NamedRows(x.rows, x.names, x.hashes).in_columns(features, signs, slots)
+    assert x.in_columns(features, signs, slots) is x.in_slots
+    assert np.array_equal(x.in_slots.dense(), placed.dense())
+    assert batch.x.take(np.array([2])).in_slots is None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import appearances, place_rows
+from scwlearn._native import Vocabulary, appearances, place_rows
 from scwlearn.data.rows import Rows, same_type
 
 
@@ -26,6 +26,8 @@ class NamedRows:
         One name per column; None for the column of a hashed interaction.
     hashes : array or None
         Hash of the name of each column, where names are hashed.
+    in_slots : Rows or None
+        The rows in the columns of a model with hashed names, if the thread that read them has placed them.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class NamedRows:
     rows: Rows
     names: list[Any]
     hashes: NDArray[np.uint32] | None = None
+    in_slots: Rows | None = None
     # The vocabulary that was asked last, its length then, and the feature of each name; shared by the parts of a batch.
     _found: list[Any] = field(default_factory=lambda: [(None, 0, None)], repr=False, compare=False)
 
@@ -50,24 +53,25 @@ class NamedRows:
 
     def slice(self, start: int, stop: int) -> NamedRows:
         """Return consecutive rows; a few rows come with the names that occur in them only."""
-        rows = self.rows.slice(start, stop)
-        return replace(self, rows=rows) if rows.stored >= len(self.names) else self._with_used_names(rows)
+        in_slots = None if self.in_slots is None else self.in_slots.slice(start, stop)
+        part = replace(self, rows=self.rows.slice(start, stop), in_slots=in_slots)
+        return part if part.rows.stored >= len(self.names) else part._with_used_names()
 
     def take(self, rows: NDArray[np.intp]) -> NamedRows:
         """Return rows by number, with the names that occur in them."""
-        return self._with_used_names(self.rows.take(rows))
+        return replace(self, rows=self.rows.take(rows), in_slots=None)._with_used_names()
 
-    def _with_used_names(self, rows: Rows) -> NamedRows:
-        """Return other rows without the names that do not occur, which would only be looked up in vain."""
-        values, columns, offsets = rows.compressed()
+    def _with_used_names(self) -> NamedRows:
+        """Return the rows without the names that do not occur, which would only be looked up in vain."""
+        values, columns, offsets = self.rows.compressed()
         used = np.zeros(len(self.names), dtype=bool)
         used[columns] = True
         if used.all():
-            return replace(self, rows=rows)
+            return self
         new_columns = (np.cumsum(used) - 1).astype(np.int32)[columns]
         kept = [self.names[i] for i in np.flatnonzero(used).tolist()]
         hashes = None if self.hashes is None else self.hashes[used]
-        return NamedRows(Rows.from_csr(values, new_columns, offsets, len(kept)), kept, hashes)
+        return NamedRows(Rows.from_csr(values, new_columns, offsets, len(kept)), kept, hashes, self.in_slots)
 
     @staticmethod
     def of_arrays(
@@ -76,10 +80,14 @@ class NamedRows:
         offsets: NDArray[np.int32],
         names: list[Any],
         hashes: NDArray[np.uint32] | None = None,
+        slots: int = 0,
     ) -> NamedRows:
-        """Return the rows of a native reader of records, whose columns may share a name."""
+        """Return the rows of a native reader of records, whose columns may share a name; place hashed ones in slots."""
         if hashes is not None:
-            return NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names, hashes)
+            rows = NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names, hashes)
+            if not slots:
+                return rows
+            return replace(rows, in_slots=rows.in_columns(*Vocabulary(slots, True).slots(hashes), slots))
         if len({*names}) == len(names):
             return NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names)
         # "a=b" may be a number of the key "a=b", and also the string "b" of the key "a".
@@ -150,6 +158,8 @@ class NamedRows:
         width : int
             Number of columns of the model.
         """
+        if self.in_slots is not None and signs is not None and self.in_slots.width == width:
+            return self.in_slots
         signed = None if signs is None else np.asarray(signs)
         arrays = place_rows(*self.rows.compressed(), np.asarray(features, dtype=np.int64), signed, width)
         return Rows.from_csr(*arrays, width, checked=False)

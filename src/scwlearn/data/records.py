@@ -34,11 +34,16 @@ _PROBLEMS = {
 
 
 def record_batches(
-    rows: RowArrays, labels: LabelArrays, weights: NDArray[np.float64] | None, lines: NDArray[np.int64], source: str
+    rows: RowArrays,
+    labels: LabelArrays,
+    weights: NDArray[np.float64] | None,
+    lines: NDArray[np.int64],
+    source: str,
+    slots: int,
 ) -> Iterable[Batch]:
     """Return what a native reader returns as batches: one, or several to save memory if the labels are strings."""
     numbers, word_numbers, words, all_bools = labels
-    whole = Batch(NamedRows.of_arrays(*rows), word_numbers, weights, lines, source)
+    whole = Batch(NamedRows.of_arrays(*rows, slots), word_numbers, weights, lines, source)
     if words:
         return with_words(whole, words)
     return [whole.with_labels(_typed(numbers, all_bools=all_bools), ~np.isnan(numbers))]

@@ -50,7 +50,7 @@ class LabeledBatch:
         kept = np.flatnonzero(weights)
         if places is not None:
             places = np.searchsorted(kept, nonzero_rows(places, weights))
-        taken = rows.take(kept) if isinstance(rows, Rows) else replace(rows, rows=rows.rows.take(kept))
+        taken = rows.take(kept) if isinstance(rows, Rows) else replace(rows, rows=rows.rows.take(kept), in_slots=None)
         return cls(taken, labels[kept], weights[kept], places, kept)
 
     @property

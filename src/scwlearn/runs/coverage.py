@@ -50,7 +50,7 @@ class CoverageCounter:
 
     def watch(self, rows: NamedRows) -> NamedRows:
         """Return rows that are counted when a learner looks up their names."""
-        return _WatchedRows(rows.rows, rows.names, rows.hashes, counter=self)
+        return _WatchedRows(rows.rows, rows.names, rows.hashes, rows.in_slots, counter=self)
 
     def add_named(self, rows: NamedRows, features: NDArray[np.int64], placed: Rows) -> None:
         """Count named rows, given the model's feature of each name, and the rows in the columns of the model."""

@@ -60,7 +60,7 @@ class _Reader(LineReader):
         rows, (numbers, word_numbers, words), weights, tags, places, (lines, unlabelled), bad = parse_vw(
             np.frombuffer(chunk, dtype=np.uint8), self._spec, has_words, *self.flags
         )
-        x = NamedRows.of_arrays(*rows)
+        x = NamedRows.of_arrays(*rows, self.options.slots)
         self.options.skipped.unlabelled += unlabelled
         whole = Batch(x, word_numbers, weights, places, self.stream.name, tags=tags)
         batches = with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]

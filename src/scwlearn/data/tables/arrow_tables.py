@@ -89,7 +89,7 @@ class _RecordBatchReader(Reader):
         rows, labels, weights, records, count, (bad, first) = self._read(chunk)
         self._chunk_rows = 1 + _CHUNK_VALUES * len(records) // (1 + len(rows[0]))
         errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
-        batches = record_batches(rows, labels, weights, records, self.stream.name)
+        batches = record_batches(rows, labels, weights, records, self.stream.name, self.options.slots)
         return Parsed(batches, count, errors, bad - len(errors))
 
     def _read(self, chunk: Any) -> Any:

@@ -88,7 +88,8 @@ class DelimitedReader(Reader):
         )
         errors = [self._error(kind, before + line, name, found) for kind, line, name, found in first]
         broken = errors.pop() if first and first[-1][0] == "quote" else None
-        batches = record_batches(rows, labels, weights, lines + before, self.stream.name) if self.is_resolved else ()
+        source = self.stream.name, self.options.slots
+        batches = record_batches(rows, labels, weights, lines + before, *source) if self.is_resolved else ()
         return Parsed(batches, before + count, errors, bad - len(first), broken)
 
     def _read_names(self, text: Text) -> tuple[int, int]:

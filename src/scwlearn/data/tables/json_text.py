@@ -105,7 +105,8 @@ class JsonReader(Reader):
         errors = [self._error(*fault, place, piece) for fault, place in zip(first, found_at, strict=True)]
         broken = errors.pop() if first and first[-1][0] in _BREAKS else None
         # Made here, in the thread that parses.
-        batches = [*record_batches(rows, labels, weights, places, self.stream.name)] if self.is_resolved else ()
+        source = self.stream.name, self.options.slots
+        batches = [*record_batches(rows, labels, weights, places, *source)] if self.is_resolved else ()
         return Parsed(batches, count, errors, bad - len(first), broken)
 
     def _resolve(self, sample: list[dict[str, Any]]) -> None:

@@ -203,11 +203,12 @@ class Rows:
         return np.asarray(self._x.matrix().toarray() if self._sparse else self._x, dtype=np.float64)
 
     def compressed(self, columns: DTypeLike = np.int32) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int32]]:
-        """Return values, column indices (of the given type) and offsets of the rows as a CSR matrix."""
+        """Return values, column indices (of the given type) and offsets of the rows, which must not be changed."""
         self.check()
         if self._sparse:
             x = self._x[:]
-            return np.require(x.values, np.float64), x.indices.astype(columns), x.offsets.astype(np.int32)
+            indices, offsets = x.indices.astype(columns, copy=False), x.offsets.astype(np.int32, copy=False)
+            return np.require(x.values, np.float64), indices, offsets
         rows, places = np.nonzero(self._x)
         offsets = np.searchsorted(rows, np.arange(len(self) + 1)).astype(np.int32)
         return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets

@@ -143,18 +143,22 @@ public:
         require(hashes.size() == names.size() && counts.size() == names.size(),
                 "hashes and counts must have one number per name");
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
+        // Borrowed: counting references would write to every name.
+        const auto name_at = [&names](std::size_t place) {
+            return nb::handle(PyList_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(place)));
+        };
         for (std::size_t i = 0; i < places.size(); ++i) {
             const auto place = static_cast<std::size_t>(places(i));
             require(place < names.size(), "places must be below the number of names");
             require(counts(place) >= 0, "counts must be >= 0");
-            if (const nb::handle name = names[place]; !name.is_none()) check_name(name, type);
+            if (const nb::handle name = name_at(place); !name.is_none()) check_name(name, type);
         }
         slots_.prepare();
         constexpr std::size_t kAhead = 8;
         for (std::size_t i = 0; i < places.size(); ++i) {
             if (i + kAhead < places.size()) slots_.prefetch(hashes(static_cast<std::size_t>(places(i + kAhead))));
             const auto place = static_cast<std::size_t>(places(i));
-            if (const nb::handle name = names[place]; !name.is_none()) slots_.vote(hashes(place), {name, {}}, counts(place));
+            if (const nb::handle name = name_at(place); !name.is_none()) slots_.vote(hashes(place), {name, {}}, counts(place));
         }
         if (type != nullptr) key_type_ = nb::borrow(reinterpret_cast<PyObject*>(type));
     }

@@ -45,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LibsvmForm form;
     form.zero_based = chosen.flag(0);
     form.labels_optional = chosen.flag(1);
+    form.labels_ignored = form.labels_optional && chosen.flag(7);
     form.skip_faults = chosen.flag(2);
     form.most_found = chosen.flag(3) ? 2 : 1;
     form.max_features = chosen.flag(4) ? 100 : std::numeric_limits<std::int64_t>::max();

@@ -24,6 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const VwLabels kind = VwParser(form, spec).kind_of_labels(lines);
     form.labels = chosen.flag(0) ? VwLabels::words : kind == VwLabels::none ? VwLabels::numbers : kind;
     form.labels_optional = chosen.flag(1);
+    // Labels that are ignored.
+    if (chosen.flag(0) && form.labels_optional && kind == VwLabels::numbers) form.labels = VwLabels::none;
     form.skip_faults = chosen.flag(2);
     form.most_found = chosen.flag(3) ? 2 : 1;
     VwParser parser(form, spec);

@@ -389,3 +389,12 @@ def test_a_column_and_a_nested_one_of_the_same_name_add_up_as_in_json():
     lines = "".join(json.dumps(record) + "\n" for record in records).encode()
     assert examples(lines, "jsonl") == examples(data, "parquet")
     assert Features().read({"a.b": 1.0, "a": {"b": 2.0}}) == {"a.b": 3}
+
+
+def test_the_type_of_a_column_does_not_change_what_a_model_has_decided():
+    record = {"tags": ["p", "q"], "a.b": ["True"], "a": {"b": "So Long"}}
+    data = as_parquet(pa.Table.from_pylist([record | {"y": 1}]))
+    for declared in (Features(others="categorical"), Features(kinds={"tags": "ignore"})):
+        schema = Schema("parquet", label="y", features=declared)
+        read = examples(data, "parquet", schema=schema, options={"detects": False})
+        assert read == [(declared.read(record), 1, None)]

@@ -105,8 +105,9 @@ class _RecordBatchReader(Reader):
         schema, kinds = self.schema, {}
         cells: dict[str, list[Any]] = {}
         label = None if self.options.ignores_labels else schema.label
+        is_decided = is_complete(schema) or schema.is_fixed
         for name, array in _leaves(zip(chunk.schema.names, chunk.columns, strict=True), schema.features):
-            is_open = name not in schema.features.kinds and name != schema.weight and not is_complete(schema)
+            is_open = not is_decided and name not in schema.features.kinds and name != schema.weight
             kind = _kind_of_type(array.type)
             if name == label or (is_open and kind is None):
                 values = array.slice(0, sample_size(len(self._names))).to_pylist()

@@ -312,6 +312,12 @@ private:
 }  // namespace
 
 void bind_records(nb::module_& module) {
+    module.attr("LONGEST_KEY") = kLongestKey;
+    module.attr("LONGEST_LABEL") = kLongestLabel;
+    module.attr("DEEPEST") = kDeepest;
+    nb::list markers;
+    for (const std::string_view marker : kMissingNumbers) markers.append(string_of(marker));
+    module.attr("MISSING_NUMBERS") = nb::tuple(markers);
     module.def(
         "is_date", [](nb::str text) { return DateParser(utf8_of(text)).parse().has_value(); }, "text"_a,
         "Return whether a text is a date as date columns have it.");

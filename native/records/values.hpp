@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -31,8 +32,13 @@ inline std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
+// Markers of missing numbers in tables, in upper or lower case.
+inline constexpr auto kMissingNumbers =
+    std::to_array<std::string_view>({"", "na", "n/a", "nan", "nat", "null", "none", "?"});
+
 // Whether a text, in upper or lower case, is one of some words.
-inline bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) noexcept {
+template <class Words = std::initializer_list<std::string_view>>
+bool is_one_of(std::string_view text, const Words& words) noexcept {
     const auto same = [](char c, char lower) { return (c >= 'A' && c <= 'Z' ? c | 0x20 : c) == lower; };
     for (const std::string_view word : words)
         if (std::equal(text.begin(), text.end(), word.begin(), word.end(), same)) return true;
@@ -43,9 +49,6 @@ inline bool is_one_of(std::string_view text, std::initializer_list<std::string_v
 inline bool is_bool(std::string_view text) noexcept { return is_one_of(text, {"true", "false"}); }
 inline bool is_true(std::string_view text) noexcept { return (text[0] | 0x20) == 't'; }
 
-// Whether a text marks a missing number in tables.
-inline bool is_missing_number(std::string_view text) noexcept {
-    return is_one_of(text, {"", "na", "n/a", "nan", "nat", "null", "none", "?"});
-}
+inline bool is_missing_number(std::string_view text) noexcept { return is_one_of(text, kMissingNumbers); }
 
 }  // namespace scwlearn

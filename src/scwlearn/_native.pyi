@@ -231,6 +231,14 @@ def vw_labels_are_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,)
     Return whether the first label in a text of whole lines is a word, or None without labels.
     """
 
+LONGEST_KEY: int = 256
+
+LONGEST_LABEL: int = 256
+
+DEEPEST: int = 32
+
+MISSING_NUMBERS: tuple = ...
+
 def is_date(text: str) -> bool:
     """Return whether a text is a date as date columns have it."""
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scwlearn import Features
-from scwlearn._native import Vocabulary
-from scwlearn.data.features import MAX_DEPTH
+from scwlearn._native import DEEPEST, Vocabulary
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.schema import Schema
 from table_text import Reading, batches, exactly, examples, features, label_list, schema_of
@@ -113,9 +112,9 @@ def test_label_weight_and_what_is_ignored():
 
 def test_objects_may_be_nested_as_deep_as_the_limit():
     nested = 1
-    for _ in range(MAX_DEPTH):
+    for _ in range(DEEPEST):
         nested = {"a": nested}
-    assert examples(lines({"y": 1} | nested), "jsonl") == [({".".join("a" * MAX_DEPTH): 1}, 1, None)]
+    assert examples(lines({"y": 1} | nested), "jsonl") == [({".".join("a" * DEEPEST): 1}, 1, None)]
 
 
 def test_labels_may_be_missing_if_they_are_optional():
@@ -364,7 +363,7 @@ def test_a_repeated_key_among_many_is_found():
 
 @pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"a": ', b"}")], ids=["lists", "objects"])
 def test_nesting_that_cannot_be_written_is_rejected_too(opens, closes):
-    for depth in range(MAX_DEPTH, sys.getrecursionlimit() + 10):
+    for depth in range(DEEPEST, sys.getrecursionlimit() + 10):
         innermost = b"0" if opens != b"[" else b""
         text = b'{"x": "\\u0041", "y": 1, "b": %s}' % (opens * depth + innermost + closes * depth)
         with pytest.raises(ValueError, match=r"\Adata.jsonl, line 1"):

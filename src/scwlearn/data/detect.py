@@ -10,8 +10,8 @@ from itertools import islice, pairwise
 from numbers import Real
 from typing import Any
 
-from scwlearn._native import is_date
-from scwlearn.data.features import MAX_DEPTH, Features
+from scwlearn._native import DEEPEST, MISSING_NUMBERS, is_date
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 
 #: Number of records that are inspected.
@@ -26,7 +26,7 @@ _ENOUGH = 20
 _NEARLY = 0.9
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
-_NOT_A_NUMBER = frozenset({"", "na", "n/a", "nan", "nat", "null", "none", "?"})
+_NOT_A_NUMBER = frozenset(MISSING_NUMBERS)
 _BOOLS = frozenset({"true", "false"})
 # Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.
 _LIKE_DATE = re.compile(
@@ -121,7 +121,7 @@ def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> d
             name = f"{prefix}{key}"
             if type(value) in _SCALARS or not isinstance(value, Mapping):  # the first test is fast
                 values[name].append(value)
-            elif depth < MAX_DEPTH and features.kinds.get(name) != "ignore":
+            elif depth < DEEPEST and features.kinds.get(name) != "ignore":
                 add(value, name + features.separator, depth + 1)
 
     for record in records:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Self
 
-from scwlearn._native import LARGEST_VALUE, FeatureSpec, RecordReader
+from scwlearn._native import DEEPEST, LARGEST_VALUE, LONGEST_KEY, FeatureSpec, RecordReader
 from scwlearn._util.checks import check_bool, check_choice, check_int
 from scwlearn.data.io.errors import DataError, shown
 
@@ -16,10 +16,6 @@ from scwlearn.data.io.errors import DataError, shown
 KINDS = ("auto", "numeric", "categorical", "text", "date", "ignore")
 #: What a number may be, for messages.
 ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
-#: Longest key of several features, which is repeated in the name of each: a small file could exhaust the memory.
-MAX_KEY_LENGTH = 256
-#: How deep objects may be nested.
-MAX_DEPTH = 32
 #: The group of all keys in an interaction.
 ALL_KEYS = "*"
 
@@ -43,14 +39,14 @@ _FAULTS = {
     "list": ("a list must hold strings, each a feature, and its column must not be numeric or a date", _KIND_HINT),
     "value": ("a value must be a number, a string, a date, a list of strings, an object or missing", None),
     "prefix": (
-        f"the key of several features must have at most {MAX_KEY_LENGTH} characters, with those above it",
+        f"the key of several features must have at most {LONGEST_KEY} characters, with those above it",
         None,
     ),
     "unicode": (
         "keys and strings must be valid Unicode",
         'replace what is not: text.encode(errors="replace").decode()',
     ),
-    "depth": (f"objects must be nested at most {MAX_DEPTH} deep", None),
+    "depth": (f"objects must be nested at most {DEEPEST} deep", None),
     "sum": (f"the values of one feature must add up to {ALLOWED_NUMBER}", None),
     "many": ("a record may have about a million features at most", "use a smaller {ngram}, or fewer {skips}"),
     "cross": ("a record may have about a million interactions at most", "use fewer columns in {interactions}"),

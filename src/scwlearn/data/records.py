@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import LONGEST_LABEL
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER, feature_error
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.labels import FIRST_INEXACT
-from scwlearn.data.schema import MAX_LABEL_LENGTH
 from scwlearn.data.weights import ALLOWED_WEIGHT
 
 #: Values, columns and offsets of the rows; the names of the columns; their hashes, if names are hashed.
@@ -27,7 +27,7 @@ _PROBLEMS = {
     "label integer": "an integer label must be less than 2^53 in magnitude, so that it is exact",
     "label numbers": f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}",
     "label words": "a label must be a string, as the first ones are",
-    "label length": f"a label must have at most {MAX_LABEL_LENGTH} characters",
+    "label length": f"a label must have at most {LONGEST_LABEL} characters",
     "label missing": "a record needs a label",
     "weight": f"a weight must be {ALLOWED_WEIGHT}",
 }

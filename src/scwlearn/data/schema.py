@@ -13,8 +13,6 @@ from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.options import ReaderOptions
 
-#: Labels are kept in an array, each as long as the longest.
-MAX_LABEL_LENGTH = 256
 #: Names of the label column or key that need not be declared.
 LABEL_NAMES = ("label", "target", "class", "y")
 # How many column names a message lists.

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn._native import parse_vw, vw_labels_are_words
+from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import ALLOWED_NUMBER, MAX_KEY_LENGTH
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import Format
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong
 from scwlearn.data.records import with_words
-from scwlearn.data.schema import MAX_LABEL_LENGTH, Schema
+from scwlearn.data.schema import Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
@@ -74,11 +74,11 @@ class _Reader(LineReader):
             "glued": "a line must start with a label and a space; text that touches the bar is a tag",
             "labels": "a label must be one number or word; several labels, costs and actions are not supported",
             "mixed": f"all labels must be {'words' if self._has_words else 'numbers'}, as the first one is",
-            "length": f"a label must have at most {MAX_LABEL_LENGTH} characters",
+            "length": f"a label must have at most {LONGEST_LABEL} characters",
             "weight": f"a weight must be {ALLOWED_WEIGHT}; a tag starts with ' or touches the bar",
             "base": "only a label, a weight and a tag may precede the bar; a base is not supported",
             "space": "a namespace must be name or name:scale, right after the bar, and its name must not contain ^",
-            "prefix": f"the name of a namespace must have at most {MAX_KEY_LENGTH} characters",
+            "prefix": f"the name of a namespace must have at most {LONGEST_KEY} characters",
             "scale": f"a scale must be {ALLOWED_NUMBER}, right after the colon",
             "feature": "a feature must be name or name:value",
             "value": f"a value, times the scale of its namespace, must be {ALLOWED_NUMBER}, right after the colon",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scwlearn._native import LONGEST_KEY
 from scwlearn.data.detect import SAMPLE, detect, numeric_columns
-from scwlearn.data.features import MAX_KEY_LENGTH
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, default_label, listed
@@ -113,8 +113,8 @@ def resolve_kinds(
         return replace(schema, label_kind=detect(labels, schema.features, label=label, untyped=untyped).label_kind)
     found = detect(values, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
     for name, kind in found.features.kinds.items():
-        if kind in ("categorical", "text", "date") and len(name) > MAX_KEY_LENGTH:
-            limit = f"the name of a categorical, text or date column must have at most {MAX_KEY_LENGTH} characters"
+        if kind in ("categorical", "text", "date") and len(name) > LONGEST_KEY:
+            limit = f"the name of a categorical, text or date column must have at most {LONGEST_KEY} characters"
             raise DataError(limit, found=shown(name))
     return replace(schema, features=found.features, label_kind=found.label_kind, notes=found.notes)
 

@@ -238,7 +238,7 @@ private:
         return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
     }
 
-    // Reports a string that is not Unicode, with a few characters around the first one that is none.
+    // Reports a string that is not valid Unicode, with a few characters around the first invalid one.
     static bool fail_unicode(RowBuilder& builder, std::string_view name, const nb::object& string) {
         constexpr Py_ssize_t kAround = 10;
         Py_ssize_t at = 0;

@@ -49,7 +49,7 @@ bool each_date_feature(const Moment& moment, const Action& action) {
     };
     for (std::size_t i = 0; i < (moment.has_time ? std::size(features) : 3); ++i) {
         const auto& [suffix, value] = features[i];
-        // What is left of rounding at a quarter of the circle is no feature.
+        // Rounding leaves a tiny value at a quarter of the circle; it is not a feature.
         if (i > 0 && std::abs(value) < 1e-12) continue;
         if (!action(suffix, value)) return false;
     }

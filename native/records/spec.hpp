@@ -11,7 +11,7 @@
 
 namespace scwlearn {
 
-// What the values of a key are. Without a declaration, each value shows it. The label and the weight are no features.
+// What the values of a key are. `automatic`: the type of each value decides. The label and the weight are not features.
 enum class Kind : std::uint8_t { automatic, numeric, categorical, text, date, ignore, label, weight };
 
 // Unicode tables; the defaults know ASCII only.

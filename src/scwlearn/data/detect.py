@@ -84,7 +84,7 @@ def detect(
         if name in features.kinds or name in (label, weight):
             continue
         known = [value for value in values.get(name, ()) if not is_missing(value, features)]
-        if columns is None:  # a list shows what it is
+        if columns is None:  # a list needs no declaration
             known = [value for value in known if not isinstance(value, list)]
         column = _Column(name, known, features, untyped)
         kind = column.kind(notes)

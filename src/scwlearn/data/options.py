@@ -42,11 +42,10 @@ class ReaderOptions:
         Called with the number of bytes of each read from a source, before decompression, for a progress bar; by the
         thread that reads.
     slots : int
-        Number of slots that a model hashes names into, whose hashes are then computed as data are read; 0 if names are
-        not hashed.
+        Number of weights that a model hashes names to; the readers then compute the hashes. 0 if names are not hashed.
     detects : bool
-        Whether the first records show what values mean where it is not declared. False if a model has decided it; then
-        only the cells of CSV and TSV files, which have no types, show which columns are numeric.
+        Whether the first records determine the kinds that are not declared. False if a model determines them; then
+        only the numeric columns of CSV and TSV files, whose cells have no types, are detected.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Schema:
         Column or key of the label and of the sample weight. None if the format has its own place for it, or if there is
         no such column.
     label_kind : {"numeric", "categorical"} or None
-        What the labels are; None if it is not known, or if the format shows it.
+        Kind of the labels; None if it is unknown, or if the format determines it.
     features : Features
         What the values of records mean.
     zero_based : bool

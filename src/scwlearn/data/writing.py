@@ -111,7 +111,7 @@ def write_batches(
 
 
 def _written_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns to write: instead of a date, which cannot be told from its features, one for each of them."""
+    """Return the columns to write. A date cannot be recovered from its features, so each of them is a column."""
     written: dict[str, str] = {}
     for name, kind in columns.items():
         written |= dict.fromkeys(date_features(name), "numeric") if kind == "date" else {name: kind}

@@ -61,7 +61,7 @@ _BREAKS = {
 
 
 class _Piece(NamedTuple):
-    """Piece of a text, with what it is to the parser."""
+    """Piece of a text, and its role for the parser."""
 
     text: Text
     part: str = "lines"

@@ -92,17 +92,17 @@ def resolve_kinds(
     options : ReaderOptions
         Whether labels are read.
     untyped : bool
-        Whether numbers come as strings.
+        Whether numbers are given as strings.
 
     Raises
     ------
     DataError
-        If the values of a column do not show what they mean, or its name is too long.
+        If the kind of a column is unclear, or its name is too long.
     """
     label = schema.label if schema.label in names and not options.ignores_labels else None
     if is_complete(schema) or schema.is_fixed:
         if untyped and not is_complete(schema):
-            # The model has learned from records whose values show what they are.
+            # The model has learned from records whose values have types.
             roles = (schema.label, schema.weight)
             numeric = [name for name in numeric_columns(values, schema.features) if name not in roles]
             kinds = dict.fromkeys(numeric, "numeric")

@@ -14,6 +14,7 @@
 #include "parse/number.hpp"
 #include "parse/utf8.hpp"
 #include "records/table_parser.hpp"
+#include "records/values.hpp"
 
 namespace scwlearn {
 
@@ -283,6 +284,8 @@ private:
         }
         if (key.kind == Kind::label) return add_label_text(key, cell, !has_words());
         if (key.kind == Kind::weight) return set_weight_text(key, cell);
+        // As no cell has a type, the text of a bool is one.
+        if (key.kind == Kind::automatic && is_bool(cell)) return builder_.add_bool(key, is_true(cell));
         return builder_.add_string(key, cell);
     }
 

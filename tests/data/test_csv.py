@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scwlearn import StreamClassifier
+from scwlearn import Features, StreamClassifier
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
@@ -230,3 +230,10 @@ def test_a_data_set_is_unchanged_after_a_round_trip_through_csv(load_data):
     rows = [row for batch in read for row in features(batch)]
     assert [[row.get(f"x{j}", 0.0) for j in range(8)] for row in rows] == x.tolist()
     assert np.array_equal(np.concatenate([batch.labels for batch in read]), y)
+
+
+def test_bools_among_strings_are_those_of_json_if_a_model_of_records_reads_them():
+    schema = Schema("csv", label="y")
+    read = examples(b"x,y\nTrue,1\nmaybe,1\nfalse,1\n", schema=schema, options={"detects": False})
+    same = [{"x": True}, {"x": "maybe"}, {"x": False}]
+    assert [found for found, _, _ in read] == [Features().read(record) for record in same]

@@ -111,8 +111,8 @@ class ProgressiveMetrics(ProbabilityMetrics):
         # Before a second class appears, examples may be predicted as the class still to come, as in the mistake count.
         predicted = (batch.scores >= 0).astype(np.intp) if snapshot.is_binary else snapshot.predict(batch.scores)
         if len(snapshot.classes) <= MAX_CONFUSION_CLASSES:
-            pairs = batch.numbers * MAX_CONFUSION_CLASSES + predicted
-            self._confusion += np.bincount(pairs, minlength=self._confusion.size).reshape(self._confusion.shape)
+            counts = np.bincount(batch.numbers * MAX_CONFUSION_CLASSES + predicted)
+            self._confusion.reshape(-1)[: len(counts)] += counts
         self.label_counts.update(batch.numbers)
         if not self._probabilities:
             return

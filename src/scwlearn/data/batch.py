@@ -164,21 +164,22 @@ class NamedRows:
         arrays = place_rows(*self.rows.compressed(), np.asarray(features, dtype=np.int64), signed, width)
         return Rows.from_csr(*arrays, width, checked=False)
 
-    def features_in(self, vocabulary: Any, *, refresh: bool = True) -> NDArray[np.int64]:
-        """Return the feature of each name in a vocabulary, or -1, and remember those that are known.
-
-        Without `refresh`, a name that was unknown when the vocabulary was asked for it may be known by now.
-        """
+    def features_in(self, vocabulary: Any) -> NDArray[np.int64]:
+        """Return the feature of each name in a vocabulary, or -1, and remember it."""
         ((asked, count, features),) = self._found
+        known = len(vocabulary)
         if asked is not vocabulary:
             features = vocabulary.find(self.names, False)
-        elif refresh and count != len(vocabulary):
+        elif count != known:
             unknown = np.flatnonzero(features < 0)
+            features = features.copy()
             features[unknown] = vocabulary.find([self.names[i] for i in unknown.tolist()], False)
-        else:
-            return np.asarray(features)
-        self._found[:] = [(vocabulary, len(vocabulary), features)]
+        self.remember(vocabulary, known, features)
         return np.asarray(features)
+
+    def remember(self, vocabulary: Any, known: int, features: NDArray[np.int64]) -> None:
+        """Remember the feature of each name in a vocabulary of `known` names, for all parts of the batch."""
+        self._found[:] = [(vocabulary, known, features)]
 
     def appearances(self, order: NDArray[np.intp] | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the columns by first appearance, in the given order of rows, and in how many rows each is not zero."""

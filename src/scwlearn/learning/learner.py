@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
@@ -20,6 +19,7 @@ from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig, auto_covariance
 from scwlearn.learning.counters import Counts, new_tally
 from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
+from scwlearn.learning.placing import Placement, placed_rows
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
 from scwlearn.model.gaussian import Gaussian
@@ -215,49 +215,31 @@ class Learner(OneAtATime):
     def _in_columns(self, x: NamedRows, order: NDArray[np.intp] | None) -> Iterator[Rows]:
         """Yield named rows, which will be learned from in that order, in the columns of the model.
 
-        New names are known once these rows have been learned from. They are numbered by first appearance, and a name
-        that is zero in every row stays unknown, as in dicts.
+        New names are known once these rows have been learned from.
         """
         self._check_kind(named=True)
         seen = self.counts.seen
         with self._rollback():
             one = self._start_named() if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
-            features, signs = _features_in(vocabulary, x, refresh=False)
-            # Names that occur, by first appearance; if they are not hashed, only new ones matter.
-            places = counts = np.empty(0, np.int64)
-            if vocabulary.hashed or features.min(initial=0) < 0:
-                places, counts = x.appearances(order)
-            if not vocabulary.hashed:
-                places = places[features[places] < 0]
-            names = [] if x.hashes is not None else [x.names[i] for i in places.tolist()]
-            if not vocabulary.hashed:
-                features = features.copy()
-                features[places] = vocabulary.find(names, True)
-            wanted = int(features.max(initial=-1)) + 1
-            room = width if wanted <= width else room_for(wanted, width)
+            placement = Placement(vocabulary, x, order)
+            room = width if placement.width <= width else room_for(placement.width, width)
             if room > width:
                 scale = self.running_scale
                 wider = None if scale is None else scale.arranged(np.arange(width), room)
                 self._replace_model(self._widened(self._fitted(), room - width), vocabulary, wider)
             try:
-                yield x.in_columns(features, signs, room)
+                yield placement.rows(room)
             finally:
                 if self.counts.seen > seen:
-                    if x.hashes is None:
-                        vocabulary.add(names, counts[places])
-                    else:
-                        vocabulary.vote(x.names, x.hashes, places, counts)
-                    if not vocabulary.hashed:
-                        x.features_in(vocabulary, refresh=False)[places] = features[places]
+                    placement.keep_names()
 
     def _rows(self, x: Any) -> Rows:
         if isinstance(x, NamedRows):
             model, vocabulary, _ = self.state()
             if vocabulary is None:
                 raise ValueError("this learner has learned from features without names; continue with such examples")
-            width = model.size - self.config.intercept
-            return x.in_columns(*_features_in(vocabulary, x), width)
+            return placed_rows(vocabulary, x, model.size - self.config.intercept)
         rows = as_rows(x, check=False)
         self._check_rows(rows)
         return rows
@@ -409,12 +391,3 @@ _ARGUMENTS = (
 )
 Learner.__init__.__signature__ = signature(_ARGUMENTS, rule="scw1")  # type: ignore[attr-defined]
 Learner.__doc__ = fill_settings(Learner.__doc__, _ARGUMENTS[1:])
-
-
-def _features_in(vocabulary: Vocabulary, x: NamedRows, *, refresh: bool = True) -> tuple[Any, Any]:
-    """Return the feature of each name, and if names are hashed its sign."""
-    if not vocabulary.hashed:
-        return x.features_in(vocabulary, refresh=refresh), None
-    if x.hashes is None:
-        return vocabulary.find(x.names, False), vocabulary.signs(x.names)
-    return vocabulary.slots(x.hashes)

@@ -341,3 +341,9 @@ def test_half_a_character_is_refused_with_its_key(record, column, found):
         features.read(record)
     with pytest.raises(DataError, match=exactly(f"examples[1], {message}")):
         features.read_many([{"a": 1}, record])
+
+
+def test_an_interaction_that_is_given_twice_counts_once():
+    features = Features(interactions=["a:b", ("a", "b")])
+    assert features.interactions == (("a", "b"),)
+    assert features.read({"a": 2, "b": 3}) == {"a": 2, "b": 3, "a*b": 6}

@@ -322,7 +322,8 @@ def _number_text(mark: str) -> str:
 
 
 def _checked_interactions(value: Any) -> tuple[tuple[str, ...], ...]:
-    interactions = tuple(_checked_groups(each) for each in _as_list("interactions", value))
+    # One that is given twice would double its values.
+    interactions = tuple(dict.fromkeys(_checked_groups(each) for each in _as_list("interactions", value)))
     count = len({group for groups in interactions for group in groups})
     if count > _MAX_GROUPS:
         problem = f"interactions may name at most {_MAX_GROUPS} different columns, got {count}"

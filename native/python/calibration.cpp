@@ -79,8 +79,8 @@ public:
     nb::ndarray<nb::numpy, double> probabilities(const ReadOnly& scores, const Column<double>& variances) const {
         check_looks(scores, variances, {});
         auto out = std::make_unique_for_overwrite<double[]>(scores.size());
-        const nb::object held = array_;
-        const Curve curve = this->curve();
+        std::vector<double> state = copied();  // another thread may learn from single rows meanwhile
+        const Curve curve(state.data(), n_scores_);
         {
             const std::int64_t width = n_scores_;
             std::vector<double> work(static_cast<std::size_t>(2 * width));
@@ -95,7 +95,7 @@ public:
 
     void add(const Calibration& other) {
         require(n_scores_ == other.n_scores_, "both calibrations must have the same number of scores");
-        std::vector<double> scratch(other.data(), other.data() + kCurveEntries + n_scores_ * kScoreEntries);
+        std::vector<double> scratch = other.copied();
         curve().add(Curve(scratch.data(), n_scores_));
     }
     void thin(double part, double rows) { curve().thin(part, rows); }
@@ -148,7 +148,7 @@ private:
         n_scores_ = own / kScoreEntries;
     }
 
-    double* data() const noexcept { return state_; }
+    std::vector<double> copied() const { return {state_, state_ + kCurveEntries + n_scores_ * kScoreEntries}; }
     Curve curve() const noexcept { return {state_, n_scores_}; }
     const CurveState& shared() const noexcept { return curve().shared(); }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from scwlearn.data.formats import Format
-from scwlearn.data.tables.delimited import DelimitedReader
+from scwlearn.data.tables import table_class
 from scwlearn.data.writer import DelimitedWriter
 
 FORMAT = Format(
     suffixes=(".csv",),
-    reader=partial(DelimitedReader, None),
+    reader=table_class("delimited", "DelimitedReader", None),
     writer=partial(DelimitedWriter, ","),
     confidence=lambda line: 20 if max(map(line.count, (b",", b";", b"|"))) > line.count(b"\t") else 0,
     sign="a comma, semicolon or bar",

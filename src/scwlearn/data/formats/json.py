@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 from scwlearn.data.formats import Format
-from scwlearn.data.tables.json_text import JsonArrayReader, JsonArrayWriter
+from scwlearn.data.tables import table_class
 
 # A list of numbers may be the first line of a table.
 _START = re.compile(rb"\[\s*(?:[\[{\]]|$)")
 
 FORMAT = Format(
     suffixes=(".json",),
-    reader=JsonArrayReader,
-    writer=JsonArrayWriter,
+    reader=table_class("json_text", "JsonArrayReader"),
+    writer=table_class("json_text", "JsonArrayWriter"),
     confidence=lambda line: 50 if _START.match(line) else 0,
     sign="[{",
 )

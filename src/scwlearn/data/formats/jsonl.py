@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from scwlearn.data.formats import Format
-from scwlearn.data.tables.json_text import JsonReader, JsonWriter
+from scwlearn.data.tables import table_class
 
 FORMAT = Format(
     suffixes=(".jsonl", ".ndjson"),
-    reader=JsonReader,
-    writer=JsonWriter,
+    reader=table_class("json_text", "JsonReader"),
+    writer=table_class("json_text", "JsonWriter"),
     confidence=lambda line: 50 if line.startswith(b"{") else 0,
     sign="{",
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from scwlearn.data.formats import Format
-from scwlearn.data.tables import table_class
+from scwlearn.data.tables import arrow_class
 
 FORMAT = Format(
     suffixes=(".parquet", ".pq"),
-    reader=table_class("arrow_tables", "ParquetReader"),
-    writer=table_class("arrow_tables", "ParquetWriter"),
+    reader=arrow_class("ParquetReader"),
+    writer=arrow_class("ParquetWriter"),
     magic=(b"PAR1",),
     fixed_columns=True,
 )

@@ -1,4 +1,4 @@
-"""What tables share. The modules that use Arrow import pyarrow, so they are imported when they are used."""
+"""What tables share. Modules are imported on first use: a command needs few of them, and some import pyarrow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
     """Return a function that imports a class of this package and calls it, first with the given arguments."""
 
     def create(*more: Any) -> Any:
+        return getattr(import_module(f"{__name__}.{module}"), name)(*arguments, *more)
+
+    return create
+
+
+def arrow_class(name: str) -> Callable[..., Any]:
+    """Return the same for a class that needs pyarrow."""
+
+    def create(*arguments: Any) -> Any:
         try:
             import_module("pyarrow")
         except ImportError:
             hint = 'pip install "scwlearn[cli]"'
             raise DataError("Parquet and Arrow data need pyarrow", hint=hint) from None
-        return getattr(import_module(f"{__name__}.{module}"), name)(*arguments, *more)
+        return table_class("arrow_tables", name)(*arguments)
 
     return create

@@ -84,7 +84,7 @@ SETS: dict[str, Callable[[Path], Split]] = {
 
 def ours(estimator: str, x: Any, y: Numbers, x_test: Any, _: int) -> Array:
     """Run one pass of our estimator with default parameters."""
-    probabilities: Array = getattr(scwlearn, estimator)().fit(x, y).predict_proba(x_test)
+    probabilities: Array = getattr(scwlearn, estimator)(shuffle=False).fit(x, y).predict_proba(x_test)
     return probabilities
 
 

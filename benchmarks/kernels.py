@@ -71,6 +71,7 @@ def digits(directory: Path) -> None:
     }
     print("| one pass, one-vs-rest | test error | seconds |\n|---|---|---|")
     for name, model in models.items():
+        model.set_params(**{key: False for key in model.get_params() if key.endswith("shuffle")})
         began = time.perf_counter()
         many = OneVsRestClassifier(model).fit(x, y)
         print(f"| {name} | {1 - many.score(x_test, y_test):.4f} | {time.perf_counter() - began:.1f} |", flush=True)

@@ -121,7 +121,7 @@ def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
                 if rule.order == 1 and scheme == "one Σ":
                     continue
                 kept = {"covariance": covariance} if rule.order == 2 else {}
-                new = partial(getattr(scwlearn, rule.estimator), fit_intercept=False, **how, **kept)
+                new = partial(getattr(scwlearn, rule.estimator), fit_intercept=False, shuffle=False, **how, **kept)
                 yield Case(line(rule, covariance), scheme, orders, new)
     for title, step in TEXTBOOK.items():
         yield Case((title, ""), "joint", seeds, partial(TextbookPA, step))

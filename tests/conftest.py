@@ -2,6 +2,7 @@
 
 import lzma
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from sklearn.datasets import load_digits, load_svmlight_file
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(config, items):
     kept = {id(item) for some in cases.values() for item in (some[0], some[-1]) if not item.get_closest_marker("slow")}
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
     items[:] = [item for item in items if id(item) in kept]
+
+
+@pytest.fixture(autouse=True)
+def _same_shuffles():
+    """Seed NumPy's global random state, from which estimators without a seed draw their order."""
+    np.random.seed(0)
 
 
 @pytest.fixture

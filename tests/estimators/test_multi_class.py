@@ -33,7 +33,9 @@ KINDS_OF_KERNEL = [
 @every_scheme
 def test_linear_estimators_learn_ten_digits(rule, multi_class, digits):
     x, y = digits
-    model = getattr(scwlearn, rule.estimator)(multi_class=multi_class, n_epochs=2).fit(x[:1200], y[:1200])
+    model = getattr(scwlearn, rule.estimator)(multi_class=multi_class, n_epochs=2, random_state=1).fit(
+        x[:1200], y[:1200]
+    )
     assert model.classes_.tolist() == list(range(10))
     assert model.coef_.shape == (10, 64)
     assert model.intercept_.shape == (10,)
@@ -283,6 +285,7 @@ def test_copies_of_linear_models_are_independent():
 def test_sparse_rows_equal_dense_rows(digits):
     x, y = digits
     for estimator in (SCW1(covariance="diagonal"), PA1(), Perceptron(rivals="uniform")):
+        estimator.set_params(random_state=0)
         dense = copy.copy(estimator).fit(x, y)
         in_csr = copy.copy(estimator).fit(sparse.csr_array(x), y)
         np.testing.assert_array_equal(dense.predict(x), in_csr.predict(sparse.csr_array(x)))

@@ -232,8 +232,8 @@ def inner_learner(model):
 
 
 def classifier(name, **settings):
-    """Make the scikit-learn estimator of that name."""
-    return getattr(scwlearn, name)(**settings)
+    """Make the scikit-learn estimator of that name; it learns in the given order unless `settings` say otherwise."""
+    return getattr(scwlearn, name)(**{"shuffle": False} | settings)
 
 
 def stream(rule, **settings):

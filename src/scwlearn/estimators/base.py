@@ -49,7 +49,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     _started_with: dict[str, Any]
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train a new model on the examples in order, `n_epochs` times.
+        """Train a new model in `n_epochs` passes over the examples, in random order unless `shuffle` is False.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ class LinearClassifier(OnlineClassifier):
         >>> from sklearn.datasets import load_iris
         >>> from scwlearn import SCW1
         >>> iris = load_iris(as_frame=True)
-        >>> model = SCW1(shuffle=True, random_state=0).fit(iris.data, iris.target)
+        >>> model = SCW1(random_state=0).fit(iris.data, iris.target)
         >>> {label: top[0].name for label, top in model.top_features(1).items()}
         {0: 'petal length (cm)', 1: 'petal width (cm)', 2: 'petal length (cm)'}
         """

@@ -37,11 +37,15 @@ def trained(learner, labels, count=40):
 
 #: Samples by name; each part of the format is in at least one of them.
 SAMPLES = {
-    "two_classes": lambda: scwlearn.SCW1(covariance="diagonal", C=0.25).fit(ROWS, TWO),
-    "several_classes": lambda: scwlearn.AROW(scale=True, class_weight="balanced").fit(ROWS, THREE),
-    "shared_covariance": lambda: scwlearn.SCW2(shared_covariance=True, covariance="full").fit(ROWS, THREE),
-    "kernel": lambda: scwlearn.KernelSCW1(budget=6, gamma=0.5).fit(ROWS, THREE),
-    "kernel_binary": lambda: scwlearn.KernelPA1(kernel="poly", degree=2, gamma=1.0).fit(sparse.csr_array(ROWS), TWO),
+    "two_classes": lambda: scwlearn.SCW1(covariance="diagonal", C=0.25, shuffle=False).fit(ROWS, TWO),
+    "several_classes": lambda: scwlearn.AROW(scale=True, class_weight="balanced", shuffle=False).fit(ROWS, THREE),
+    "shared_covariance": lambda: scwlearn.SCW2(shared_covariance=True, covariance="full", shuffle=False).fit(
+        ROWS, THREE
+    ),
+    "kernel": lambda: scwlearn.KernelSCW1(budget=6, gamma=0.5, shuffle=False).fit(ROWS, THREE),
+    "kernel_binary": lambda: scwlearn.KernelPA1(kernel="poly", degree=2, gamma=1.0, shuffle=False).fit(
+        sparse.csr_array(ROWS), TWO
+    ),
     "kernel_learner": lambda: trained(KernelLearner("arow", n_classes=3, kernel="rbf"), THREE // 10, 12),
     "learner": lambda: trained(scwlearn.Learner("iellip", n_classes=3, multi_class="ovr"), THREE // 10),
     "stream": lambda: stream(TWO, scale=True, max_features=6, class_weight={"yes": 2.0}),

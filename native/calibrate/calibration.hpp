@@ -61,6 +61,7 @@ public:
 
     const CurveState& shared() const noexcept { return shared_; }
     double constant(std::int64_t r) const noexcept { return own_[r].constant; }
+    bool has_slope() const noexcept { return shared_.slopes[0] > 0.0 || shared_.slopes[1] > 0.0; }
 
     // Forgets everything. The state of a class that is added later is all zeros.
     void start(double window) noexcept {

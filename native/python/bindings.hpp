@@ -161,5 +161,6 @@ void bind_arrow(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_calibration(nb::module_& module);
+void bind_mixing(nb::module_& module);
 
 }  // namespace scwlearn

@@ -156,6 +156,7 @@ NB_MODULE(_native, module) {
     bind_grid(module);
     bind_kernel(module);
     bind_calibration(module);
+    bind_mixing(module);
 }
 
 }  // namespace scwlearn

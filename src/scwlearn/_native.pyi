@@ -412,3 +412,42 @@ class Calibration:
     def __getstate__(self) -> object: ...
 
     def __setstate__(self, arg: object, /) -> None: ...
+
+class Mixture:
+    """
+    The calibrated members of a committee, mixed by an online logistic regression.
+    """
+
+    def __init__(self, members: int, n_scores: int, window: float) -> None: ...
+
+    @property
+    def state(self) -> NDArray[numpy.float64]:
+        """
+        Weights, pull, curvature, then the state of each member's calibration; assigning copies the array.
+        """
+
+    @state.setter
+    def state(self, value: NDArray[numpy.float64], /) -> None: ...
+
+    @property
+    def members(self) -> int:
+        """The number of members."""
+
+    @property
+    def n_scores(self) -> int:
+        """Scores per example: 1 in the binary case, else one per class."""
+
+    @property
+    def own_entries(self) -> int:
+        """Entries of the state before those of the calibrations."""
+
+    def mix(self, scores: Sequence[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]], variances: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """
+        Write the mixed scores of rows, given the scores of each member and the variance of its largest.
+        """
+
+    def learn(self, scores: Sequence[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]], variances: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """Write the mixed scores of each row in turn, then learn from its class."""
+
+    def weigh(self) -> None:
+        """Recompute the weights from pull and curvature."""

@@ -22,7 +22,7 @@ from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import Face, settings_for
 from scwlearn.learning.signatures import docstring, initializer
-from scwlearn.rules import Rule, all_rules
+from scwlearn.rules import AUTO, Rule, all_rules
 from scwlearn.stream import StreamClassifier
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ _made: dict[str, type[RiverClassifier]] = {}
 
 
 def __getattr__(name: str) -> type[RiverClassifier]:
-    for rule in all_rules():
+    for rule in (AUTO, *all_rules()):
         if name == rule.estimator:
             # A rule that was declared again, say in a notebook, gets a new class.
             if name not in _made or _made[name]._rule is not rule:
@@ -144,4 +144,4 @@ def __getattr__(name: str) -> type[RiverClassifier]:
 
 
 def __dir__() -> list[str]:
-    return sorted(rule.estimator for rule in all_rules())
+    return sorted(rule.estimator for rule in (AUTO, *all_rules()))

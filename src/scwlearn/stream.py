@@ -16,7 +16,7 @@ from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.tables.arrow import is_table, table_rows
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier, Dicts
-from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.committee.config import configure
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.explain import Part, Weight, largest_named_weights, named_weights, parts_of_scores
 from scwlearn.learning.merging import merged
@@ -81,7 +81,7 @@ class StreamClassifier:
         if not isinstance(features, Features | None):
             raise TypeError(f"features must be Features or None, got {features!r}")
         class_weight = settings.pop("class_weight", None)
-        config = LearnerConfig.create(found, settings, defaults_of=Face.STREAM)
+        config = configure(found, settings, defaults_of=Face.STREAM)
         self._classifier = Classifier(config, class_weight, features=features or PLAIN)
         if classes is not None:
             self._classifier.add_classes(given_classes(as_labels(classes)))
@@ -144,8 +144,8 @@ class StreamClassifier:
             number = snapshot.classes.numbers.get(y)
         except TypeError:
             number = None
-        if number is None:
-            # A new class, or not a label.
+        if number is None or (self.rule.is_committee and classifier.class_weights.given is not None):
+            # A new class, not a label, or a weight that counts for the members but not for their mixture.
             classifier.learn_many((x,), as_labels([y]), [w])
             return
         weighted = classifier.class_weights.given is not None

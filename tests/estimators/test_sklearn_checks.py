@@ -11,7 +11,7 @@ USES_VARIANCE = "a probability also depends on the variance of the score, so it 
 ONE_PASS = "the check allows others a hundred passes or more; see below"
 
 #: One of each kind: second order, first order, without parameters; linear and with a kernel.
-REPRESENTATIVES = {"SCW1", "PA1", "Perceptron", "KernelSCW1", "KernelPerceptron"}
+REPRESENTATIVES = {"AutoClassifier", "SCW1", "PA1", "Perceptron", "KernelSCW1", "KernelPerceptron"}
 #: What can differ between two rules of one kind: the constructor, and how well and how stably they learn.
 CHECKS_OF_RULES = {
     "check_parameters_default_constructible",

@@ -16,13 +16,14 @@ from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, 
 from scwlearn.data.io.remote import without_credentials
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import Face, Setting, settings_for
-from scwlearn.rules import Rule, all_rules, find_rule
+from scwlearn.rules import AUTO, Rule, all_rules, find_rule
 
 if TYPE_CHECKING:
     from scwlearn.runs.train import ModelConfig
 
 _ALL = "all"
 _NAMES = [rule.name for rule in all_rules()]
+_CHOICES = [AUTO.name, *_NAMES]
 _SECTION = "Algorithm"
 # Prefix of the parameters of algorithms among the arguments of a command.
 _OWN = "own_"
@@ -51,7 +52,7 @@ class AlgorithmName(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the last name."""
         before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
-        names = [*_NAMES, _ALL] if self.several and not comma else _NAMES
+        names = [*_NAMES, _ALL] if self.several and not comma else _NAMES if self.several else _CHOICES
         return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
 
 
@@ -92,7 +93,7 @@ def _write(formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str
 
 def algorithm_options(default: str = "scw1", *, several: bool = False) -> Params:
     """Declare the options for an algorithm and its parameters, or for several algorithms."""
-    kind, listed = AlgorithmName(several=several), ", ".join(_NAMES)
+    kind, listed = AlgorithmName(several=several), ", ".join(_NAMES if several else _CHOICES)
     text, metavar = (f"{_ALL}, or one or more of {listed}.", "NAME,...") if several else (f"One of {listed}.", "NAME")
     own = option("-a", "--algorithm", type=kind, default=default, show_default=True, metavar=metavar, help=text)
     # An option for each parameter of any algorithm, hidden because --help shows those of one algorithm.

@@ -1,4 +1,4 @@
-"""Merging fitted linear estimators of one class with the same parameters."""
+"""Merging fitted estimators, linear ones and committees, of one class with the same parameters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
+from scwlearn.estimators.base import OnlineClassifier
+from scwlearn.estimators.committee import CommitteeClassifier
 from scwlearn.estimators.linear import LinearClassifier
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.gaussians import check_same
@@ -16,17 +18,18 @@ from scwlearn.learning.merging.models import Method, titled
 _NOT_COMPARED = "random_state"
 
 
-@merged.register
+@merged.register(LinearClassifier)
+@merged.register(CommitteeClassifier)
 def _(
-    first: LinearClassifier, models: Sequence[LinearClassifier], prior: LinearClassifier | None, method: Method
-) -> LinearClassifier:
+    first: OnlineClassifier, models: Sequence[OnlineClassifier], prior: OnlineClassifier | None, method: Method
+) -> OnlineClassifier:
     for title, model in titled(models, prior).items():
         if not model.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"{title} is a {type(model).__name__} that is not fitted yet; only fitted ones can be merged"
             )
         _check_alike(first, model, title)
-    together: LinearClassifier = object.__new__(type(first))
+    together: OnlineClassifier = object.__new__(type(first))
     together.__dict__.update(first.__dict__)
     classifiers = [model._classifier for model in models]
     before = None if prior is None else prior._classifier
@@ -34,7 +37,7 @@ def _(
     return together
 
 
-def _check_alike(first: LinearClassifier, model: LinearClassifier, title: str) -> None:
+def _check_alike(first: OnlineClassifier, model: OnlineClassifier, title: str) -> None:
     names = "models[0]", title
     wanted = model.get_params(deep=False)
     for parameter, value in first.get_params(deep=False).items():
@@ -48,6 +51,6 @@ def _check_alike(first: LinearClassifier, model: LinearClassifier, title: str) -
         check_same(f"feature_names_in_[{i}]", name, other_name, *names)
 
 
-def _feature_names(model: LinearClassifier) -> list[Any] | None:
+def _feature_names(model: OnlineClassifier) -> list[Any] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else names.tolist()

@@ -22,6 +22,8 @@ LARGEST, SMALLEST = float(np.finfo(np.float64).max), 5e-324
 
 # Key of a dict of weights by label: JSON's own objects have only strings as keys.
 _BY_LABEL = "by label"
+# Key of a list of members of a committee.
+_MEMBERS = "members"
 
 _NUMERIC_LABELS = tuple(np.dtype(kind).str for kind in "?bhiqBHIQefd")
 # A wider string type than this is narrowed to the longest label.
@@ -38,8 +40,15 @@ def encode_scalar(value: Any) -> Any:
 
 
 def encode_setting(name: str, value: Any) -> Any:
-    """Return the JSON of a setting: a scalar, or a dict of scalars by label."""
+    """Return the JSON of a setting: a scalar, a dict of scalars by label, or the members of a committee."""
     try:
+        if name == _MEMBERS and value is not None:
+            return {
+                _MEMBERS: [
+                    member if isinstance(member, str) else {str(k): encode_scalar(v) for k, v in member.items()}
+                    for member in value
+                ]
+            }
         if isinstance(value, Mapping):
             return {_BY_LABEL: [[encode_scalar(label), encode_scalar(weight)] for label, weight in value.items()]}
         return encode_scalar(value)
@@ -59,6 +68,12 @@ def decode_setting(value: Any, what: str) -> Any:
     if not isinstance(value, dict):
         return value
     fields = JsonObject(value, what)
+    if _MEMBERS in fields:
+        members = fields.array(_MEMBERS)
+        fields.finish()
+        if not all(isinstance(member, dict | str) for member in members):
+            raise InvalidModelFile(f"{what} must be a list of strings and objects, got {shorten(members)}")
+        return members
     pairs = fields.array(_BY_LABEL)
     fields.finish()
     if not all(isinstance(pair, list) and len(pair) == 2 and _is_label(pair[0]) for pair in pairs):
@@ -154,6 +169,11 @@ class ArrayReader:
                 f"array {name!r} must be {np.dtype(dtype)} of shape ({expected}), got {array.dtype} of {array.shape}"
             )
         return array
+
+    def part(self, prefix: str) -> ArrayReader:
+        """Take all arrays whose names start with `prefix`, by the rest of their names."""
+        names = [name for name in self._left if name.startswith(prefix)]
+        return ArrayReader({name.removeprefix(prefix): self._left.pop(name) for name in names})
 
     def finish(self) -> None:
         """Refuse arrays that have not been taken."""

@@ -27,6 +27,8 @@ from scwlearn.files.gaussian import MAX_CLASSES, decode_gaussian, encode_gaussia
 from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, shorten
 from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_vocabulary
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.config import CommitteeConfig
+from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.settings import Face, settings_for
@@ -39,8 +41,13 @@ def encode_learner(learner: Any, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
     config: LearnerConfig = learner.config
     settings = dict(config.settings)
+    kernel = None
     if isinstance(learner, Learner):
-        kernel, state = None, _encode_state(learner, arrays)
+        state = encode_state(learner, arrays)
+    elif config.face is Face.COMMITTEE:
+        from scwlearn.files.committee import encode_committee_state
+
+        state = encode_committee_state(learner, arrays)
     else:
         from scwlearn.files.kernel import encode_kernel, encode_kernel_state
 
@@ -56,19 +63,28 @@ def encode_learner(learner: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
-    """Return a `Learner`, or a `KernelLearner` if there is a kernel."""
+    """Return a `Learner`, a `KernelLearner` if there is a kernel, or a `Committee`."""
     rule, kernel = _decode_rule(fields), fields.optional_object("kernel")
     parameters, settings = decode_settings(fields, "parameters"), decode_settings(fields, "settings")
     n_classes, state = fields.optional_integer("n_classes", MAX_CLASSES), fields.object("state")
     fields.finish()
-    face = Face.LEARNER if kernel is None else Face.KERNEL_LEARNER
+    face = Face.COMMITTEE if rule.is_committee else Face.LEARNER if kernel is None else Face.KERNEL_LEARNER
     defaults = {setting.name: setting.default_in(face) for setting in settings_for(face) if setting.name != "kernel"}
     settings = complete_settings(settings, defaults, f"{fields.path}.settings")
     names = {parameter.name: None for parameter in rule.parameters}
     complete_settings(parameters, names, f"{fields.path}.parameters", required=names)
+    if rule.is_committee:
+        from scwlearn.files.committee import decode_committee_state
+
+        if kernel is not None:
+            raise InvalidModelFile(f"{fields.path}.kernel must be null for a committee")
+        config = construct(CommitteeConfig.create_committee, settings)
+        committee = Committee.from_config(config, n_classes)
+        decode_committee_state(committee, state, arrays)
+        return committee
     if kernel is None:
         learner = Learner.from_config(construct(LearnerConfig.create, rule, settings | parameters), n_classes)
-        _decode_state(learner, state, arrays)
+        decode_state(learner, state, arrays)
         return learner
     from scwlearn.files.kernel import decode_kernel, decode_kernel_state
     from scwlearn.kernels.learner import KernelLearner, kernel_config
@@ -128,8 +144,8 @@ def _decode_rule(fields: JsonObject) -> Rule:
         raise InvalidModelFile(f"{error}; declare a rule of your own before loading its models") from None
 
 
-def _encode_state(learner: Learner, arrays: Arrays) -> dict[str, Any]:
-    """Encode what a linear learner has learned."""
+def encode_state(learner: Learner, arrays: Arrays, *, names: bool = True) -> dict[str, Any]:
+    """Encode what a linear learner has learned, with or without the names of its features."""
     model, vocabulary, scale = learner.model, learner.vocabulary, learner.running_scale
     scaled = scale is not None and scale.state is not None
     if scale is not None and scale.state is not None:
@@ -137,12 +153,12 @@ def _encode_state(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     return {
         "counters": learner._tally.tolist(),
         "model": None if model is None else encode_gaussian(model, arrays),
-        "vocabulary": None if model is None or vocabulary is None else encode_vocabulary(vocabulary, arrays),
+        "vocabulary": encode_vocabulary(vocabulary, arrays) if names and model is not None and vocabulary else None,
         "scaled": scaled,
     }
 
 
-def _decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
+def decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
     """Restore what a linear learner has learned."""
     config, scale = learner.config, learner.running_scale
     learner._tally = decode_counters(fields)
@@ -177,7 +193,9 @@ def decode_counters(fields: JsonObject) -> NDArray[np.int64]:
 def encode_classifier(classifier: Classifier, arrays: Arrays) -> dict[str, Any]:
     """Encode what a classifier adds to its learner."""
     snapshot, weights = classifier.snapshot, classifier.class_weights
-    arrays |= {"calibration": snapshot.calibration.state, "class_counts": weights.seen}
+    arrays["class_counts"] = weights.seen
+    if isinstance(snapshot.calibration, Calibration):
+        arrays["calibration"] = snapshot.calibration.state
     return {
         "classes": encode_classes(snapshot.classes),
         "class_weight": encode_setting("class_weight", weights.given),
@@ -195,7 +213,10 @@ def decode_classifier(learner: Any, fields: JsonObject, arrays: ArrayReader) -> 
     count = len(classes)
     if learner.n_classes != (None if count <= 2 else count):
         raise InvalidModelFile(f"{fields.path}: {count} labels for a learner of {learner.n_classes or 2} classes")
-    classifier.snapshot = Snapshot(learner, _decode_calibration(arrays, 1 if count <= 2 else count), classes)
+    n_scores = 1 if count <= 2 else count
+    has_curve = learner.calibration_type is Calibration
+    calibration = _decode_calibration(arrays, n_scores) if has_curve else learner.calibration_type(n_scores)
+    classifier.snapshot = Snapshot(learner, calibration, classes)
     seen = classifier.class_weights.seen = arrays.take("class_counts", INT64, (None,))
     check_range("class_counts", seen, 0, MAX_COUNT, "count must be an integer >= 0")
     if len(seen) > count or sum(seen.tolist()) > MAX_COUNT:

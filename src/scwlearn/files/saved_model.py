@@ -22,7 +22,7 @@ from scwlearn.files.learner import (
 )
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import FEATURES, Face, arguments_for, settings_for
-from scwlearn.rules import Rule, all_rules
+from scwlearn.rules import AUTO, Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
 KINDS = ("estimator", "stream", "river", "learner")
@@ -253,9 +253,9 @@ def _complete(saved: SavedModel) -> None:
 
 def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
     """Return the rule of an estimator or River class, and its interface."""
-    for rule in all_rules():
+    for rule in (AUTO, *all_rules()):
         faces = {rule.estimator: Face.RIVER if saved.kind == "river" else Face.ESTIMATOR}
-        if saved.kind == "estimator":
+        if saved.kind == "estimator" and not rule.is_committee:
             faces[rule.kernel_estimator] = Face.KERNEL_ESTIMATOR
         if saved.class_name in faces:
             break

@@ -232,7 +232,12 @@ class KernelLearner(BaseLearner):
         return other
 
     def new_batch(
-        self, rows: Rows | NamedRows, labels: NDArray[Any], places: NDArray[np.intp] | None, weights: Array | None
+        self,
+        rows: Rows | NamedRows,
+        labels: NDArray[Any],
+        places: NDArray[np.intp] | None,
+        weights: Array | None,
+        sample_weights: Array | None = None,
     ) -> LabeledBatch:
         if weights is not None and not weights.all():
             # Skipped, not removed: rows are columns of a precomputed kernel.

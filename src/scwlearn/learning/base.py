@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from scwlearn.learning.class_axis import (
 )
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, Trace
+from scwlearn.model.calibration import Calibration
 from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
@@ -38,6 +39,9 @@ class BaseLearner(ABC):
     _axis: ClassAxis
     # Known before there is a model; 1 for a binary learner.
     _classes: int
+
+    #: What turns scores into probabilities.
+    calibration_type: ClassVar[type[Any]] = Calibration
 
     @classmethod
     def from_config(cls, config: LearnerConfig, n_classes: int | None = None) -> Self:
@@ -163,9 +167,10 @@ class BaseLearner(ABC):
         labels: NDArray[Any],
         places: NDArray[np.intp] | None,
         weights: Array | None,
+        sample_weights: Array | None = None,
     ) -> LabeledBatch:
         """Return a batch for this learner; labels, places and weights are checked."""
-        return LabeledBatch.create(rows, labels, places, weights)
+        return LabeledBatch.create(rows, labels, places, weights, sample_weights)
 
     @abstractmethod
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:

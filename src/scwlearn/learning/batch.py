@@ -34,6 +34,8 @@ class LabeledBatch:
     places: NDArray[np.intp] | None
     #: The original index of each row, where rows of weight 0 were left out.
     numbers: NDArray[np.intp] | None
+    #: The weights without class weights, if they differ: those of probabilities.
+    sample_weights: Array | None = None
 
     @classmethod
     def create(
@@ -42,16 +44,18 @@ class LabeledBatch:
         labels: NDArray[Any],
         places: NDArray[np.intp] | None = None,
         weights: Array | None = None,
+        sample_weights: Array | None = None,
     ) -> LabeledBatch:
         """Return a batch without the rows of weight 0. Labels, places and weights must be checked; rows need not be."""
         if weights is None or weights.all():
-            return cls(rows, labels, weights, places, None)
+            return cls(rows, labels, weights, places, None, sample_weights)
         # Removed, not skipped: a skipped row would still count as an occurrence of its features.
         kept = np.flatnonzero(weights)
         if places is not None:
             places = np.searchsorted(kept, nonzero_rows(places, weights))
         taken = rows.take(kept) if isinstance(rows, Rows) else replace(rows, rows=rows.rows.take(kept), in_slots=None)
-        return cls(taken, labels[kept], weights[kept], places, kept)
+        own = None if sample_weights is None else sample_weights[kept]
+        return cls(taken, labels[kept], weights[kept], places, kept, own)
 
     @property
     def rounds(self) -> int:

@@ -15,10 +15,9 @@ from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import ClassWeights, check_weights
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
+from scwlearn.learning.committee import learner_type
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.learner import Learner
-from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -56,17 +55,17 @@ class Classifier:
         config: LearnerConfig,
         class_weight: Any = None,
         *,
-        learner: type[Any] = Learner,
+        learner: type[Any] | None = None,
         features: Features = PLAIN,
     ) -> None:
         self.config = config
         #: What the values of records mean.
         self.features = features
         self.class_weights = ClassWeights(class_weight)
-        #: `Learner` or `KernelLearner`.
-        self.learner_type = learner
+        #: `Learner`, `Committee` or `KernelLearner`.
+        self.learner_type = learner = learner or learner_type(config)
         #: The current state; replaced as a whole when a class is added.
-        self.snapshot = Snapshot(learner.from_config(config), Calibration(), Classes())
+        self.snapshot = Snapshot(learner.from_config(config), learner.calibration_type(), Classes())
 
     @property
     def learner(self) -> Any:
@@ -345,7 +344,7 @@ class _Lesson(NamedTuple):
         if not snapshot.is_binary:
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         if not isinstance(self.rows, tuple):
-            batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights)
+            batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
             before = learner.learn_batch(batch)
             self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
             return
@@ -353,10 +352,18 @@ class _Lesson(NamedTuple):
         places = nonzero_rows(np.arange(count), self.weights)
         scores, variances = learner.empty_scores(count, len(snapshot.classes)), np.empty(count)
         try:
-            learner.learn_dicts(self.rows, learner.labels(self.numbers), self.weights, scores, variances)
+            labels = learner.labels(self.numbers)
+            learner.learn_dicts(self.rows, labels, self.weights, scores, variances, self._own_weights)
         finally:
             done = places[: learner.counts.seen - seen]
             self._calibrate(snapshot, scores[done], variances[done], done)
+
+    @property
+    def _own_weights(self) -> Array | None:
+        """The sample weights, if the learner gets others."""
+        if self.weights is self.sample_weights:
+            return None
+        return np.ones(len(self.rows)) if self.sample_weights is None else self.sample_weights
 
     def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: NDArray[np.intp]) -> None:
         """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""

@@ -216,10 +216,12 @@ class OneAtATime(BaseLearner):
         weights: Array | None,
         scores: Array,
         variances: Array | None,
+        sample_weights: Array | None = None,
     ) -> None:
         """Learn from dicts as `learn_many` does, with labels and weights that are checked.
 
-        `scores` and `variances` receive what the examples had before learning, up to Ctrl-C.
+        `scores` and `variances` receive what the examples had before learning, up to Ctrl-C. Sample weights matter to
+        a committee only.
         """
         # Nothing can stop a compiled rule once the examples are checked.
         before = None if self.config.compiled else copy(self)

@@ -31,6 +31,8 @@ class Face(Flag):
     KERNEL_ESTIMATOR = auto()
     #: The command line.
     COMMAND = auto()
+    #: The learner of a committee.
+    COMMITTEE = auto()
 
 
 # Larger ints do not fit those of the native code.

@@ -31,6 +31,18 @@ def _second_order(rule: Rule) -> bool:
     return rule.order == 2
 
 
+def _is_single(rule: Rule) -> bool:
+    return not rule.is_committee
+
+
+def _single_second_order(rule: Rule) -> bool:
+    return _is_single(rule) and _second_order(rule)
+
+
+def _is_committee(rule: Rule) -> bool:
+    return rule.is_committee
+
+
 def _has_rivals(rule: Rule) -> bool:
     return rule.has_rivals
 
@@ -57,6 +69,8 @@ def _rivals_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str |
 
 def _overflow_conflict(rule: Rule | OwnRule, settings: Mapping[str, Any]) -> str | None:
     slots = settings["max_features"]
+    if isinstance(rule, Rule) and rule.is_committee and slots is not None and settings["overflow"] == "drop":
+        return "a committee cannot drop features, as its members would drop different ones; use {overflow=hash}"
     if settings["overflow"] != "hash" or (slots is not None and slots <= _MOST_SLOTS):
         return None
     if slots is None:
@@ -126,7 +140,7 @@ SETTINGS = (
         "auto",
         'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
         'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule.',
-        LINEAR,
+        LINEAR | Face.COMMITTEE,
         applies_to=_second_order,
         helps={
             Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
@@ -142,7 +156,7 @@ SETTINGS = (
         1.0,
         "Variance of each weight in the prior N(0, initial_variance I).",
         LINEAR | _ALL_KERNEL,
-        applies_to=_second_order,
+        applies_to=_single_second_order,
         helps={Face.COMMAND: "Variance of each weight in the prior."},
         # Products with any value that a row may hold stay finite.
         low=1e-100,
@@ -154,7 +168,7 @@ SETTINGS = (
         0.0,
         "Lower bound on each variance, as a fraction of the initial variance; keeps the model adaptive under drift.",
         LINEAR | Face.KERNEL_LEARNER,
-        applies_to=_second_order,
+        applies_to=_single_second_order,
         low=0.0,
         high=1.0,
         closed=True,
@@ -167,7 +181,7 @@ SETTINGS = (
         "joint",
         'With more than two classes: "joint" moves the class of an example against its best rival; "ovr" trains each '
         "class against the rest.",
-        LINEAR | _ALL_KERNEL,
+        LINEAR | _ALL_KERNEL | Face.COMMITTEE,
         helps={Face.COMMAND: "How more than two classes are trained: jointly, or each against the rest."},
         choices=("joint", "ovr"),
     ),
@@ -177,7 +191,7 @@ SETTINGS = (
         False,
         "With more than two classes: whether all classes share one Sigma (joint only).",
         LINEAR,
-        applies_to=_second_order,
+        applies_to=_single_second_order,
         helps={Face.COMMAND: "Share one Sigma among all classes."},
         conflict=_shared_conflict,
     ),
@@ -209,6 +223,7 @@ SETTINGS = (
         False,
         "Whether to divide each feature by the root mean square of its non-zero values so far.",
         LINEAR,
+        applies_to=_is_single,
         helps={Face.COMMAND: "Divide each feature by a running scale."},
     ),
     Setting(
@@ -216,7 +231,7 @@ SETTINGS = (
         bool,
         True,
         "Whether to learn an intercept, as the weight of a constant feature 1.",
-        LINEAR | _ALL_KERNEL,
+        LINEAR | _ALL_KERNEL | Face.COMMITTEE,
         names={_PER_RULE: "fit_intercept"},
         defaults={Face.LEARNER | Face.KERNEL_LEARNER: False},
         helps={
@@ -229,7 +244,7 @@ SETTINGS = (
         int,
         None,
         "Maximum number of named features; None for no limit.",
-        Face.LEARNER | Face.STREAM | Face.RIVER | Face.COMMAND,
+        Face.LEARNER | Face.STREAM | Face.RIVER | Face.COMMAND | Face.COMMITTEE,
         helps={Face.COMMAND: "Keep at most N features; the least certain ones are dropped."},
         optional=True,
     ),
@@ -239,7 +254,7 @@ SETTINGS = (
         "drop",
         'What to do beyond max_features: "drop" forgets the features of largest variance (ties: smallest weight, then '
         'oldest); "hash" keeps exactly max_features weights and hashes all names into them.',
-        Face.LEARNER | Face.STREAM | Face.RIVER,
+        Face.LEARNER | Face.STREAM | Face.RIVER | Face.COMMITTEE,
         choices=("drop", "hash"),
         conflict=_overflow_conflict,
     ),
@@ -252,6 +267,16 @@ SETTINGS = (
         high=31,
         optional=True,
         expand=lambda bits: {"max_features": 2**bits, "overflow": "hash"},
+    ),
+    Setting(
+        "members",
+        None,
+        None,
+        "The members of a committee: names of algorithms, or dicts of a rule and its settings, as in "
+        '{"rule": "scw1", "scale": "standard"}. None for those that did best on many data sets (docs/committee.md).',
+        Face.STREAM | Face.RIVER | Face.ESTIMATOR | Face.COMMITTEE,
+        applies_to=_is_committee,
+        annotated="list | None",
     ),
     Setting("n_epochs", int, 1, "Number of passes of `fit` over the data.", ESTIMATORS, mutable=True),
     Setting("shuffle", bool, True, "Whether `fit` shuffles the examples before each pass.", ESTIMATORS, mutable=True),

@@ -11,7 +11,7 @@ from textwrap import indent
 from typing import Any
 
 from scwlearn.learning.settings import Face, arguments_for, parameter_section, signature
-from scwlearn.rules import WEIGHT_MEANINGS, Rule, all_rules, estimator_names
+from scwlearn.rules import AUTO, WEIGHT_MEANINGS, Rule, all_rules, estimator_names
 
 
 def initializer(name: str, face: Face, rule: Rule, then: Callable[[Any], None] | None = None) -> Callable[..., None]:
@@ -60,6 +60,9 @@ dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
 gamma_ : float
     The number that `gamma` resulted in, if the kernel takes it.
 """
+_MEMBERS = """member_weights_ : dict
+    The weight of each member in the mixture, by what it is.
+"""
 _COUNTS = """n_features_in_ : int
     The number of features.
 feature_names_in_ : ndarray of shape (n_features,)
@@ -99,9 +102,13 @@ def docstring(face: Face, rule: Rule) -> str:
     kernel = face is Face.KERNEL_ESTIMATOR
     example = {Face.ESTIMATOR: _ESTIMATOR_EXAMPLE, Face.KERNEL_ESTIMATOR: _KERNEL_EXAMPLE, Face.RIVER: _RIVER_EXAMPLE}
     attributes = ""
-    if face is not Face.RIVER:
+    if face is not Face.RIVER and rule.is_committee:
+        attributes = f"\nAttributes\n----------\n{_CLASSES}{_MEMBERS}{_COUNTS}"
+    elif face is not Face.RIVER:
         own = _SUPPORT if kernel else _WEIGHTS + (_UNCERTAINTY if rule.order == 2 else "")
         attributes = f"\nAttributes\n----------\n{_CLASSES}{own}{_COUNTS}"
+    if rule.is_committee:
+        return _committee_docstring(face, attributes, example[face].format(name=rule.estimator))
     return f"""{rule.title}: an online {"kernel" if kernel else "linear"} classifier.
 
 Update rule::
@@ -123,25 +130,55 @@ Examples
 {example[face].format(name=rule.kernel_estimator if kernel else rule.estimator)}"""
 
 
+def _committee_docstring(face: Face, attributes: str, example: str) -> str:
+    return f"""Committee of linear classifiers: one pass, nothing to tune.
+
+Several online classifiers learn from the same examples: on the features as they are, on comparable features, on the
+direction of an example alone, and one that follows drift. Each is calibrated, and an online logistic regression mixes
+their log-odds, so that those that predict best carry the answer. Scores are log-odds. See docs/committee.md.
+
+Sample weight: each member's rule defines how it acts; the mixture counts the example that many times.
+
+Parameters
+----------
+{parameter_section(arguments_for(face, AUTO))}
+{attributes}
+References
+----------
+{AUTO.cite}.
+
+Examples
+--------
+{example}"""
+
+
 def stub() -> str:
     """Return the type stub of scwlearn.estimators: every class with its signature."""
     lines = ["from collections.abc import Callable", "from typing import Any", ""]
     lines += ["from numpy.random import RandomState", ""]
+    lines += ["from scwlearn.estimators.committee import CommitteeClassifier"]
     lines += ["from scwlearn.estimators.kernel import KernelClassifier, SecondOrderKernelClassifier"]
     lines += ["from scwlearn.estimators.linear import LinearClassifier, SecondOrderClassifier", ""]
+    lines += _stub_class(AUTO.estimator, "CommitteeClassifier", Face.ESTIMATOR, AUTO)
     for rule in all_rules():
         order = "SecondOrder" if rule.order == 2 else ""
         for name, base, face in (
             (rule.estimator, f"{order}Classifier" if order else "LinearClassifier", Face.ESTIMATOR),
             (rule.kernel_estimator, f"{order}KernelClassifier", Face.KERNEL_ESTIMATOR),
         ):
-            typed = ", ".join(
-                f"{a.name}: {_stub_annotation(a.annotation)} = {a.default!r}" for a in arguments_for(face, rule)
-            )
-            lines += [f"class {name}({base}):", f"    def __init__(self, *, {typed}) -> None: ...", ""]
+            lines += _stub_class(name, base, face, rule)
     lines += [f"__all__ = {estimator_names()!r}"]
     return "\n".join(lines) + "\n"
 
 
+def _stub_class(name: str, base: str, face: Face, rule: Rule) -> list[str]:
+    typed = ", ".join(f"{a.name}: {_stub_annotation(a.annotation)} = {a.default!r}" for a in arguments_for(face, rule))
+    return [f"class {name}({base}):", f"    def __init__(self, *, {typed}) -> None: ...", ""]
+
+
 def _stub_annotation(annotation: str) -> str:
-    return annotation.replace("Callable", "Callable[..., object]").replace("dict", "dict[Any, float]")
+    return (
+        annotation.replace("Callable", "Callable[..., object]")
+        .replace("dict", "dict[Any, float]")
+        .replace("list", "list[Any]")
+    )

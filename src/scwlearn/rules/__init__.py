@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 
 from scwlearn.rules.declare import (
+    AUTO,
     LOOKS,
     POWERS_OF_TWO,
     WEIGHT_MEANINGS,
@@ -23,6 +24,7 @@ from scwlearn.rules.declare import (
 from scwlearn.rules.step import HOLD, OwnRule, Step, part_of
 
 __all__ = [
+    "AUTO",
     "HOLD",
     "LOOKS",
     "POWERS_OF_TWO",

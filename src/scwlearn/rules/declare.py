@@ -171,6 +171,11 @@ class Rule:
         return self.function.__module__.startswith("scwlearn.rules.")
 
     @property
+    def is_committee(self) -> bool:
+        """Whether this stands for a committee of learners, which have rules of their own."""
+        return self.name == "auto"
+
+    @property
     def has_rivals(self) -> bool:
         """Whether a joint multi-class step may move several rival classes away from an example."""
         return self.name == "perceptron"
@@ -348,12 +353,34 @@ def all_variants() -> list[Rule]:
 
 def estimator_names() -> list[str]:
     """Return the names of the scikit-learn classes: linear first, then kernel."""
-    return [rule.estimator for rule in all_rules()] + [rule.kernel_estimator for rule in all_rules()]
+    return [r.estimator for r in [AUTO, *all_rules()]] + [r.kernel_estimator for r in all_rules()]
 
 
 def find_rule(name: str) -> Rule:
     """Return the algorithm of that name; raise ValueError with all names if there is none."""
+    if name == AUTO.name:
+        return AUTO
     if name not in _declared:
-        names = ", ".join(r.name for r in all_rules() + all_variants())
+        names = ", ".join(r.name for r in [AUTO, *all_rules(), *all_variants()])
         raise ValueError(f"unknown algorithm {name!r}; choose from {names}")
     return _declared[name]
+
+
+def _no_step(m: float) -> Step:
+    """A committee of learners with rules of their own, whose probabilities are mixed by how well they predict."""
+    raise TypeError("a committee has no rule of its own; its members have")
+
+
+#: The committee: named like an algorithm wherever one is chosen, but its members have the rules.
+AUTO = Rule(
+    function=_no_step,
+    name="auto",
+    title="Committee",
+    estimator="AutoClassifier",
+    order=2,
+    parameters=(),
+    large_margin=True,
+    non_separable=True,
+    adaptive_margin=True,
+    cite="Wolpert 1992. Stacked generalization. Neural Networks 5",
+)

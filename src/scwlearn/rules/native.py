@@ -19,6 +19,8 @@ def check_rule(rule: str | Rule | OwnRule, parameters: dict[str, float]) -> tupl
     """Resolve a rule given by name, declaration or function; return it with all its parameters."""
     found = find_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, Rule):
+        if found.is_committee:
+            raise ValueError(f"{found.name} is a committee, not a rule; AutoClassifier and StreamClassifier take it")
         return found, found.check(parameters)
     if not callable(found):
         raise TypeError(f"rule must be a name, a Rule or a function, got {rule!r}")

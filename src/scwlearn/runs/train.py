@@ -19,6 +19,7 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.config import configure
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
@@ -46,7 +47,7 @@ class ModelConfig:
     def learner_config(self) -> LearnerConfig:
         """The configuration of the learner; a ValueError or TypeError for invalid settings."""
         settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
-        return LearnerConfig.create(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
+        return configure(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
 
     def classifier(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""

@@ -17,9 +17,10 @@ from scwlearn.data.schema import Schema, stored_features
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.explain import INTERCEPT, Weight, largest_named_weights, largest_weights
 from scwlearn.learning.learner import Learner
-from scwlearn.rules import Rule, all_rules
+from scwlearn.rules import AUTO, Rule, all_rules
 from scwlearn.runs.record import Record, TopWeight
 
 Facts = dict[str, Any]
@@ -129,7 +130,7 @@ class TrainedModel:
 
         The weights are those of scaled features. Numbered features are named as in their file.
         """
-        if self.classifier.learner.model is None:
+        if self.classifier.learner.model is None or not self.is_linear:
             return {}
         if self.vocabulary is not None:
             top = largest_named_weights(self.classifier.snapshot, count, second_order=self.rule.order == 2)
@@ -231,7 +232,7 @@ def describe(path: str | Path, top: int = 10, features: Sequence[str] = ()) -> F
 
 
 def _untrained(saved: SavedModel) -> Facts:
-    rule = next(rule for rule in all_rules() if saved.class_name in (rule.estimator, rule.kernel_estimator))
+    rule = next(rule for rule in (AUTO, *all_rules()) if saved.class_name in (rule.estimator, rule.kernel_estimator))
     own = {p.name for p in rule.parameters}
     parameters = {name: value for name, value in saved.settings.items() if name in own}
     settings = {name: value for name, value in saved.settings.items() if name not in own}
@@ -249,11 +250,16 @@ def _state(learner: Any) -> Facts:
     facts["fitted"] = learner.n_features is not None
     if not facts["fitted"]:
         return facts
-    facts |= {"prior": {"mean": 0.0, "variance": learner.config.initial_variance}, "named": False}
-    if not isinstance(learner, Learner):
+    facts["named"] = False
+    if not isinstance(learner, Committee):
+        facts["prior"] = {"mean": 0.0, "variance": learner.config.initial_variance}
+    if not isinstance(learner, Learner | Committee):
         kernel = {"name": learner.kernel.of, **learner.kernel.parameters}
         return facts | {"features": learner.n_features, "kernel": kernel, "support": learner.support.count}
     names = None if learner.vocabulary is None else learner.vocabulary.names
+    if isinstance(learner, Committee):
+        weights = zip(learner.config.titles, learner.mixture.weights.tolist(), strict=True)
+        facts["members"] = [{"member": title, "weight": weight} for title, weight in weights]
     return facts | {
         "features": learner.n_features if names is None else len(names),
         "named": names is not None,

@@ -195,7 +195,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, suffix, permutations):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-a", "nonsense"], 2, "unknown algorithm 'nonsense'; choose from perceptron"),
+        (["-a", "nonsense"], 2, "unknown algorithm 'nonsense'; choose from auto, perceptron"),
         (["-k", "0"], 2, "0 is not in the range x>=1"),
         (["--plot", "a.pdf"], 2, "expected a file name ending in .svg or .png, got 'a.pdf'"),
         (["--covariance", "identity", "--variance-floor", "0.1"], 2, "--variance-floor must be 0"),

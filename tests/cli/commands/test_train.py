@@ -255,7 +255,7 @@ def test_invalid_lines_stop_the_run_or_are_counted(capsys, tmp_path, model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-a", "nonsense"), "unknown algorithm 'nonsense'; choose from perceptron"),
+        (("-a", "nonsense"), "unknown algorithm 'nonsense'; choose from auto, perceptron"),
         (("-a", "arow", "--eta", "0.9"), "arow has no parameter 'eta'; it has r"),
         (("--C", "-1"), "C must be a number strictly between 0 and inf, got -1.0"),
         (("--save-every", "10"), "--save-every needs -m, the file to save to"),

@@ -73,7 +73,10 @@ def _table(facts: dict[str, Any]) -> dict[str, str]:
     }
     if not facts["fitted"]:
         return table | {"trained on": "no examples yet"}
-    table["prior"] = f"N(0, {facts['prior']['variance']:g} I)"
+    if "prior" in facts:
+        table["prior"] = f"N(0, {facts['prior']['variance']:g} I)"
+    for number, member in enumerate(facts.get("members", ()), start=1):
+        table[f"member {number}"] = f"{member['member']}: weight {member['weight']:.2f}"
     table |= {title: _shown(facts[name]) for name, title in _PLAIN.items() if name in facts}
     counts = {"seen": "example", "mistakes": "mistake", "updates": "update"}
     table["trained on"] = ", ".join(plural(facts[name], noun) for name, noun in counts.items())

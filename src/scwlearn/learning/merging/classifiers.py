@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from scwlearn.data.features import Features
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.learners import add_counts
 from scwlearn.learning.merging.models import Method, merged, refuse, titled
 from scwlearn.model.calibration import Calibration
+from scwlearn.model.mixture import Mixture
 from scwlearn.model.snapshot import Snapshot
 
 Places = NDArray[np.int32]
@@ -27,19 +29,64 @@ Places = NDArray[np.int32]
 def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None, method: Method) -> Classifier:
     by_title = titled(models, prior)
     _check_settings(by_title)
-    if not isinstance(first.learner, Learner):
+    together = first._shallow_copy()
+    together.features = _unite_features(by_title)
+    if isinstance(first.learner, Committee):
+        together.snapshot, seen = _merge_committees(models, prior, method)
+    elif isinstance(first.learner, Learner):
+        together.snapshot, seen = _merge_learners(by_title, prior is not None, method)
+    else:
         refuse(first.learner)
+    together.class_weights.seen = seen
+    return together
+
+
+def _merge_learners(
+    by_title: Mapping[str, Classifier], has_prior: bool, method: Method
+) -> tuple[Snapshot, NDArray[np.int64]]:
+    """Merge classifiers with a learner each; the last is their prior, if there is one."""
     classes = _unite_classes(by_title)
     parts = [_part(model, classes) for model in by_title.values()]
-    before = None if prior is None else parts.pop()
+    before = parts.pop() if has_prior else None
     learners, calibrations = [part.learner for part in parts], [part.calibration for part in parts]
-    together = first._shallow_copy()
     learner = merged(learners[0], learners, before and before.learner, method)
     calibration = _merge_calibrations(calibrations, before and before.calibration)
-    together.snapshot = Snapshot(learner, calibration, classes)
-    together.features = _unite_features(by_title)
-    together.class_weights.seen = add_counts([part.seen for part in parts], before and before.seen)
-    return together
+    seen = add_counts([part.seen for part in parts], before and before.seen)
+    return Snapshot(learner, calibration, classes), seen
+
+
+def _merge_committees(
+    models: Sequence[Classifier], prior: Classifier | None, method: Method
+) -> tuple[Snapshot, NDArray[np.int64]]:
+    """Merge the members of the same place, each with its calibration, then the mixtures."""
+    members = zip(*map(_members, models), strict=True)
+    starts = [None] * len(models[0].learner.members) if prior is None else _members(prior)
+    done = [
+        _merge_learners(titled(parts, start), start is not None, method)
+        for parts, start in zip(members, starts, strict=True)
+    ]
+    first, seen = done[0]
+    committees = [model.learner for model in models]
+    before = None if prior is None else prior.learner
+    learner = type(committees[0]).from_config(committees[0].config, None if first.is_binary else len(first.classes))
+    learner.members = [snapshot.learner for snapshot, _ in done]
+    curves = [snapshot.calibration for snapshot, _ in done]
+    mixtures = [committee.mixture for committee in committees]
+    learner.mixture = Mixture.merged(mixtures, curves, before and before.mixture)
+    learner._tally = add_counts([committee._tally for committee in committees], before and before._tally)
+    return Snapshot(learner, learner.calibration_type(curves[0].n_scores), first.classes), seen
+
+
+def _members(model: Classifier) -> list[Classifier]:
+    """Return each member of a committee as a classifier of its own."""
+    committee = model.learner
+    members = []
+    for learner, calibration in zip(committee.members, committee.mixture.calibrations, strict=True):
+        member = model._shallow_copy()
+        member.config, member.learner_type = learner.config, Learner
+        member.snapshot = Snapshot(learner, calibration, model.classes)
+        members.append(member)
+    return members
 
 
 def _merge_calibrations(parts: Sequence[Any], before: Any) -> Any:

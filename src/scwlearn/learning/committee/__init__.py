@@ -1,0 +1,15 @@
+"""Committees: several learners on the same examples, whose probabilities are mixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scwlearn.learning.committee.config import CommitteeConfig
+from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.learner import Learner
+
+
+def learner_type(config: LearnerConfig) -> type[Any]:
+    """Return the class of the learner of a configuration: a linear learner, or a committee of them."""
+    return Committee if isinstance(config, CommitteeConfig) else Learner

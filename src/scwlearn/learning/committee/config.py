@@ -1,0 +1,129 @@
+"""The configuration of a committee: that of each member, and the settings they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.settings import BY_NAME, Face, settings_for
+from scwlearn.rules import AUTO, OwnRule, Rule
+
+#: The members that did best on many data sets (docs/committee.md): one on the features as they are, one on comparable
+#: features, one that sees only the direction of an example, and one that follows drift.
+DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
+    {"rule": "arow"},
+    {"rule": "scw1", "scale": True},
+    {"rule": "arow", "scale": True, "initial_variance": 10.0},
+    {"rule": "pa1", "scale": True},
+)
+
+MAX_MEMBERS = 16
+
+# Settings of a committee that all members share.
+_SHARED = ("covariance", "multi_class", "intercept", "max_features", "overflow")
+# Members may not have their own: they learn from the same rows.
+_COMMON = ("multi_class", "max_features", "overflow")
+
+
+@dataclass(frozen=True)
+class CommitteeConfig(LearnerConfig):
+    """The settings of a committee and the configuration of each member.
+
+    Examples
+    --------
+    >>> from scwlearn.learning.committee.config import CommitteeConfig
+    >>> config = CommitteeConfig.create_committee({"members": ["arow", {"rule": "scw1", "C": 0.5}]})
+    >>> [(member.rule.name, member.parameters) for member in config.member_configs]
+    [('arow', {'r': 1.0}), ('scw1', {'C': 0.5, 'eta': 0.75})]
+    """
+
+    #: In the order of the weights of the mixture.
+    member_configs: tuple[LearnerConfig, ...] = ()
+
+    @classmethod
+    def create_committee(cls, given: Mapping[str, Any], *, defaults_of: Face | None = None) -> Self:
+        """Check the settings given for a committee; what is not given keeps its default.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a value that is not allowed, for names that are no settings of a committee, and for bad members.
+        """
+        declared, defaults = settings_for(Face.COMMITTEE), defaults_of or Face.COMMITTEE
+        names = {setting.name for setting in declared}
+        for name in given:
+            if name not in names:
+                raise TypeError(f"a committee has no setting {name!r}; it has {', '.join(sorted(names))}")
+        settings = {s.name: s.check(given.get(s.name, s.default_in(defaults)), defaults) for s in declared}
+        members = _checked_members(settings["members"])
+        settings["members"] = members
+        config = cls(AUTO, {}, settings, Face.COMMITTEE)
+        config._check_together()
+        configs = tuple(_member_config(number, member, settings) for number, member in enumerate(members))
+        return cls(AUTO, {}, settings, Face.COMMITTEE, configs)
+
+    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
+        """Return this configuration: a committee has no parameters of its own."""
+        AUTO.check(parameters)
+        return self
+
+    @property
+    def titles(self) -> list[str]:
+        """A short description of each member."""
+        return [member_title(config) for config in self.member_configs]
+
+
+def configure(
+    rule: str | Rule | OwnRule, given: Mapping[str, Any], *, defaults_of: Face | None = None
+) -> LearnerConfig:
+    """Return the configuration of a linear learner, or of a committee for the rule "auto"."""
+    if rule == AUTO.name or (isinstance(rule, Rule) and rule.is_committee):
+        return CommitteeConfig.create_committee(given, defaults_of=defaults_of)
+    return LearnerConfig.create(rule, given, defaults_of=defaults_of)
+
+
+def member_title(config: LearnerConfig) -> str:
+    """Return the name of a member's rule and those of its settings that are not the default."""
+    assert isinstance(config.rule, Rule)
+    parameters = {p.name: p.default for p in config.rule.parameters}
+    own = {name: value for name, value in config.parameters.items() if value != parameters[name]}
+    own |= {
+        name: value
+        for name, value in config.settings.items()
+        if name not in _SHARED and value != BY_NAME[name].default_in(Face.LEARNER)
+    }
+    return ", ".join([config.rule.title, *(f"{name}={value}" for name, value in own.items())])
+
+
+def _checked_members(given: Any) -> tuple[dict[str, Any], ...]:
+    if given is None:
+        return tuple(dict(member) for member in DEFAULT_MEMBERS)
+    allowed = 'a list of names of algorithms, or of dicts such as {"rule": "scw1", "scale": True}'
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+        raise TypeError(f"members must be {allowed}, got {given!r}")
+    if not 1 <= len(given) <= MAX_MEMBERS:
+        raise ValueError(f"members must be from 1 to {MAX_MEMBERS}, got {len(given)}")
+    members = [{"rule": member} if isinstance(member, str) else member for member in given]
+    for member in members:
+        if not isinstance(member, Mapping) or not isinstance(member.get("rule"), str):
+            raise TypeError(f"members must be {allowed}, got the member {member!r}")
+    return tuple(dict(member) for member in members)
+
+
+def _member_config(number: int, member: Mapping[str, Any], settings: Mapping[str, Any]) -> LearnerConfig:
+    own = {name: value for name, value in member.items() if name != "rule"}
+    for name in _COMMON:
+        if name in own:
+            raise ValueError(f"members[{number}]: {name} is a setting of the whole committee")
+    if member["rule"] == AUTO.name:
+        raise ValueError(f"members[{number}]: a committee cannot be a member of another")
+    shared = {name: settings[name] for name in _SHARED}
+    try:
+        config = LearnerConfig.create(member["rule"], shared | own)
+        if isinstance(config.rule, Rule) and config.rule.order == 1 and "covariance" not in own:
+            return LearnerConfig.create(member["rule"], shared | {"covariance": "auto"} | own)
+        return config
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"members[{number}]: {error}") from None

@@ -93,6 +93,19 @@ def test_class_weights_changed_in_place_are_noticed():
         model.partial_fit(x, y)
 
 
+@pytest.mark.parametrize("name", ["Perceptron", "PA", "PA1", "PA2", "CW", "AROW", "SCW1"])
+def test_balanced_weights_find_more_of_a_rare_class(name):
+    rng = np.random.default_rng(0)
+    y = (rng.random(6000) < 0.05).astype(int)
+    x = rng.normal(size=(6000, 5)) + 1.5 * y[:, np.newaxis]
+    plain, balanced = (
+        getattr(scwlearn, name)(class_weight=weight, shuffle=False).fit(x[:3000], y[:3000]).predict(x[3000:])
+        for weight in (None, "balanced")
+    )
+    rare = y[3000:] == 1
+    assert balanced[rare].mean() > plain[rare].mean()
+
+
 def test_a_class_whose_examples_all_weigh_nothing_is_unknown_to_fit():
     x, y = np.eye(3), np.array(["a", "b", "c"])
     assert SCW1().fit(x, y, sample_weight=[1.0, 1.0, 0.0]).classes_.tolist() == ["a", "b"]

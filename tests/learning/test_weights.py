@@ -18,6 +18,12 @@ def close(step, other):
     return all(math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-300) for a, b in zip(step, other, strict=True))
 
 
+def natural(step, m, v):
+    """Return 1/u and m/u after a step: the natural parameters of the Gaussian of the margin."""
+    u = v / (1 + step.precision * v)
+    return [1 / u, (m + step.alpha * v) / u]
+
+
 @every_rule
 @pytest.mark.parametrize("w", [0.25, 3.0])
 @pytest.mark.parametrize(("m", "v"), MARGINS)
@@ -31,6 +37,23 @@ def test_a_weight_means_what_the_rule_declares(rule, w, m, v):
         assert close(weighed, rule.step(m, v, 2.0, 5.0, rule.constants(own | {"r": own["r"] / w})))
     elif rule.weight == "part":
         assert weighed == part_of(plain, w)
+    elif rule.weight == "C and margin":
+        power = {"pa1": 1, "pa2": 2}[rule.name]
+        costs = [
+            alpha**2 * v / 2 + w * own["C"] * max(0.0, w - m - alpha * v) ** power
+            for alpha in weighed.alpha * np.array([1.0, 0.999, 1.001])
+        ]
+        assert costs[0] == min(costs)
+    elif rule.weight == "part or margin":
+        assert w > 1 or weighed == part_of(plain, w)
+        assert w < 1 or math.isclose(m + weighed.alpha * v, w)
+    elif rule.weight == "natural part":
+        assert natural(weighed, m, v) == pytest.approx(
+            [
+                before + min(w, 1) * (after - before)
+                for before, after in zip((1 / v, m / v), natural(plain, m, v), strict=True)
+            ]
+        )
     elif rule.order == 1:
         assert weighed == Step(w * plain.alpha)
     else:
@@ -50,6 +73,42 @@ def test_an_integer_weight_equals_that_many_examples_for_the_second_order_percep
     moved = mu + step.alpha * y * np.linalg.solve(inverse, x)
     assert step.precision == 3.0
     np.testing.assert_allclose(moved, np.linalg.solve(inverse + 3 * np.outer(x, x), theta + 3 * y * x))
+
+
+def test_a_part_of_a_step_of_cw_never_leaves_the_example_less_likely():
+    (rule,) = (r for r in all_rules() if r.name == "cw")
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        n, phi, w = float(rng.integers(1, 3)), rng.uniform(0.1, 4), 10 ** rng.uniform(-6, 0)
+        z, v = min(-(10 ** rng.uniform(-3, 5)), phi - 1e-3), 10 ** rng.uniform(-6, 6)
+        step = rule.step(z * math.sqrt(v), v, 0.0, 1.0, {"phi": phi}, n=n, w=w)
+        after = math.sqrt(v / (1 + step.precision * v / n))
+        new = (z * math.sqrt(v) + step.alpha * v) / after
+        rounding = 1e-9 * (1 + abs(z) * math.sqrt(v) / after * 1e-3)
+        assert max(z, -n * (1 - w) / (phi * math.sqrt(w))) * (1 + 1e-9) - rounding <= new <= phi + rounding
+
+
+@pytest.mark.parametrize("w", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "diagonal-drop"])
+def test_cw_stays_stable_with_weights_below_one(covariance, w):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(3000, 8))
+    y = np.where(x[:, 0] + 0.5 * rng.normal(size=3000) > 0, 1, -1)
+    plain, weighed = (Learner("cw", covariance=covariance) for _ in range(2))
+    plain.learn(x[:2000], y[:2000])
+    weighed.learn(x[:2000], y[:2000], weights=np.full(2000, w))
+    errors = [(learner.scores(x[2000:]) * y[2000:] < 0).mean() for learner in (plain, weighed)]
+    assert errors[1] < errors[0] + 0.03
+
+
+@pytest.mark.parametrize("name", ["perceptron", "pa1"])
+def test_equal_weights_change_nothing_but_the_length_of_the_weights(name):
+    x, y = draw_examples(0, 200, 6, 0.5)
+    plain, weighed = Learner(name), Learner(name)
+    plain.learn(x, y)
+    weighed.learn(x, y, weights=np.full(len(y), 4.0))
+    np.testing.assert_array_equal(weighed.model.weights(), 4 * plain.model.weights())
+    assert weighed.counts == plain.counts
 
 
 def test_a_part_of_a_step_is_at_most_the_whole():

@@ -51,13 +51,33 @@ def larger_root(z: float, phi: float, n: float, r: float) -> float:
     return r * (root - z * (2 + curve)) / (2 * (1 + curve))
 
 
-def towards_confidence(alpha: float, v: float, n: float, phi: float) -> Step:
-    """Return the step of length alpha, which adds alpha phi/sqrt(u) to Sigma^-1; u is the variance after the step.
+def added_precision(alpha: float, v: float, n: float, phi: float) -> float:
+    """Return alpha phi/sqrt(u), what a step of length alpha adds to Sigma^-1; u is the variance after the step.
 
     sqrt(u) = 2 sqrt(v)/(t + hypot(t, 2)) with t = alpha phi sqrt(v)/n, without the cancellation of the paper's form.
     """
     t = alpha * phi * sqrt(v) / n
-    return Step(alpha=alpha, precision=alpha * phi * (t + hypot(t, 2)) / (2 * sqrt(v)))
+    return alpha * phi * (t + hypot(t, 2)) / (2 * sqrt(v))
+
+
+def towards_confidence(alpha: float, v: float, n: float, phi: float) -> Step:
+    """Return the step of length alpha."""
+    return Step(alpha=alpha, precision=added_precision(alpha, v, n, phi))
+
+
+def part_towards_confidence(alpha: float, v: float, n: float, phi: float, part: float) -> Step:
+    """Return the step to the Gaussian q with the smallest (1 - part) KL(q, before) + part KL(q, after).
+
+    It lies between the two in Sigma^-1 and Sigma^-1 mu. The fraction of alpha and precision would not do: if a step
+    reduces the variance and leaves part of the error, the next one is larger, and so on without end. Here, after a step
+    of CW, z >= -n (1 - part)/(phi sqrt(part)), however small it was.
+    """
+    t = alpha * phi * sqrt(v) / n
+    # Of the precision along x; with the precision itself it could overflow.
+    gain = t * (t + hypot(t, 2)) / 2
+    return Step(
+        alpha=alpha * (part * (1 + gain) / (1 + part * gain)), precision=part * added_precision(alpha, v, n, phi)
+    )
 
 
 @rule(
@@ -71,13 +91,14 @@ def towards_confidence(alpha: float, v: float, n: float, phi: float) -> Step:
     cite=CITE_CW,
     # With "diagonal", each wrong label would shrink every feature of its example by the whole of an unbounded step.
     diagonal="diagonal-drop",
+    weight="natural part",
 )
-def cw(m: float, v: float, n: float, phi: float) -> Step:
+def cw(m: float, v: float, n: float, w: float, phi: float) -> Step:
     """Minimise KL subject to y mu.x >= phi sqrt(x'Sigma x) (equation 3: the exact, standard-deviation form)."""
     z = max(m / sqrt(v), -FAR)
     if z >= phi:
         return HOLD
-    return towards_confidence(larger_root(z, phi, n, 1.0) / sqrt(v), v, n, phi)
+    return part_towards_confidence(larger_root(z, phi, n, 1.0) / sqrt(v), v, n, phi, min(w, 1.0))
 
 
 @rule(

@@ -25,9 +25,12 @@ LOOKS = ("m", "v", "norm2", "t", "n", "w")
 #: The possible meanings of a sample weight.
 WEIGHT_MEANINGS = {
     "C": "it multiplies C",
+    "C and margin": "it multiplies C and the margin to reach",
     "1/r": "it divides r",
     "example": "it counts as that many examples at once",
     "part": "it is the fraction of the step that is taken, at most 1",
+    "natural part": "it is the fraction of the step that is taken in Sigma^-1 and Sigma^-1 mu, at most 1",
+    "part or margin": "below 1 it is the fraction of the step that is taken; above 1 it multiplies the margin to reach",
 }
 
 
@@ -261,8 +264,8 @@ def rule(
         Source, with the year.
     diagonal : {"diagonal", "diagonal-drop"}
         Covariance that "auto" selects for many features.
-    weight : {"part", "C", "1/r", "example"}
-        Meaning of a sample weight.
+    weight : str
+        Meaning of a sample weight (a key of WEIGHT_MEANINGS).
     variant_of : str, optional
         Instead of `estimator`: the rule that published code implements as this one.
 

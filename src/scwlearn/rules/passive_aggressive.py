@@ -8,12 +8,24 @@ CITE = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006. Online passive-a
 C = Parameter("C", 1.0, "Aggressiveness: the price of a unit of hinge loss.", grid=POWERS_OF_TWO)
 
 
-@rule(title="PA", estimator="PA", order=1, large_margin=True, non_separable=False, cite=CITE)
-def pa(m: float, v: float) -> Step:
-    """Minimise |w - mu|^2/2 subject to y w.x >= 1 (equation 1)."""
-    if m >= 1:
+@rule(
+    title="PA",
+    estimator="PA",
+    order=1,
+    large_margin=True,
+    non_separable=False,
+    cite=CITE,
+    weight="part or margin",
+)
+def pa(m: float, v: float, w: float) -> Step:
+    """Minimise |u - mu|^2/2 subject to y u.x >= 1 (equation 1).
+
+    A weight w above 1 asks for the margin w; below 1 it is the fraction of the step that is taken.
+    """
+    margin = max(w, 1.0)
+    if m >= margin:
         return HOLD
-    return Step(alpha=(1 - m) / v)
+    return Step(alpha=min(w, 1.0) * ((margin - m) / v))
 
 
 @rule(
@@ -24,13 +36,16 @@ def pa(m: float, v: float) -> Step:
     large_margin=True,
     non_separable=True,
     cite=CITE,
-    weight="C",
+    weight="C and margin",
 )
 def pa1(m: float, v: float, w: float, C: float) -> Step:
-    """Minimise |w - mu|^2/2 + C hinge(w)."""
-    if m >= 1:
+    """Minimise |u - mu|^2/2 + w C max(0, w - y u.x).
+
+    A weight that multiplied only C would do nothing where C does not bind.
+    """
+    if m >= w:
         return HOLD
-    return Step(alpha=min(w * C, (1 - m) / v))
+    return Step(alpha=min(w * C, (w - m) / v))
 
 
 @rule(
@@ -41,10 +56,10 @@ def pa1(m: float, v: float, w: float, C: float) -> Step:
     large_margin=True,
     non_separable=True,
     cite=CITE,
-    weight="C",
+    weight="C and margin",
 )
 def pa2(m: float, v: float, w: float, C: float) -> Step:
-    """Minimise |w - mu|^2/2 + C hinge(w)^2."""
-    if m >= 1:
+    """Minimise |u - mu|^2/2 + w C max(0, w - y u.x)^2."""
+    if m >= w:
         return HOLD
-    return Step(alpha=(1 - m) / (v + 0.5 / (w * C)))
+    return Step(alpha=(w - m) / (v + 0.5 / (w * C)))

@@ -1,6 +1,6 @@
 """Compare mistakes without scaling, with running scales, and with scales computed in advance.
 
-The chosen scale is scwlearn's own; the others are computed here in NumPy.
+The scales "rms", "standard" and "unit" are scwlearn's own; the others are computed here in NumPy.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scwlearn import Learner
 from scwlearn.data.rows import Rows
 from scwlearn.learning.grid import count_grid
 from scwlearn.model.scale import RunningScale
+from scwlearn.model.scales import SCALE_NAMES
 from scwlearn.rules import Rule, find_rule
 
 Matrix = NDArray[np.float64]
@@ -32,6 +34,11 @@ LEARNERS = [
     ("perceptron", "identity"),
 ]
 SETS = ["svmguide3", "elec2", "cod-rna", "a9a", "ijcnn1", "covtype"]
+#: Sets of the comparison of kinds: features with sizes of their own, and features that are 0 or 1, or words.
+MEASURED = ["svmguide3", "elec2", "cod-rna", "ijcnn1", "covtype", "mitface", "usps", "mnist1vs2"]
+COUNTED = ["splice", "mushrooms", "a9a", "w7a", "20news", "20news-unit"]
+#: Where standardised values are clipped, besides scwlearn's own limit of 3.
+LIMITS = {"2": 2.0, "4": 4.0, "5": 5.0, "not at all": np.inf}
 
 
 def distorted(x: Matrix, draw: int) -> Matrix:
@@ -69,7 +76,9 @@ def standardised(x: Matrix) -> Matrix:
 WAYS: dict[str, Callable[[Matrix, Matrix], Any]] = {
     "unscaled": lambda x, bad: x,
     "distorted": lambda x, bad: bad,
-    "running RMS": lambda x, bad: RunningScale().learn(bad),
+    "rms": lambda x, bad: RunningScale("rms").learn(bad),
+    "standard": lambda x, bad: RunningScale("standard").learn(bad),
+    "unit": lambda x, bad: RunningScale("unit").learn(bad),
     "running RMS, zeros counted": lambda x, bad: over(x, np.sqrt(running_mean(x**2, np.ones(x.shape, bool)))),
     "running mean abs": lambda x, bad: over(x, running_mean(np.abs(x), x != 0)),
     "running max": lambda x, bad: over(x, np.maximum.accumulate(np.abs(x), axis=0)),
@@ -77,6 +86,21 @@ WAYS: dict[str, Callable[[Matrix, Matrix], Any]] = {
     "max in advance": lambda x, bad: over(x, np.broadcast_to(np.abs(x).max(axis=0), x.shape)),
     "standardised in advance": lambda x, bad: standardised(x),
 }
+
+
+def clipped(x: Matrix, limit: float) -> Matrix:
+    """Scale rows as the kind "standard" does, but clip them elsewhere."""
+    rows = np.arange(1.0, len(x) + 1)[:, np.newaxis]
+    counts = np.cumsum(x != 0, axis=0)
+    often = (2 * counts >= rows) & (counts > 0)
+    # Relative to the first row, so that squares of values far from 0 do not cancel.
+    apart = x - x[0]
+    mean = np.cumsum(apart, axis=0) / rows
+    spread = np.sqrt(np.maximum(0.0, np.cumsum(apart**2, axis=0) / rows - mean**2))
+    sizes = np.sqrt(np.cumsum(x**2, axis=0) / np.maximum(1, counts))
+    known = spread > 1e-9 * np.abs(mean + x[0])
+    centred = np.divide(apart - mean, spread, out=np.zeros_like(x), where=known)
+    return np.clip(np.where(often, centred, over(x, sizes)), -limit, limit)
 
 
 def grid(rule: Rule) -> list[dict[str, float]]:
@@ -122,6 +146,48 @@ def print_table(sets: list[DataSet], count: int, tuned: bool) -> None:
     print()
 
 
+def print_kinds(directory: Path, count: int) -> None:
+    """Print mistakes in proportion to those without scaling, as geometric means over sets."""
+    runs: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {
+        f"{kind}{'' if variance == 1 else f', initial variance {variance}'}": lambda x, kind=kind, variance=variance: (
+            x,
+            {"scale": kind, "initial_variance": float(variance)},
+        )
+        for kind in ("none", "rms", "standard", "unit")
+        for variance in (1, 10)
+    }
+    runs |= {
+        f"standard, clipped at {name}": lambda x, limit=limit: (clipped(x, limit), {}) for name, limit in LIMITS.items()
+    }
+    found: dict[tuple[str, str, str], float] = {}
+    for name in (*MEASURED, *COUNTED):
+        data = load(name, directory)
+        small = data.x.shape[1] <= 1000
+        for title, run in runs.items():
+            if not small and "clipped" in title:
+                continue
+            made = dense(data) if small else data
+            for rule in ("scw1", "arow"):
+                found[name, title, rule] = float(
+                    np.mean([_rate(rule, *run(made.x[order]), made.y[order]) for order in orders(data, count)[1:]])
+                )
+    print("Default parameters and covariance, mistakes in proportion to those without scaling:\n")
+    print("| scale | SCW-I, measured | SCW-I, counted | AROW, measured | AROW, counted |")
+    print("|---|--:|--:|--:|--:|")
+    for title in runs:
+        cells = []
+        for rule, names in product(("scw1", "arow"), (MEASURED, COUNTED)):
+            ratios = [found[n, title, rule] / found[n, "none", rule] for n in names if (n, title, rule) in found]
+            cells.append(f"{np.exp(np.mean(np.log(ratios))):.3f}")
+        print(f"| {title} | {' | '.join(cells)} |", flush=True)
+    print()
+
+
+def _rate(rule: str, x: Any, settings: dict[str, Any], y: NDArray[np.int8]) -> float:
+    counts = Learner(rule, intercept=True, **settings).learn(x, y)
+    return counts.mistakes / counts.seen
+
+
 def dense(data: DataSet) -> DataSet:
     """Return the set with dense rows."""
     x = data.x.toarray() if sparse.issparse(data.x) else data.x
@@ -133,19 +199,20 @@ def print_seconds() -> None:
     generator = np.random.default_rng(SEED)
     x = generator.standard_normal((50_000, 60))
     few = sparse.random_array((20_000, 20_000), density=0.003, format="csr", rng=generator)
-    print("| rows | learn the scale, ns per value | apply it | learn with AROW, diagonal |")
-    print("|---|--:|--:|--:|")
+    print("| rows | scale | learn the scale, ns per value | apply it | learn with AROW, diagonal |")
+    print("|---|---|--:|--:|--:|")
     for name, rows in (("dense", Rows(x)), ("sparse", Rows(few))):
         y = np.where(generator.random(len(rows)) < 0.5, 1, -1).astype(np.int8)
-        scale = RunningScale()
-        scale.learn(rows)
-        works = (
-            lambda rows=rows: RunningScale().learn(rows),
-            lambda rows=rows, scale=scale: scale.apply(rows),
-            lambda rows=rows, y=y: Learner("arow", covariance="diagonal").learn(rows, y),
-        )
-        cells = [f"{1e9 * seconds(work) / rows.stored:.1f}" for work in works]
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        for kind in SCALE_NAMES:
+            scale = RunningScale(kind)
+            scaled = scale.learn(rows)
+            works = (
+                lambda rows=rows, kind=kind: RunningScale(kind).learn(rows),
+                lambda rows=rows, scale=scale: scale.apply(rows),
+                lambda rows=scaled, y=y: Learner("arow", covariance="diagonal").learn(rows, y),
+            )
+            cells = [f"{1e9 * seconds(work) / rows.stored:.1f}" for work in works]
+            print(f"| {name} | {kind} | {' | '.join(cells)} |", flush=True)
     print()
 
 
@@ -164,9 +231,13 @@ def main() -> None:
     parser = argument_parser(__doc__, SETS)
     parser.add_argument("--orders", type=int, default=3, help="evaluation orders, besides the one for tuning")
     parser.add_argument("--seconds-only", action="store_true", help="only the timings, which need no data")
+    parser.add_argument("--kinds-only", action="store_true", help="leave out the tables of single sets")
     given = parser.parse_args()
     print_seconds()
     if given.seconds_only:
+        return
+    print_kinds(given.data_dir, given.orders)
+    if given.kinds_only:
         return
     sets = [dense(load(name, given.data_dir)) for name in given.sets]
     for tuned in (False, True):

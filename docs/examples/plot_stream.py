@@ -44,7 +44,7 @@ def messages(count, sale_from, seed=0):
 
 count, sale_from, window = 12000, 6000, 500
 algorithms = {"Perceptron": "perceptron", "PA-I": "pa1", "AROW": "arow", "SCW-I": "scw1"}
-models = {title: StreamClassifier(rule, scale=True) for title, rule in algorithms.items()}
+models = {title: StreamClassifier(rule, scale="rms") for title, rule in algorithms.items()}
 wrong = {title: [] for title in models}
 topics = []
 for x, topic in messages(count, sale_from):

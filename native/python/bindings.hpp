@@ -107,6 +107,7 @@ struct HeldModel {
 // Raises an error unless a model of this form can have this size and number of lanes.
 void check_form(const ModelForm& form, std::int64_t size, std::int64_t lanes);
 CovarianceKind covariance_kind(const std::string& name);
+ScaleKind scale_kind(const std::string& name);
 
 // What the arguments of every learn function have in common.
 struct Given {

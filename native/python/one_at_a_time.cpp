@@ -31,76 +31,107 @@ private:
     std::unique_ptr<Example> example_;
 };
 
-// The running scales of the features (loops/scaling.hpp) applied to one row, if there are any.
+// Room for one scaled row, kept for the next.
+struct ScaledRow {
+    std::vector<double> values;
+    std::vector<std::int64_t> indices;
+    std::int64_t offsets[2] = {0, 0};
+};
+
+// The running scale (loops/scaling_loops.cpp) applied to one row, if there is any.
 class RowScales {
 public:
-    RowScales(std::optional<Numbers> states, std::int64_t width) : states_(std::move(states)) {
-        require(!states_ || static_cast<std::int64_t>(states_->size()) == kScaleEntries * width,
-                "scales must have a scale and a count per feature");
+    RowScales(const std::string& kind, std::optional<Numbers> states, std::int64_t width)
+        : kind_(states ? scale_kind(kind) : kRms), states_(std::move(states)) {
+        require(!states_ || static_cast<std::int64_t>(states_->size()) == scale_numbers(kind_, width),
+                "states must have the size of the scale");
     }
 
-    // Returns the scaled row; its values are written to `to`, where they may be already.
-    Rows apply(const Rows& row, double* to) const {
+    // Returns the scaled row, which lies in `to`.
+    Rows apply(const Rows& row, ScaledRow& to) const {
         if (!states_) return row;
-        loops().scales.apply[row.kind](without_constant(row), states_->data(), to);
-        return with_values(row, to);
+        const ScaledRows room = room_for(row, to);
+        loops().scales.apply[row.kind](kind_, states_->data(), without_constant(row), 0, room);
+        return scaled(row, to);
     }
 
-    // Updates the scales with the values first; `undoable` allows `go_back`.
-    Rows learn(const Rows& row, double* to, bool undoable) {
+    // Updates the scale with the values first; `undoable` allows `go_back`.
+    Rows learn(const Rows& row, ScaledRow& to, bool undoable) {
         if (!states_) return row;
         before_.clear();
         if (undoable) remember(row);
-        loops().scales.learn[row.kind](without_constant(row), states_->data(), nullptr, to);
-        return with_values(row, to);
+        const ScaledRows room = room_for(row, to);
+        loops().scales.learn[row.kind](kind_, states_->data(), without_constant(row), 0, nullptr, room);
+        return scaled(row, to);
     }
 
     // Undoes the last `learn`.
     void go_back() noexcept {
-        for (const auto& [feature, scale, count] : before_) {
-            states_->data()[2 * feature] = scale;
-            states_->data()[2 * feature + 1] = count;
-        }
+        for (const auto& [place, number] : before_) states_->data()[place] = number;
     }
-
-    bool in_use() const noexcept { return states_.has_value(); }
 
 private:
     static Rows without_constant(Rows row) noexcept {
         row.intercept = false;
         return row;
     }
-    static Rows with_values(Rows row, const double* values) noexcept {
-        row.values = values;
+
+    bool has_own_entries(const Rows& row) const noexcept { return row.indices != nullptr && kind_ == kStandard; }
+
+    ScaledRows room_for(const Rows& row, ScaledRow& to) const {
+        const std::int64_t room = row.stored + added_features(kind_, states_->data(), row.width);
+        const auto size = static_cast<std::size_t>(room);
+        if (to.values.size() < size) to.values.resize(size);
+        if (has_own_entries(row) && to.indices.size() < size) to.indices.resize(size);
+        return {to.values.data(), to.indices.data(), to.offsets, room};
+    }
+
+    Rows scaled(Rows row, const ScaledRow& to) const noexcept {
+        row.values = to.values.data();
+        if (has_own_entries(row)) {
+            row.indices = to.indices.data();
+            row.offsets = to.offsets;
+            row.stored = to.offsets[1];
+        }
         return row;
     }
 
     void remember(const Rows& row) {
+        const auto keep = [this](std::int64_t place) { before_.emplace_back(place, states_->data()[place]); };
+        const bool lines = kind_ == kStandard;
+        if (lines) {
+            keep(0);
+            keep(1);
+            // The row may make as many features dense as it has.
+            const std::int64_t listed = added_features(kind_, states_->data(), row.width) + row.stored;
+            for (std::int64_t k = 0; k < std::min(listed, row.width); ++k) keep(kLine * (k + 1) + 3);
+        }
         const auto* const indices = static_cast<const std::int64_t*>(row.indices);
         for (std::int64_t k = 0; k < row.stored; ++k) {
-            const std::int64_t feature = indices ? indices[k] : k;
-            before_.emplace_back(feature, states_->data()[2 * feature], states_->data()[2 * feature + 1]);
+            const std::int64_t feature = indices ? indices[k] : k, first = lines ? kLine * (feature + 1) : 2 * feature;
+            for (std::int64_t place = first; place < first + (lines ? 3 : 2); ++place) keep(place);
         }
     }
 
+    ScaleKind kind_;
     std::optional<Numbers> states_;
-    std::vector<std::tuple<std::int64_t, double, double>> before_;
+    std::vector<std::pair<std::int64_t, double>> before_;
 };
 
 // A rule and a model, ready for one example after another: nothing is looked up or allocated for each.
 class OneByOne {
 public:
     // The vocabulary is None if examples are vectors.
-    OneByOne(HeldRule rule, HeldModel model, bool intercept, nb::object vocabulary,
-             std::optional<Numbers> scales)
+    OneByOne(HeldRule rule, HeldModel model, bool intercept, nb::object vocabulary, const std::string& scale,
+             std::optional<Numbers> states)
         : model_(std::move(rule), std::move(model), intercept),
           owner_(std::move(vocabulary)),
           vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)),
-          scales_(std::move(scales), model_.width()) {}
+          scales_(scale, std::move(states), model_.width()) {}
 
     nb::object score(nb::handle x) {
         const Buffer buffer(x);
-        const Rows row = scales_.apply(row_of(buffer), room(scaled_for_score_));
+        const Rows row = scales_.apply(row_of(buffer), scaled_for_score_);
         return answer(model_.scores(), [&](double* scores, std::int64_t count) { model_.score(row, scores, count); });
     }
 
@@ -113,12 +144,12 @@ public:
         const Buffer buffer(x);
         const Rows row = row_of(buffer);
         if (w == 0.0) {
-            const Rows scaled = scales_.apply(row, room(scaled_));
+            const Rows scaled = scales_.apply(row, scaled_);
             return answer(model_.scores(),
                           [&](double* scores, std::int64_t count) { model_.score(scaled, scores, count); });
         }
         return answer(model_.scores_after(y), [&](double* scores, std::int64_t count) {
-            learn_row(row, room(scaled_), y, w, scores, count);
+            learn_row(row, y, w, scores, count);
         });
     }
 
@@ -240,12 +271,6 @@ private:
         return static_cast<std::int64_t>(scores.size() / rows.size());
     }
 
-    // Room for the scaled values of a vector.
-    double* room(std::vector<double>& scaled) const {
-        if (scales_.in_use()) scaled.resize(static_cast<std::size_t>(model_.width()));
-        return scaled.data();
-    }
-
     Rows row_of(const Buffer& buffer) const { return buffer.row(model_.width(), model_.intercept()); }
     Rows row_of(const Example& example, const std::int64_t* offsets) const {
         return {kSparse64i64, example.values.data(), example.indices.data(), offsets, offsets[1], 1, model_.width(),
@@ -259,7 +284,7 @@ private:
         vocabulary().read<Purpose::score>(x, model_.width(), row, example);
         example.sort();
         const std::int64_t offsets[] = {0, example.count()};
-        const Rows scaled = scales_.apply(row_of(example, offsets), example.values.data());
+        const Rows scaled = scales_.apply(row_of(example, offsets), scaled_for_score_);
         if (variance == nullptr)
             model_.score(scaled, scores, count);
         else
@@ -281,13 +306,13 @@ private:
         example.sort();
         const std::int64_t offsets[] = {0, example.count()};
         Vocabulary::Adding adding(*vocabulary_, example);
-        learn_row(row_of(example, offsets), example.values.data(), y, w, scores, count);
+        learn_row(row_of(example, offsets), y, w, scores, count);
         adding.keep();
         return true;
     }
 
-    void learn_row(const Rows& row, double* to, double y, double w, double* scores, std::int64_t count) {
-        const Rows scaled = scales_.learn(row, to, model_.can_raise());
+    void learn_row(const Rows& row, double y, double w, double* scores, std::int64_t count) {
+        const Rows scaled = scales_.learn(row, scaled_, model_.can_raise());
         try {
             model_.learn(scaled, y, w, scores, count, vocabulary_ == nullptr ? nullptr : &variance_);
         } catch (...) {
@@ -303,7 +328,7 @@ private:
     bool learning_ = false;
     double variance_ = 0.0;
     // Separate, because a Python rule may score while it is asked.
-    std::vector<double> scaled_, scaled_for_score_;
+    ScaledRow scaled_, scaled_for_score_;
     std::unique_ptr<Example> kept_ = std::make_unique<Example>();
 };
 
@@ -313,10 +338,10 @@ void bind_one_at_a_time(nb::module_& module) {
     nb::class_<OneByOne>(module, "OneByOne", nb::type_slots(kTraverse<OneByOne>),
                          "A rule and a model, ready to learn from one example after another. A score is a float, or an "
                          "array with one score per class.")
-        .def(nb::init<HeldRule, HeldModel, bool, nb::object, std::optional<Numbers>>(), "rule"_a,
-             "model"_a, "intercept"_a, "vocabulary"_a.none(), "scales"_a.noconvert().none(),
+        .def(nb::init<HeldRule, HeldModel, bool, nb::object, const std::string&, std::optional<Numbers>>(), "rule"_a,
+             "model"_a, "intercept"_a, "vocabulary"_a.none(), "scale"_a, "states"_a.noconvert().none(),
              nb::sig("def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | "
-                     "None, scales: NDArray | None) -> None"))
+                     "None, scale: str, states: NDArray | None) -> None"))
         .def_prop_ro("vocabulary", &OneByOne::owner, nb::sig("def vocabulary(self) -> Vocabulary"))
         .def_prop_ro("scores", &OneByOne::scores, "The number of scores of an example.")
         .def_prop_ro("variance", &OneByOne::variance,

@@ -42,6 +42,12 @@ Rows rows_of(const Array& values, const std::optional<Array>& indices, const std
     return {kind, values.data(), indices->data(), offsets->data(), length(values), length(*offsets) - 1, width, intercept};
 }
 
+ScaleKind scale_kind(const std::string& name) {
+    for (int kind = 0; kind < kScaleKinds; ++kind)
+        if (name == kScaleNames[kind]) return static_cast<ScaleKind>(kind);
+    throw nb::value_error("kind must be rms, standard or unit");
+}
+
 namespace {
 
 Finding scan(const Rows& rows) {
@@ -69,31 +75,64 @@ std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array&
     return {names[static_cast<int>(found.problem)], found.row, found.column, found.sorted};
 }
 
-void check_sizes(const Rows& rows, std::size_t states, const Numbers& scaled) {
-    require(static_cast<std::int64_t>(states) == kScaleEntries * rows.width,
-            "states must have a scale and a count per feature");
-    require(length(scaled) == rows.stored, "scaled must have one number per value");
+// Sparse rows with entries of their own: values, indices and offsets.
+using NewRows = std::tuple<NewArray, NewArray, NewArray>;
+
+// Calls scale(first, to), which returns the row that there is no room for, until all rows are scaled. Returns the scaled
+// rows if they have entries of their own, else writes their values to `scaled`.
+template <class Scale>
+std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size_t numbers, const Rows& rows,
+                                 const std::optional<Numbers>& scaled, const Scale& scale) {
+    require(static_cast<std::int64_t>(numbers) == scale_numbers(kind, rows.width), "states must have the size of the scale");
+    const bool in_place = rows.indices == nullptr || kind != kStandard;
+    require(scaled.has_value() == in_place, "scaled must be given unless sparse rows are standardised");
+    require(!scaled || length(*scaled) == rows.stored, "scaled must have one number per value");
+    if (in_place) {
+        const nb::gil_scoped_release release_gil;
+        scale(0, ScaledRows{scaled->data(), nullptr, nullptr, 0});
+        return std::nullopt;
+    }
+    std::vector<double> values;
+    std::vector<std::int64_t> indices, offsets;
+    {
+        const nb::gil_scoped_release release_gil;
+        offsets.resize(static_cast<std::size_t>(rows.count) + 1);
+        std::int64_t room = rows.stored + rows.count * added_features(kind, states, rows.width), done = 0;
+        while (done < rows.count) {
+            values.resize(static_cast<std::size_t>(room));
+            indices.resize(static_cast<std::size_t>(room));
+            done = scale(done, ScaledRows{values.data(), indices.data(), offsets.data(), room});
+            room += room / 2 + 1024;
+        }
+        values.resize(static_cast<std::size_t>(offsets.back()));
+        indices.resize(static_cast<std::size_t>(offsets.back()));
+    }
+    return NewRows{array_of(std::move(values)), array_of(std::move(indices)), array_of(std::move(offsets))};
 }
 
-void learn_scales(Numbers states, const Array& values, const std::optional<Array>& indices,
-                  const std::optional<Array>& offsets, std::int64_t width, const std::optional<ReadOnly>& weights,
-                  Numbers scaled) {
+std::optional<NewRows> learn_scales(const std::string& kind, Numbers states, const Array& values,
+                                    const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                                    std::int64_t width, const std::optional<ReadOnly>& weights,
+                                    const std::optional<Numbers>& scaled) {
     const Rows rows = rows_of(values, indices, offsets, width, false);
-    check_sizes(rows, states.size(), scaled);
     require(!weights || length(*weights) == rows.count, "weights must have one weight per row");
-    const auto learn = loops().scales.learn[rows.kind];
     const double* const weighed = weights ? weights->data() : nullptr;
-    const nb::gil_scoped_release release_gil;
-    learn(rows, states.data(), weighed, scaled.data());
+    const ScaleKind known = scale_kind(kind);
+    const auto learn = loops().scales.learn[rows.kind];
+    return scale_all(known, states.data(), states.size(), rows, scaled, [&](std::int64_t first, const ScaledRows& to) {
+        return learn(known, states.data(), rows, first, weighed, to);
+    });
 }
 
-void apply_scales(const ReadOnly& states, const Array& values, const std::optional<Array>& indices,
-                  const std::optional<Array>& offsets, std::int64_t width, Numbers scaled) {
+std::optional<NewRows> apply_scales(const std::string& kind, const ReadOnly& states, const Array& values,
+                                    const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                                    std::int64_t width, const std::optional<Numbers>& scaled) {
     const Rows rows = rows_of(values, indices, offsets, width, false);
-    check_sizes(rows, states.size(), scaled);
+    const ScaleKind known = scale_kind(kind);
     const auto apply = loops().scales.apply[rows.kind];
-    const nb::gil_scoped_release release_gil;
-    apply(rows, states.data(), scaled.data());
+    return scale_all(known, states.data(), states.size(), rows, scaled, [&](std::int64_t first, const ScaledRows& to) {
+        return apply(known, states.data(), rows, first, to);
+    });
 }
 
 void check_columns(const Column<double>& values, const Column<std::int32_t>& columns,
@@ -234,12 +273,13 @@ void bind_rows(nb::module_& module) {
     module.def("scan_rows", &scan_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
                "Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and "
                "whether the indices of each row strictly increase.");
-    module.def("learn_scales", &learn_scales, "states"_a.noconvert(), "values"_a, "indices"_a.none(),
-               "offsets"_a.none(), "width"_a, "weights"_a.none(), "scaled"_a.noconvert(),
-               "For each row of a scanned batch in order: update the states (scale and count) of its features, unless its "
-               "weight is 0, then write the scaled values.");
-    module.def("apply_scales", &apply_scales, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
-               "width"_a, "scaled"_a.noconvert(), "Write the scaled values of a scanned batch.");
+    module.def("learn_scales", &learn_scales, "kind"_a, "states"_a.noconvert(), "values"_a, "indices"_a.none(),
+               "offsets"_a.none(), "width"_a, "weights"_a.none(), "scaled"_a.noconvert().none(),
+               "For each row of a scanned batch in order: update the states of its features, unless its weight is 0, then "
+               "write the scaled values. Standardised sparse rows are returned instead: values, indices and offsets.");
+    module.def("apply_scales", &apply_scales, "kind"_a, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
+               "width"_a, "scaled"_a.noconvert().none(),
+               "Write the scaled values of a scanned batch. Standardised sparse rows are returned instead.");
     module.def("appearances", &appearances, "values"_a, "columns"_a, "offsets"_a, "order"_a.none(), "width"_a,
                "Return the columns of compressed sparse rows in the order of their first appearance, and the number of "
                "values other than 0 of each column.");

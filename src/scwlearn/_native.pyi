@@ -58,13 +58,15 @@ def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=
     Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and whether the indices of each row strictly increase.
     """
 
-def learn_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def learn_scales(kind: str, states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
     """
-    For each row of a scanned batch in order: update the states (scale and count) of its features, unless its weight is 0, then write the scaled values.
+    For each row of a scanned batch in order: update the states of its features, unless its weight is 0, then write the scaled values. Standardised sparse rows are returned instead: values, indices and offsets.
     """
 
-def apply_scales(states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """Write the scaled values of a scanned batch."""
+def apply_scales(kind: str, states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
+    """
+    Write the scaled values of a scanned batch. Standardised sparse rows are returned instead.
+    """
 
 def appearances(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
     """
@@ -169,7 +171,7 @@ class OneByOne:
     A rule and a model, ready to learn from one example after another. A score is a float, or an array with one score per class.
     """
 
-    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scales: NDArray | None) -> None: ...
+    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scale: str, states: NDArray | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...

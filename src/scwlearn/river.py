@@ -35,7 +35,7 @@ class RiverClassifier(base.MiniBatchClassifier):
     Examples
     --------
     >>> from scwlearn.river import AROW
-    >>> model = AROW(scale=True)
+    >>> model = AROW(scale="standard")
     >>> model.learn_one({"from": "friend", "words": ["see", "you"]}, "ham")
     >>> model.learn_one({"from": "unknown", "words": ["free", "offer"]}, "spam")
     >>> model.predict_one({"words": ["offer"]})

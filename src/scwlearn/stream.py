@@ -328,13 +328,15 @@ class StreamClassifier:
         snapshot = self._classifier.snapshot
         shown = named_weights(snapshot, second_order=self.rule.order == 2)
         features, values, _ = shown.vocabulary.read(x)
-        present = {i: value for i, value in zip(features, values, strict=True) if i in shown.names}
+        width = shown.weights.shape[-1] - self._classifier.config.intercept
+        given = {i: value for i, value in zip(features, values, strict=True) if i < width}
+        present = {i: value for i, value in shown.scaled([*given], [*given.values()]).items() if i in shown.names}
         known = {i: shown.names[i] for i in present}
-        signs, width = shown.signs(known), len(shown.scales)
+        signs = shown.signs(known)
         at = [*present, *range(width, shown.weights.shape[-1])]
         weights = snapshot.by_label(shown.weights)[:, at]
         weights[:, : len(known)] *= signs
-        seen = np.array([*present.values()]) * signs / shown.scales[[*present]]
+        seen = np.array([*present.values()]) * signs
         variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, at]
         return parts_of_scores([*known.values()], snapshot.class_labels(), weights, variances, seen)
 

@@ -162,7 +162,7 @@ CASES = [
     (
         "several",
         set_field(*STATE, "scaled", False),
-        "model.learner.state: the setting scale is true, but there are no scales",
+        "model.learner.state: the setting scale is rms, but there are no scales",
     ),
     (
         "several",
@@ -256,6 +256,26 @@ CASES = [
     ("full", set_number("memory", 48, 2.0), "array 'memory': U must be a finite unit triangle"),
     ("full", set_number("memory", 49, 1.0), "array 'memory': U must be a finite unit triangle"),
     ("shared", set_number("memory", -1, 1.0), "array 'memory': U must be a finite unit triangle"),
+    ("standard", set_number("scale", 0, np.nan), "scale[0, 0]: number of rows must be from 0 to "),
+    ("standard", set_number("scale", 0, -1.0), "scale[0, 0]: number of rows must be from 0 to "),
+    (
+        "standard",
+        set_number("scale", 1, 1.0),
+        "scale[0, 1]: the first line must be 0 after the number of rows, got 1.0",
+    ),
+    ("standard", set_number("scale", 3, -1.0), "scale[1, 0]: deviation must be a number from 0 to 2e+150, got -1.0"),
+    ("standard", set_number("scale", 3, 1e200), "scale[1, 0]: deviation must be a number from 0 to 2e+150, got 1e+200"),
+    ("standard", set_number("scale", 4, 1e9), "scale[1, 1]: count must be from 0 to the number of rows, 90, got"),
+    (
+        "standard",
+        set_number("scale", 5, -1e200),
+        "scale[1, 2]: mean must be a number from -2e+150 to 2e+150, got -1e+200",
+    ),
+    (
+        "standard",
+        lambda f: f.replace("scale", numbers(*range(10)), [5, 2]),
+        "array 'scale' must be float64 of shape (6, 3), got float64 of (5, 2)",
+    ),
     ("several", set_number("scale", 0, -1.0), "scale[0, 0]: scale or count must be a finite number >= 0, got -1.0"),
     (
         "several",

@@ -45,7 +45,7 @@ CASES = [
     (
         "learner",
         set_field("learner", "settings", "scale", 1),
-        "invalid settings: scale must be True or False, got 1",
+        "invalid settings: scale must be one of none, rms, standard, unit, got 1",
     ),
     (
         "learner",

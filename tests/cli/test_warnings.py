@@ -13,7 +13,7 @@ SORTED = (
     "warning: labels come in long runs, as in a sorted file: do not trust the error, and expect the model to forget "
     "the classes that it saw first; shuffle the file, or use {}"
 )
-ADVICE = "--scale, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"
+ADVICE = "--scale standard, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"
 
 
 def said(capsys, *arguments):
@@ -121,7 +121,7 @@ def test_tune_and_compare_warn_if_the_best_is_worse_than_the_baseline(tmp_path, 
     (warning,) = warnings(capsys, "compare", path, "-a", "pa", "-k", "1")
     assert re.fullmatch(
         r"warning: the best algorithm makes more mistakes \(.*%\) than always predicting 1 would \(25\.00%\); "
-        r"try --scale",
+        r"try --scale standard",
         warning,
     )
     for command in (["tune"], ["compare", "-k", "1"]):

@@ -23,7 +23,7 @@ MODELS = {
     "two": lambda path: libsvm_model(path, "--covariance", "diagonal"),
     "two full": lambda path: libsvm_model(path, "-a", "arow"),
     "two, first order": lambda path: libsvm_model(path, "-a", "pa1"),
-    "two, the other way round": lambda path: trained(path, libsvm_text(200, classes=(5, 2)), "--scale"),
+    "two, the other way round": lambda path: trained(path, libsvm_text(200, classes=(5, 2)), "--scale", "rms"),
     "three": lambda path: libsvm_model(path, "--covariance", "diagonal", classes=(3, 1, 2)),
     "three, rest": lambda path: libsvm_model(path, "--multi-class", "ovr", "--no-intercept", classes=(3, 1, 2)),
     "three, shared": lambda path: libsvm_model(path, "-a", "arow", "--shared-covariance", classes=(3, 1, 2)),
@@ -62,6 +62,28 @@ def test_imported_weights_score_the_same_and_continue(tmp_path, capsys, name, fo
         np.testing.assert_allclose(found, numbers, rtol=1e-9, atol=1e-12)
     assert run(["train", str(data), "-q", "--resume", str(again), "-m", str(again), *options]) == 0
     assert run(["inspect", str(again), "--json"]) == 0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_intercept_of_weights_makes_up_for_centring(classes, intercept, tmp_path):
+    x, y = arrays(classes)
+    x = np.column_stack([x + 5, np.full(len(x), 3.0)])
+    model = scwlearn.SCW1(covariance="diagonal", scale="standard", fit_intercept=intercept).fit(x, y)
+    converted(saved(model, tmp_path / "it.model"), "-o", tmp_path / "weights.json")
+    weights = json.loads((tmp_path / "weights.json").read_text())
+    coef, constants = np.array(weights["coef"]), np.array(weights["intercept"])
+    np.testing.assert_allclose(coef, model.coef_, rtol=1e-12)
+    np.testing.assert_allclose(constants, model.intercept_, rtol=1e-12)
+    # A column that is always the same has no weight, and keeps a variance with which it can be learned later.
+    assert not coef[:, -1].any()
+    assert np.all(np.array(weights["variance"]) > 0)
+    scale = model._classifier.learner.running_scale
+    rows = np.clip(x, scale.centres - 3 * scale.scales, scale.centres + 3 * scale.scales)
+    scores = rows @ coef.T + constants
+    np.testing.assert_allclose(
+        model.decision_function(x), scores[:, 0] if classes == 2 else scores, rtol=1e-9, atol=1e-9
+    )
 
 
 def test_continuing_from_imported_weights_equals_continuing_the_model(tmp_path):
@@ -193,6 +215,11 @@ def test_models_without_weights_are_refused(tmp_path, capsys):
     for model, said in [
         (saved(scwlearn.KernelSCW1().fit(x, y), tmp_path / "k.model"), "a kernel model has no weights"),
         (libsvm_model(tmp_path, "--hash-bits", "5"), "the model hashes feature names"),
+        (
+            saved(scwlearn.SCW1(scale="unit").fit(x, y), tmp_path / "u.model"),
+            'the model divides each row by its length (scale="unit"), which plain weights cannot express; '
+            "export it to ONNX",
+        ),
         (trained(tmp_path, "1 1:1\n", name="one"), "the model has seen fewer than two classes"),
     ]:
         converted(model, "-o", out, code=1)

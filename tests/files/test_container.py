@@ -19,7 +19,7 @@ def small_learner():
 
 
 def small_stream():
-    stream = scwlearn.StreamClassifier("scw1", scale=True)
+    stream = scwlearn.StreamClassifier("scw1", scale="rms")
     stream.learn_many([{"free": 1, "offer": 2}, {"meeting": 1}, {"free": 2}], ["spam", "ham", "news"])
     return stream
 

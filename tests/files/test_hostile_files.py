@@ -36,10 +36,11 @@ def trained(learner):
 MODELS = {
     "two classes": lambda: scwlearn.SCW1(covariance="diagonal").fit(X, NUMBERS > 1),
     "full": lambda: scwlearn.AROW(class_weight={0: 2.0, 1: 0.5}).fit(X, NUMBERS > 1),
-    "several": lambda: scwlearn.SCW1(scale=True, class_weight="balanced").fit(X, NUMBERS),
+    "several": lambda: scwlearn.SCW1(scale="rms", class_weight="balanced").fit(X, NUMBERS),
     "shared": lambda: scwlearn.SCW1(shared_covariance=True).fit(X, NUMBERS),
     "ovr": lambda: scwlearn.IELLIP(multi_class="ovr", covariance="diagonal").fit(X, NUMBERS),
-    "stream": lambda: stream(scale=True),
+    "stream": lambda: stream(scale="rms"),
+    "standard": lambda: scwlearn.SCW1(scale="standard").fit(X, NUMBERS),
     "bounded": lambda: stream(max_features=12),
     "hashed": lambda: stream(max_features=8, overflow="hash"),
     "kernel": lambda: scwlearn.KernelSCW1().fit(X, NUMBERS > 1),

@@ -75,8 +75,8 @@ LINEAR = {
     "ovr": {"multi_class": "ovr", "covariance": "full"},
     "ovr-diagonal": {"multi_class": "ovr", "covariance": "diagonal"},
     "shared-full": {"shared_covariance": True, "covariance": "full"},
-    "shared-diagonal": {"shared_covariance": True, "covariance": "diagonal", "scale": True},
-    "scale": {"scale": True},
+    "shared-diagonal": {"shared_covariance": True, "covariance": "diagonal", "scale": "rms"},
+    "scale": {"scale": "rms"},
     "floor": {"variance_floor": 0.25, "initial_variance": 3.0},
     "weights": {"class_weight": {7: 2, -3: 0.5, "never": 1.0}},
     "balanced": {"class_weight": "balanced"},
@@ -192,7 +192,7 @@ def test_streams_with_every_setting(form, cut, tmp_path):
 @every_estimator
 def test_streams_of_every_rule(rule, tmp_path):
     examples, labels = stream_examples.EXAMPLES, stream_examples.TARGETS
-    model = scwlearn.StreamClassifier(rule, scale=True)
+    model = scwlearn.StreamClassifier(rule, scale="rms")
     model.learn_many(examples[:30], labels[:30])
     check_round_trip(
         model,
@@ -231,7 +231,7 @@ def test_river_classes(rule, tmp_path):
 
     examples, labels = stream_examples.EXAMPLES, stream_examples.TARGETS
     how = {"rivals": "uniform"} if rule == "Perceptron" else {"class_weight": "balanced"}
-    model = stream_examples.one_by_one(getattr(river, rule)(scale=True, **how), examples[:30], labels[:30])
+    model = stream_examples.one_by_one(getattr(river, rule)(scale="rms", **how), examples[:30], labels[:30])
     check_round_trip(
         model,
         tmp_path,
@@ -247,7 +247,7 @@ def test_river_classes(rule, tmp_path):
 def test_learners_of_every_rule_and_covariance(rule, covariance, n_classes, tmp_path):
     x, numbers = rows_of(2 if n_classes is None else 4)
     y = 2 * numbers - 1 if n_classes is None else numbers
-    model = scwlearn.Learner(rule, n_classes=n_classes, covariance=covariance, scale=True, **parameters_of(rule.name))
+    model = scwlearn.Learner(rule, n_classes=n_classes, covariance=covariance, scale="rms", **parameters_of(rule.name))
     assert everything(saved(model, tmp_path)) == everything(model)
     model.learn(x[:HALF], y[:HALF])
     check_round_trip(
@@ -272,7 +272,7 @@ def test_kernel_learners(how, n_classes, tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [None, 0], ids=["binary", "classes"])
-@pytest.mark.parametrize("how", [{}, {"max_features": 5}, {"max_features": 4, "overflow": "hash"}, {"scale": True}])
+@pytest.mark.parametrize("how", [{}, {"max_features": 5}, {"max_features": 4, "overflow": "hash"}, {"scale": "rms"}])
 def test_learners_from_dicts(how, n_classes, tmp_path):
     x, numbers = rows_of(2 if n_classes is None else 4)
     y = 2 * numbers - 1 if n_classes is None else numbers
@@ -310,7 +310,7 @@ def test_models_of_every_size(width, form, tmp_path):
 
 def test_merged_models(tmp_path):
     x, numbers = rows_of(4)
-    parts = [estimator("AROW", scale=True).fit(x[k::2], numbers[k::2]) for k in range(2)]
+    parts = [estimator("AROW", scale="rms").fit(x[k::2], numbers[k::2]) for k in range(2)]
     check_round_trip(
         scwlearn.merge(parts), tmp_path, lambda one: one.partial_fit(x, numbers), lambda one: one.predict_proba(x)
     )
@@ -322,7 +322,7 @@ settings_of_streams = st.fixed_dictionaries(
         "covariance": st.sampled_from(["auto", *COVARIANCE_NAMES]),
         "multi_class": st.sampled_from(["joint", "ovr"]),
         "class_weight": st.sampled_from([None, "balanced", {"pear": 0.5, "fig": 0}]),
-        "scale": st.booleans(),
+        "scale": st.sampled_from(["none", "rms", "standard", "unit"]),
         "max_features": st.integers(20, 40),
         "overflow": st.sampled_from(["drop", "hash"]),
         "intercept": st.booleans(),
@@ -353,7 +353,7 @@ def test_a_stream_saved_at_any_time_equals_one_never_saved(how, rule, cuts, seed
 
 def test_loaded_arrays_are_writable_and_aligned_to_cache_lines(tmp_path):
     x, numbers = rows_of(4)
-    model = scwlearn.Learner("scw1", n_classes=0, scale=True)
+    model = scwlearn.Learner("scw1", n_classes=0, scale="rms")
     model.learn(x, numbers)
     again = saved(model, tmp_path)
     memory = again.model.memory

@@ -179,7 +179,9 @@ def test_save_methods(tmp_path):
         assert everything(again) == everything(model)
 
 
-@pytest.mark.parametrize("model", [scwlearn.SCW1(scale=True, class_weight="balanced"), scwlearn.PA1(multi_class="ovr")])
+@pytest.mark.parametrize(
+    "model", [scwlearn.SCW1(scale="rms", class_weight="balanced"), scwlearn.PA1(multi_class="ovr")]
+)
 def test_a_learner_is_saved_like_its_estimator(model, tmp_path):
     model.set_params(n_epochs=2, shuffle=True, random_state=4).fit(X, NUMBERS)
     of_fit = {"n_epochs": 2, "shuffle": True, "random_state": 4}

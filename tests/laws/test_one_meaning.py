@@ -91,15 +91,17 @@ WRITERS = {
 # Options of the command, and settings of Python that mean the same.
 SETTINGS = {
     "default": ("", {}),
-    "scale": ("--scale", {"scale": True}),
+    "scale": ("--scale rms", {"scale": "rms"}),
+    "standard": ("--scale standard", {"scale": "standard"}),
+    "unit": ("--scale unit", {"scale": "unit"}),
     "hash": ("--hash-bits 7", {"max_features": 128, "overflow": "hash"}),
     "drop": ("--max-features 40", {"max_features": 40}),
     "crossed": ("--interactions city:about --interactions size:* --ngram 2 --char-ngrams 3-4", {}),
     "full": ("--covariance full --max-features 150", {"covariance": "full", "max_features": 150}),
     "all": (
-        "--scale --hash-bits 9 --interactions about:about --interactions city:when:count --ngram 3 --skips 1 "
+        "--scale rms --hash-bits 9 --interactions about:about --interactions city:when:count --ngram 3 --skips 1 "
         "--missing Oslo,été --multi-class ovr",
-        {"scale": True, "max_features": 512, "overflow": "hash", "multi_class": "ovr"},
+        {"scale": "rms", "max_features": 512, "overflow": "hash", "multi_class": "ovr"},
     ),
 }
 
@@ -197,7 +199,7 @@ def test_a_model_of_json_lines_learns_from_a_table_as_from_its_records(format, t
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("settings", ["default", "scale", "hash", "crossed"])
+@pytest.mark.parametrize("settings", ["default", "scale", "standard", "hash", "crossed"])
 def test_a_vw_file_means_what_its_features_mean(settings, classes, tmp_path, capsys):
     rng = np.random.default_rng(0)
     examples = []
@@ -224,7 +226,7 @@ def test_a_vw_file_means_what_its_features_mean(settings, classes, tmp_path, cap
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("settings", ["default", "scale"])
+@pytest.mark.parametrize("settings", ["default", "scale", "standard", "unit"])
 def test_a_libsvm_file_means_what_its_rows_mean(settings, classes, tmp_path, capsys):
     rng = np.random.default_rng(0)
     y = rng.integers(classes, size=300)

@@ -688,11 +688,11 @@ def binary_rules():
 
 SETTINGS = {
     "floor": ({"variance_floor": 0.2}, ()),
-    "scale": ({"scale": True}, ()),
+    "scale": ({"scale": "rms"}, ()),
     "weights": ({}, ("weights",)),
     "order": ({"initial_variance": 2.5}, ("order",)),
     "all": (
-        {"variance_floor": 0.1, "scale": True, "intercept": True, "initial_variance": 0.5},
+        {"variance_floor": 0.1, "scale": "rms", "intercept": True, "initial_variance": 0.5},
         ("weights", "order"),
     ),
 }
@@ -1114,7 +1114,7 @@ def estimators():
             model = classifier(rule.estimator, n_epochs=2, shuffle=True, random_state=3).fit(x[:130], y[:130])
             yield f"{rule.name} {classes} classes", estimator_known(model, x[130:])
             own = {"covariance": "diagonal"} if rule.order == 2 else {}
-            model = classifier(rule.estimator, multi_class="ovr", scale=True, **own)
+            model = classifier(rule.estimator, multi_class="ovr", scale="rms", **own)
             model.fit(csr(x[:130]), y[:130], sample_weight=weights_for(130))
             yield f"{rule.name} {classes} classes, CSR, scale, weights", estimator_known(model, x[130:])
 
@@ -1131,7 +1131,7 @@ def estimators_in_parts():
         "arow shared": {"shared_covariance": True, "covariance": "diagonal", "variance_floor": 0.1},
         "arow full shared": {"shared_covariance": True, "covariance": "full"},
         "cw drop": {"covariance": "diagonal-drop", "fit_intercept": False},
-        "nherd scale": {"scale": True, "covariance": "diagonal"},
+        "nherd scale": {"scale": "rms", "covariance": "diagonal"},
         "perceptron": {"rivals": "proportional"},
         "romma": {},
         "pa1": {"C": 0.1},
@@ -1205,20 +1205,20 @@ def stream_known(model, examples, *, near_weights=False):
 
 STREAMS = {
     "default": {},
-    "scale": {"scale": True},
+    "scale": {"scale": "rms"},
     "drop": {"max_features": 16},
     "hash": {"max_features": 16, "overflow": "hash"},
-    "scale, drop": {"scale": True, "max_features": 16},
-    "scale, hash": {"scale": True, "max_features": 16, "overflow": "hash"},
+    "scale, drop": {"scale": "rms", "max_features": 16},
+    "scale, hash": {"scale": "rms", "max_features": 16, "overflow": "hash"},
     "full": {"covariance": "full"},
-    "full, ovr, scale": {"covariance": "full", "multi_class": "ovr", "scale": True},
+    "full, ovr, scale": {"covariance": "full", "multi_class": "ovr", "scale": "rms"},
     "ovr": {"multi_class": "ovr"},
     "shared": {"shared_covariance": True},
     "shared, full, drop": {"shared_covariance": True, "covariance": "full", "max_features": 16},
     "weights": {"class_weight": {"pear": 0.5, "quince": 3.0}},
     "no figs": {"class_weight": {"fig": 0, "apple": 2}},
     "balanced": {"class_weight": "balanced"},
-    "balanced, scale, ovr": {"class_weight": "balanced", "scale": True, "multi_class": "ovr"},
+    "balanced, scale, ovr": {"class_weight": "balanced", "scale": "rms", "multi_class": "ovr"},
     "floor": {"variance_floor": 0.1, "initial_variance": 2.0},
     "no constant": {"intercept": False},
     "diagonal-drop": {"covariance": "diagonal-drop"},
@@ -1246,7 +1246,7 @@ def streams():
             parts, top = model.explain(examples[85]), model.top_features(3)
             result["explained"] = [f"{label} {part.name} {part.adds!r}" for label in parts for part in parts[label]]
             result["top"] = [f"{label} {found.name} {found.weight!r}" for label in top for found in top[label]]
-        if settings.get("scale"):
+        if settings.get("scale", "none") != "none":
             result["scales"] = scales_of(inner_learner(model))
         yield f"{rule} {name}", result
 
@@ -1314,7 +1314,7 @@ def river_classes():
     x, numbers = draw_classes(3, seed=35, count=60)
     frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])])
     for rule in RULES.values():
-        model = river_classifier(rule.estimator, scale=rule.order == 1)
+        model = river_classifier(rule.estimator, scale="rms" if rule.order == 1 else "none")
         said = []
         for example, label in zip(examples[:70], told[:70], strict=True):
             said.append(str(model.predict_one(example)))
@@ -1378,8 +1378,8 @@ def grids():
         "float32": (lambda x: x.astype(np.float32), {}, {}),
         "intercept": (np.asarray, {"intercept": True}, {}),
         "floor": (csr, {"variance_floor": 0.1, "initial_variance": 2.0}, {}),
-        "scale": (np.asarray, {"scale": True}, {}),
-        "order": (csr, {"scale": True, "intercept": True}, {"order": permutation(42, 90)}),
+        "scale": (np.asarray, {"scale": "rms"}, {}),
+        "order": (csr, {"scale": "rms", "intercept": True}, {"order": permutation(42, 90)}),
     }
     kinds = [*itertools.product(("scw1", "iellip"), COVARIANCES[1:]), ("pa1", "identity"), ("romma", "identity")]
     for (rule, covariance), (name, (as_rows, settings, how)) in itertools.product(kinds, hows.items()):
@@ -1392,7 +1392,7 @@ def grids():
     learners = [
         *(binary_learner(rule, covariance=diagonal_for(rule)) for rule in RULES),
         *(binary_learner(rule, covariance="full", intercept=True) for rule in SECOND_ORDER),
-        *(binary_learner(rule, covariance="diagonal", scale=True) for rule in SECOND_ORDER),
+        *(binary_learner(rule, covariance="diagonal", scale="rms") for rule in SECOND_ORDER),
         binary_learner(soft, covariance="diagonal"),
     ]
     learn_together(learners, x[:50], y[:50])
@@ -1438,13 +1438,13 @@ def merging():
         ("romma", "identity"),
     ]
     for rule, covariance in kinds:
-        for scale, again in ((False, False), (False, True), (True, False), (True, True)):
+        for scale, again in itertools.product(("none", "rms"), (False, True)):
             settings = {"covariance": covariance, "intercept": True, "initial_variance": 2.0, "scale": scale}
 
             def new(rule=rule, settings=settings):
                 return binary_learner(rule, **settings)
 
-            for how in ("auto", "ev") if scale else MERGES:
+            for how in ("auto", "ev") if scale != "none" else MERGES:
                 if how.endswith("weights") and rule not in ("arow", "pa1"):
                     continue
                 models, prior = three_shards(new, teach, again)
@@ -1452,7 +1452,7 @@ def merging():
                 result = known_of(together, x[180:], looks=False)
                 learn(together, x[160:180], y[160:180])
                 result["weights later"] = weights_of(together)
-                title = f"{rule} {covariance}{' scale' * scale}{' again' * again} {how}"
+                title = f"{rule} {covariance}{' scale' * (scale != 'none')}{' again' * again} {how}"
                 if covariance == "full" and rule == "iellip" and again and how.startswith("ev"):
                     # Evidence that is all but lost in the growth of Sigma has no directions that rounding leaves alone.
                     yield title, all_local(result)
@@ -1483,18 +1483,18 @@ def merging_classes():
         ("romma", "identity", "joint"),
     ]
     for rule, covariance, way in kinds:
-        for scale, again in ((False, False), (False, True), (True, True)):
+        for scale, again in (("none", False), ("none", True), ("rms", True)):
 
             def new(rule=rule, covariance=covariance, way=way, scale=scale):
                 return several_learner(rule, 4, covariance=covariance, intercept=True, scale=scale, **WAYS[way])
 
-            for how in ("auto",) if scale else ("bcm", "ev", "kl", "auto", "ev weights"):
+            for how in ("auto",) if scale != "none" else ("bcm", "ev", "kl", "auto", "ev weights"):
                 models, prior = three_shards(new, teach, again)
                 together = merged(models, how.split()[0], **MERGES[how], **prior)
                 result = known_of(together, x[180:], looks=False)
                 learn(together, x[160:180], y[160:180])
                 result["weights later"] = weights_of(together)
-                title = f"{rule} {way} {covariance}{' scale' * scale}{' again' * again} {how}"
+                title = f"{rule} {way} {covariance}{' scale' * (scale != 'none')}{' again' * again} {how}"
                 yield title, all_near(result) if covariance == "full" or rule == "romma" else result
 
 
@@ -1512,12 +1512,12 @@ def merging_names():
 
     kinds = {
         "arow": ("arow", {}),
-        "scw1 scale": ("scw1", {"scale": True}),
-        "scw1 ovr": ("scw1", {"multi_class": "ovr", "scale": True}),
+        "scw1 scale": ("scw1", {"scale": "rms"}),
+        "scw1 ovr": ("scw1", {"multi_class": "ovr", "scale": "rms"}),
         "arow shared": ("arow", {"shared_covariance": True}),
-        "scw1 full": ("scw1", {"covariance": "full", "scale": True}),
-        "scw1 drop": ("scw1", {"max_features": 24, "scale": True}),
-        "scw1 hash": ("scw1", {"max_features": 24, "overflow": "hash", "scale": True}),
+        "scw1 full": ("scw1", {"covariance": "full", "scale": "rms"}),
+        "scw1 drop": ("scw1", {"max_features": 24, "scale": "rms"}),
+        "scw1 hash": ("scw1", {"max_features": 24, "overflow": "hash", "scale": "rms"}),
         "arow balanced": ("arow", {"class_weight": "balanced", "intercept": False}),
         "pa1": ("pa1", {}),
     }
@@ -1546,7 +1546,7 @@ def merging_names():
     y = LABELS[numbers]
     for name, settings in {
         "SCW1": {},
-        "AROW": {"covariance": "diagonal", "scale": True},
+        "AROW": {"covariance": "diagonal", "scale": "rms"},
         "PA1": {"multi_class": "ovr"},
         "CW": {"covariance": "diagonal-drop", "shared_covariance": True},
     }.items():
@@ -1645,7 +1645,7 @@ def saved_models():
         path = Path(directory) / "it.model"
         for name, settings in {
             "SCW1": {},
-            "AROW": {"covariance": "diagonal", "scale": True, "class_weight": "balanced"},
+            "AROW": {"covariance": "diagonal", "scale": "rms", "class_weight": "balanced"},
             "CW": {"covariance": "diagonal-drop", "multi_class": "ovr"},
             "ROMMA": {},
             "KernelSCW1": {"gamma": 0.5},
@@ -1719,20 +1719,20 @@ def command_line():
     of_csv = ("--label", "kind", "--weight", "w", "--text", "words")
     runs = [
         ("libsvm", ()),
-        ("libsvm", ("-a", "arow", "--covariance", "diagonal", "--scale", "--epochs", "2")),
+        ("libsvm", ("-a", "arow", "--covariance", "diagonal", "--scale", "rms", "--epochs", "2")),
         ("libsvm", ("-a", "pa1", "--C", "0.1", "--shuffle-buffer", "20", "--seed", "3", "--holdout", "0.1")),
         ("libsvm of four", ()),
         ("libsvm of four", ("-a", "scw2", "--covariance", "diagonal", "--multi-class", "ovr", "--no-intercept")),
         ("libsvm of four", ("-a", "perceptron", "--class-weight", "balanced")),
         ("vw", ()),
         ("vw", ("-a", "nherd", "--hash-bits", "5", "--variance-floor", "0.1")),
-        ("vw of four", ("-a", "arow", "--shared-covariance", "--scale")),
-        ("vw of four", ("--max-features", "20", "--scale")),
+        ("vw of four", ("-a", "arow", "--shared-covariance", "--scale", "rms")),
+        ("vw of four", ("--max-features", "20", "--scale", "rms")),
         ("csv", of_csv),
-        ("csv of four", ("-a", "cw", *of_csv, "--scale", "--class-weight", "pear=2,fig=0.5")),
+        ("csv of four", ("-a", "cw", *of_csv, "--scale", "rms", "--class-weight", "pear=2,fig=0.5")),
         ("jsonl", ("-a", "narow", "--initial-variance", "2")),
         ("jsonl of four", ("--ignore", "page", "--covariance", "full", "--shuffle-buffer", "50")),
-        ("jsonl of four", ("-a", "romma", "--scale", "--max-features", "1000")),
+        ("jsonl of four", ("-a", "romma", "--scale", "rms", "--max-features", "1000")),
     ]
     with tempfile.TemporaryDirectory() as directory:
         model = Path(directory) / "it.model"
@@ -1809,7 +1809,7 @@ def a9a():
             rows = x.toarray() if covariance == "full" and rule in ("scw1", "arow") else x
             learner = learn(binary_learner(rule, covariance=covariance, intercept=True), rows, y)
             yield f"{rule} {covariance}", known_of(learner, x[:40])
-    model = classifier("SCW1", covariance="diagonal", scale=True, class_weight="balanced").fit(x, y)
+    model = classifier("SCW1", covariance="diagonal", scale="rms", class_weight="balanced").fit(x, y)
     yield "SCW1", estimator_known(model, x[:40])
 
 
@@ -1825,7 +1825,9 @@ def news():
     numbers = np.unique(labels, return_inverse=True)[1]
     for rule in ("perceptron", "romma", "pa1", "arow", "cw", "scw1"):
         for way, settings in ways_of(rule).items():
-            learner = several_learner(rule, 20, covariance=diagonal_for(rule), scale=rule == "scw1", **settings)
+            learner = several_learner(
+                rule, 20, covariance=diagonal_for(rule), scale="rms" if rule == "scw1" else "none", **settings
+            )
             learn(learner, x, numbers, order=permutation(82, len(numbers)))
             yield f"{rule} {way} 20 classes", known_of(learner, x[::25])
 

@@ -42,7 +42,17 @@ def scores(learner: Any, dicts: list[dict[str, float]]) -> np.ndarray:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("how", [{}, {"scale": True}, {"max_features": 16, "overflow": "hash"}, {"covariance": "full"}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"scale": "rms"},
+        {"scale": "standard"},
+        {"scale": "unit"},
+        {"max_features": 16, "overflow": "hash"},
+        {"covariance": "full"},
+    ],
+)
 @pytest.mark.parametrize("rule", ["scw1", "arow", "pa1"])
 def test_named_rows_equal_the_same_dicts(rule: str, how: dict[str, Any]) -> None:
     if rule == "pa1" and "covariance" in how:
@@ -206,7 +216,11 @@ def test_bounded_names_follow_the_order() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("how", [{}, {"intercept": True}, {"scale": True, "intercept": True}], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"intercept": True}, {"scale": "rms", "intercept": True}, {"scale": "standard", "intercept": True}],
+    ids=str,
+)
 @pytest.mark.parametrize("make", [Learner, several])
 def test_rows_are_scored_by_one_model_while_another_thread_learns_names(make: Any, how: dict[str, Any]) -> None:
     learner = make("arow", **how)

@@ -175,7 +175,7 @@ def test_splitting_a_binary_learner_keeps_its_scores(name, multi_class, covarian
 
 
 def test_a_binary_learner_from_dicts_keeps_its_names():
-    binary = Learner("scw1", scale=True)
+    binary = Learner("scw1", scale="rms")
     binary.learn_one({"a": 3.0, "b": 1.0}, 1)
     two = binary.split()
     assert two.names == {"a": 0, "b": 1}

@@ -14,6 +14,7 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.rows import as_rows
 from scwlearn.learning.grid import count_grid, learn_grid, learn_together
 from scwlearn.model.scale import RunningScale
+from scwlearn.model.scales import SCALE_NAMES
 from stream_examples import learner_state as knows
 
 pytestmark = pytest.mark.native
@@ -32,20 +33,29 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 every_covariance = pytest.mark.parametrize("covariance", ["diagonal", "full", "identity"])
 
 
+SCALES = ("none", *SCALE_NAMES)
+
+
+@pytest.fixture(params=SCALE_NAMES)
+def scaling(request):
+    """Return each kind of scale."""
+    return request.param
+
+
 def arow(m, v):
     return (max(0.0, 1 - m) / (v + 1), 1 / (v + 1)) if m < 1 else (0.0, 0.0)
 
 
-def pair(kind, covariance="diagonal", rule=None, scale=True):
+def pair(kind, covariance="diagonal", rule=None, scale="rms"):
     make, labels, settings = KINDS[kind]
     rule = rule or ("pa1" if covariance == "identity" else "scw1")
     return make(rule, covariance=covariance, scale=scale, **settings), labels
 
 
-def scaled_outside(kind, covariance, x, weights=None, order=None):
+def scaled_outside(scaling, kind, covariance, x, weights=None, order=None):
     """A learner without a scale, behind one."""
-    learner, labels = pair(kind, covariance, scale=False)
-    scale = RunningScale()
+    learner, labels = pair(kind, covariance, scale="none")
+    scale = RunningScale(scaling)
     if order is not None:
         x, labels, weights = x[order], labels[order], None if weights is None else weights[order]
     weighs = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
@@ -65,11 +75,11 @@ def same(inside, outside, scale):
 @every_format
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
 @pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
-def test_scaling_equals_a_running_scale_before_the_learner(kind, covariance, as_format, weights, order):
+def test_scaling_equals_a_running_scale_before_the_learner(kind, covariance, as_format, weights, order, scaling):
     x = as_format(X)
-    inside, labels = pair(kind, covariance)
+    inside, labels = pair(kind, covariance, scale=scaling)
     inside.learn(x, labels, weights=weights, order=order)
-    outside, scale = scaled_outside(kind, covariance, x, weights, order)
+    outside, scale = scaled_outside(scaling, kind, covariance, x, weights, order)
     same(inside, outside, scale)
     before = knows(inside)
     assert np.array_equal(inside.scores(x), outside.scores(scale.apply(x)))
@@ -79,8 +89,8 @@ def test_scaling_equals_a_running_scale_before_the_learner(kind, covariance, as_
 
 @every_kind
 @every_covariance
-def test_learn_one_equals_a_batch_of_one(kind, covariance):
-    each, batches = pair(kind, covariance)[0], pair(kind, covariance)[0]
+def test_learn_one_equals_a_batch_of_one(kind, covariance, scaling):
+    each, batches = pair(kind, covariance, scale=scaling)[0], pair(kind, covariance, scale=scaling)[0]
     labels = KINDS[kind][1]
     for i, (x, label, weight) in enumerate(zip(X, labels, WEIGHTS, strict=True)):
         batches.learn(x[np.newaxis], [label], weights=[weight])
@@ -90,9 +100,9 @@ def test_learn_one_equals_a_batch_of_one(kind, covariance):
 
 
 @every_kind
-def test_batches_and_vectors_may_alternate(kind):
-    mixed, labels = pair(kind)
-    whole = pair(kind)[0]
+def test_batches_and_vectors_may_alternate(kind, scaling):
+    mixed, labels = pair(kind, scale=scaling)
+    whole = pair(kind, scale=scaling)[0]
     whole.learn(X, labels)
     for part in np.array_split(np.arange(len(X)), 9):
         mixed.learn(X[part[:5]], labels[part[:5]])
@@ -103,8 +113,8 @@ def test_batches_and_vectors_may_alternate(kind):
 
 @every_kind
 @every_format
-def test_scoring_does_not_change_the_scale(kind, as_format):
-    learner, labels = pair(kind)
+def test_scoring_does_not_change_the_scale(kind, as_format, scaling):
+    learner, labels = pair(kind, scale=scaling)
     learner.learn(as_format(X[:40]), labels[:40])
     before = knows(learner)
     learner.scores(as_format(X * 100))
@@ -113,18 +123,18 @@ def test_scoring_does_not_change_the_scale(kind, as_format):
     assert knows(learner) == before
 
 
-def test_tracing_learns_the_same():
-    inside = Learner("scw1", covariance="diagonal", scale=True)
-    outside, scale = Learner("scw1", covariance="diagonal"), RunningScale()
+def test_tracing_learns_the_same(scaling):
+    inside = Learner("scw1", covariance="diagonal", scale=scaling)
+    outside, scale = Learner("scw1", covariance="diagonal"), RunningScale(scaling)
     trace = inside.trace(X, SIGNS, order=ORDER)
     other = outside.trace(scale.learn(X[ORDER]), SIGNS[ORDER])
     assert all(np.array_equal(one, two) for one, two in zip(trace, other, strict=True))
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-def test_recorded_scores_are_in_the_order_of_the_rows(multi_class):
+def test_recorded_scores_are_in_the_order_of_the_rows(multi_class, scaling):
     learners = [
-        Learner("scw1", n_classes=0, covariance="diagonal", scale=True, multi_class=multi_class) for _ in range(2)
+        Learner("scw1", n_classes=0, covariance="diagonal", scale=scaling, multi_class=multi_class) for _ in range(2)
     ]
     out = [np.empty((len(X), 4)) for _ in range(2)]
     variances = [np.empty(len(X)) for _ in range(2)]
@@ -142,7 +152,7 @@ def test_recorded_scores_are_in_the_order_of_the_rows(multi_class):
 @every_kind
 @pytest.mark.parametrize("raised", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_rule_that_raises_leaves_the_scale_as_it_was(kind, raised, begun):
+def test_a_rule_that_raises_leaves_the_scale_as_it_was(kind, raised, begun, scaling):
     asked, limit = [0], [10**9]
 
     def rule(m, v):
@@ -151,8 +161,8 @@ def test_a_rule_that_raises_leaves_the_scale_as_it_was(kind, raised, begun):
             raise raised
         return arow(m, v)
 
-    learner, labels = pair(kind, rule=rule)
-    twin = pair(kind, rule=rule)[0]
+    learner, labels = pair(kind, rule=rule, scale=scaling)
+    twin = pair(kind, rule=rule, scale=scaling)[0]
     if begun:
         learner.learn(X[:30], labels[:30])
         learner.score_one(X[0])
@@ -172,7 +182,7 @@ def test_a_rule_that_raises_leaves_the_scale_as_it_was(kind, raised, begun):
     assert knows(learner) == knows(twin)
 
 
-def test_a_rule_that_scores_and_raises_leaves_the_scale_as_it_was():
+def test_a_rule_that_scores_and_raises_leaves_the_scale_as_it_was(scaling):
     todo = []
 
     def rule(m, v):
@@ -184,7 +194,7 @@ def test_a_rule_that_scores_and_raises_leaves_the_scale_as_it_was():
         learner.score_one(X[0])
         raise RuntimeError
 
-    learner = Learner(rule, covariance="diagonal", scale=True)
+    learner = Learner(rule, covariance="diagonal", scale=scaling)
     learner.learn(X, SIGNS)
     before = learner.score_one(X[0])
     todo.append(score_and_raise)
@@ -203,8 +213,8 @@ BAD = [(np.nan, None), (np.inf, None), (1e200, None), (None, 3)]
 @pytest.mark.parametrize(("value", "label"), BAD)
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun):
-    learner, labels = pair(kind)
+def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun, scaling):
+    learner, labels = pair(kind, scale=scaling)
     if begun:
         learner.learn(as_format(X), labels)
     before, x, wrong = knows(learner), X.copy(), labels.copy()
@@ -220,8 +230,8 @@ def test_bad_rows_leave_the_scale_as_it_was(kind, as_format, value, label, begun
 
 
 @pytest.mark.parametrize("make", [Learner, several])
-def test_a_model_too_large_for_memory_leaves_no_scale(make):
-    learner = make("arow", covariance="full", scale=True)
+def test_a_model_too_large_for_memory_leaves_no_scale(make, scaling):
+    learner = make("arow", covariance="full", scale=scaling)
     wide = sparse.csr_array(([1.0], [3], [0, 1]), shape=(1, 10**7))
     with pytest.raises((ValueError, MemoryError), match="memory"):
         learner.learn(wide, [0 if make is several else 1])
@@ -230,9 +240,9 @@ def test_a_model_too_large_for_memory_leaves_no_scale(make):
 
 
 @every_kind
-def test_rows_of_weight_zero_are_ignored(kind):
-    learner, labels = pair(kind)
-    other = pair(kind)[0]
+def test_rows_of_weight_zero_are_ignored(kind, scaling):
+    learner, labels = pair(kind, scale=scaling)
+    other = pair(kind, scale=scaling)[0]
     x = X.copy()
     x[WEIGHTS == 0] *= 1e6
     learner.learn(x, labels, weights=WEIGHTS)
@@ -249,9 +259,9 @@ def test_rows_of_weight_zero_are_ignored(kind):
 
 @every_kind
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_has_its_own_scale(kind, duplicate):
+def test_a_copy_has_its_own_scale(kind, duplicate, scaling):
     for count in (0, 40):
-        learner, labels = pair(kind)
+        learner, labels = pair(kind, scale=scaling)
         if count:
             learner.learn(X[:count], labels[:count])
         before, twin = knows(learner), duplicate(learner)
@@ -263,10 +273,10 @@ def test_a_copy_has_its_own_scale(kind, duplicate):
 
 @every_kind
 @every_covariance
-def test_widened_features_equal_features_present_from_the_start(kind, covariance):
+def test_widened_features_equal_features_present_from_the_start(kind, covariance, scaling):
     early = X.copy()
     early[:40, -2:] = 0.0
-    (grown, labels), known = pair(kind, covariance), pair(kind, covariance)[0]
+    (grown, labels), known = pair(kind, covariance, scale=scaling), pair(kind, covariance, scale=scaling)[0]
     grown.learn(early[:40, :-2], labels[:40])
     grown.score_one(early[0, :-2])
     grown.widen(FEATURES)
@@ -278,13 +288,13 @@ def test_widened_features_equal_features_present_from_the_start(kind, covariance
     np.testing.assert_allclose(grown.score_one(X[0]), grown.scores(X[:1])[0], rtol=1e-9, atol=1e-9)
 
 
-def test_batches_that_grow_are_scaled():
+def test_batches_that_grow_are_scaled(scaling):
     lines = np.arange(1, len(X) + 1)
     batches = [
         Batch(as_rows(sparse.csr_array(X[:40, :3])), SIGNS[:40], None, lines[:40], "X"),
         Batch(as_rows(sparse.csr_array(X[40:])), SIGNS[40:], None, lines[40:], "X"),
     ]
-    grown, known = (Learner("arow", covariance="diagonal", scale=True) for _ in range(2))
+    grown, known = (Learner("arow", covariance="diagonal", scale=scaling) for _ in range(2))
     grown.learn_batches(batches)
     x = X.copy()
     x[:40, 3:] = 0.0
@@ -293,12 +303,12 @@ def test_batches_that_grow_are_scaled():
     np.testing.assert_allclose(grown.model.weights(), known.model.weights(), rtol=1e-12)
 
 
-def test_learners_on_the_same_model_share_the_scale():
-    learner = Learner("arow", covariance="diagonal", scale=True)
+def test_learners_on_the_same_model_share_the_scale(scaling):
+    learner = Learner("arow", covariance="diagonal", scale=scaling)
     learner.learn(X[:40], SIGNS[:40])
     other = learner.with_parameters({"r": 1.0})
     other.learn(X[40:], SIGNS[40:])
-    whole = Learner("arow", covariance="diagonal", scale=True, r=1.0)
+    whole = Learner("arow", covariance="diagonal", scale=scaling, r=1.0)
     whole.learn(X[:40], SIGNS[:40])
     whole.learn(X[40:], SIGNS[40:])
     assert np.array_equal(learner.scores(X), whole.scores(X))
@@ -309,11 +319,11 @@ def mixed():
     """Learners of all kinds, with a scale and without, some of which have learned before."""
     kinds = [("scw1", "diagonal"), ("arow", "full"), ("pa1", "identity"), (arow, "diagonal"), ("romma", "identity")]
     learners = [
-        Learner(rule, covariance=covariance, scale=scale, intercept=scale)
+        Learner(rule, covariance=covariance, scale=scale, intercept=scale != "none")
         for rule, covariance in kinds
-        for scale in (True, False)
+        for scale in SCALES
     ]
-    learners += [Learner("scw1", covariance="diagonal", scale=True, C=2.0**k) for k in range(5)]
+    learners += [Learner("scw1", covariance="diagonal", scale="rms", C=2.0**k) for k in range(5)]
     for learner in learners[::3]:
         learner.learn(100 * X[:7], SIGNS[:7])
     return learners
@@ -330,7 +340,7 @@ def test_learners_that_learn_together_keep_their_scales(order):
     assert list(map(knows, together[1:])) == list(map(knows, alone[1:]))
 
 
-def test_an_error_leaves_the_scales_of_all_learners_as_they_were():
+def test_an_error_leaves_the_scales_of_all_learners_as_they_were(scaling):
     def failing(m, v):
         raise RuntimeError
 
@@ -341,23 +351,23 @@ def test_an_error_leaves_the_scales_of_all_learners_as_they_were():
     learners = mixed()
     before = list(map(knows, learners))
     with pytest.raises(RuntimeError):
-        learn_together([*learners, Learner(failing, scale=True)], X, SIGNS)
+        learn_together([*learners, Learner(failing, scale=scaling)], X, SIGNS)
     with pytest.raises(RuntimeError):
         learn_together(learners, X, SIGNS, progress=stop)
     assert list(map(knows, learners)) == before
 
 
-def test_tuning_scales_features():
+def test_tuning_scales_features(scaling):
     cells = [{"C": C} for C in (0.01, 0.1, 1.0, 10.0)]
-    alone = [Learner("scw1", covariance="diagonal", scale=True, **cell) for cell in cells]
+    alone = [Learner("scw1", covariance="diagonal", scale=scaling, **cell) for cell in cells]
     counts = [learner.learn(X, SIGNS) for learner in alone]
-    assert count_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=True) == counts
-    learners = learn_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=True)
+    assert count_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=scaling) == counts
+    learners = learn_grid("scw1", cells, X, SIGNS, covariance="diagonal", scale=scaling)
     assert list(map(knows, learners)) == list(map(knows, alone))
 
 
-@pytest.mark.parametrize("scale", ["yes", 1, None])
-def test_scale_is_true_or_false(scale):
+@pytest.mark.parametrize("scale", ["yes", True, 1, None])
+def test_scale_is_a_known_kind(scale):
     for make in (Learner, several):
-        with pytest.raises((TypeError, ValueError), match="scale"):
+        with pytest.raises(ValueError, match=f"scale must be one of none, rms, standard, unit, got {scale!r}"):
             make("arow", scale=scale)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scale_examples import FEATURES, ROWS, examples, state
 from scwlearn import _native
 from scwlearn.data.rows import Rows
 from scwlearn.model.scale import RunningScale
+from scwlearn.model.scales import SCALE_NAMES
 
 pytestmark = pytest.mark.native
 
@@ -35,6 +37,12 @@ FORMS = {
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
+@pytest.fixture(params=SCALE_NAMES)
+def new(request):
+    """Return what makes a scale of each kind."""
+    return partial(RunningScale, request.param)
+
+
 def _with_wide_indices(x):
     x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
     return x
@@ -47,29 +55,60 @@ def _out_of_order(x):
     return x
 
 
-def reference(x):
-    """Divide each value by the root mean square of the non-zero values of its feature so far."""
-    counts = np.cumsum(x != 0, axis=0)
-    scales = np.sqrt(np.cumsum(x**2, axis=0) / np.maximum(counts, 1))
-    return x / np.where(counts > 0, scales, 1.0), np.where(counts > 0, scales, 1.0)[-1]
+def reference(kind, seen, x):
+    """Scale a row by all rows seen, the plain way; return it, the centres and the divisors."""
+    centres, scales = np.zeros(len(x)), np.ones(len(x))
+    for j, values in enumerate(seen.T):
+        nonzero = values[values != 0]
+        if kind == "standard" and len(nonzero) and 2 * len(nonzero) >= len(values):
+            centres[j], deviation = values.mean(), values.std()
+            scales[j] = deviation if deviation > 1e-12 * abs(centres[j]) else np.inf
+        elif len(nonzero):
+            scales[j] = np.sqrt(np.mean(nonzero**2))
+    scaled = (x - centres) / scales
+    if kind == "standard":
+        scaled = np.clip(scaled, -3, 3)
+    if kind == "unit" and scaled.any():
+        scaled /= np.sqrt(np.sum(scaled**2))
+    return scaled, centres, scales
+
+
+def awkward():
+    """Return rows with features that are dense, constant, almost constant, binary, late, far from 0, or rare."""
+    x, _ = examples()
+    rng = np.random.default_rng(5)
+    x[:, 0] = 7.3
+    x[:, 1] = 0.1 + 0.2 * np.r_[np.zeros(30), np.full(30, 1e-16)]
+    x[:, 2] = 1e6 + rng.normal(size=ROWS)
+    x[:, 3] = rng.random(ROWS) < 0.5
+    x[:, 4] = np.arange(ROWS) >= 40
+    x[:, 5] = np.where(np.arange(ROWS) < 5, x[:, 5], 0)
+    x[:, 6] = rng.standard_cauchy(ROWS)
+    return x
 
 
 @pytest.mark.usefixtures("instruction_set")
 @every_form
-def test_scaling_equals_the_reference(form):
-    x, _ = examples()
-    scale = RunningScale()
-    scaled = scale.learn(form(x))
-    expected, scales = reference(x)
-    np.testing.assert_allclose(dense(scaled), expected, rtol=1e-13)
-    np.testing.assert_allclose(scale.scales, scales, rtol=1e-13)
-    np.testing.assert_allclose(dense(scale.apply(form(x))), x / scales, rtol=1e-13)
+@pytest.mark.parametrize("kind", SCALE_NAMES)
+@pytest.mark.parametrize("rows", [lambda: examples()[0], awkward], ids=["sizes", "awkward"])
+def test_scaling_equals_the_reference(form, kind, rows):
+    x = np.float64(np.float32(rows()))
+    scale = RunningScale(kind)
+    scaled = dense(scale.learn(form(x)))
+    expected = np.array([reference(kind, x[: i + 1], x[i])[0] for i in range(len(x))])
+    np.testing.assert_allclose(scaled, expected, rtol=1e-8, atol=1e-8)
+    _, centres, scales = reference(kind, x, x[0])
+    np.testing.assert_allclose(scale.centres, centres, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(scale.scales, scales, rtol=1e-8)
+    applied = np.array([reference(kind, x, 2 * row)[0] for row in x])
+    np.testing.assert_allclose(dense(scale.apply(form(2 * x))), applied, rtol=1e-8, atol=1e-8)
+    assert scale.rows == (ROWS if kind == "standard" else None)
 
 
 @every_form
-def test_every_row_format_gives_the_same_bits(form, instruction_set):
+def test_every_row_format_gives_the_same_bits(form, instruction_set, new):
     x, _ = examples()
-    one, other = RunningScale(), RunningScale()
+    one, other = new(), new()
     _native.use_instruction_set("portable")
     expected = dense(one.learn(x))
     _native.use_instruction_set(instruction_set)
@@ -79,9 +118,9 @@ def test_every_row_format_gives_the_same_bits(form, instruction_set):
 
 
 @every_form
-def test_batches_equal_single_rows_bit_for_bit(form, monkeypatch):
+def test_batches_equal_single_rows_bit_for_bit(form, monkeypatch, new):
     x, _ = examples()
-    one, many, blocks = RunningScale(), RunningScale(), RunningScale()
+    one, many, blocks = new(), new(), new()
     one_by_one = np.vstack([dense(one.learn(form(x[i : i + 1]))) for i in range(len(x))])
     assert np.array_equal(dense(many.learn(form(x))), one_by_one)
     assert state(many) == state(one)
@@ -113,10 +152,11 @@ def test_the_first_value_of_a_feature_becomes_plus_or_minus_one():
 
 
 @every_form
-def test_predicting_changes_nothing(form):
+def test_predicting_changes_nothing(form, new):
     x, _ = examples()
-    scale = RunningScale()
-    assert np.array_equal(dense(scale.apply(form(x))), x)
+    scale = new()
+    untouched = dense(scale.apply(form(x)))
+    assert scale.kind != "rms" or np.array_equal(untouched, x)
     assert scale.state is None
     scale.learn(form(x))
     before = state(scale)
@@ -135,11 +175,11 @@ def test_an_unseen_feature_is_not_scaled():
 
 
 @every_form
-def test_rows_of_weight_zero_are_scaled_but_not_learned(form):
+def test_rows_of_weight_zero_are_scaled_but_not_learned(form, new):
     x, _ = examples()
     weights = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 30.0], ROWS)
     kept = weights > 0
-    one, other, third = RunningScale(), RunningScale(), RunningScale()
+    one, other, third = new(), new(), new()
     scaled = dense(one.learn(form(x), weights))
     assert np.array_equal(scaled[kept], dense(other.learn(form(x[kept]))))
     assert state(one) == state(other)
@@ -150,11 +190,11 @@ def test_rows_of_weight_zero_are_scaled_but_not_learned(form):
 
 
 @every_form
-def test_a_given_order_equals_reordered_rows(form):
+def test_a_given_order_equals_reordered_rows(form, new):
     x, _ = examples()
     rng = np.random.default_rng(4)
     order, weights = rng.permutation(ROWS), rng.choice([0.0, 1.0], ROWS)
-    one, other = RunningScale(), RunningScale()
+    one, other = new(), new()
     scaled = dense(one.learn(form(x), weights, order=order))
     assert np.array_equal(scaled, dense(other.learn(form(x[order]), weights[order])))
     assert state(one) == state(other)
@@ -165,10 +205,10 @@ def test_a_given_order_equals_reordered_rows(form):
 
 
 @every_form
-def test_the_input_is_not_modified(form):
+def test_the_input_is_not_modified(form, new):
     x, _ = examples()
     given = form(x.copy())
-    scale = RunningScale()
+    scale = new()
     scale.learn(given)
     scale.apply(given)
     assert np.array_equal(given.toarray() if sparse.issparse(given) else given, x)
@@ -189,10 +229,10 @@ def bad_batches():
 
 
 @pytest.mark.parametrize("number", range(len(list(bad_batches()))))
-def test_bad_input_raises_before_anything_changes(number):
+def test_bad_input_raises_before_anything_changes(number, new):
     x, _ = examples(1)
     wrong, weights = list(bad_batches())[number]
-    scale, new = RunningScale(), RunningScale()
+    scale, new = new(), new()
     scale.learn(x)
     before = state(scale)
     with pytest.raises((ValueError, TypeError)):
@@ -207,11 +247,11 @@ def test_bad_input_raises_before_anything_changes(number):
         assert new.state is None
 
 
-@pytest.mark.parametrize("new", [True, False])
-def test_an_interrupted_batch_changes_nothing(monkeypatch, new):
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interrupted_batch_changes_nothing(monkeypatch, begun, new):
     x, _ = examples()
-    scale = RunningScale()
-    if not new:
+    scale = new()
+    if begun:
         scale.learn(x)
     before, calls = state(scale), []
 
@@ -225,6 +265,55 @@ def test_an_interrupted_batch_changes_nothing(monkeypatch, new):
     with pytest.raises(KeyboardInterrupt):
         scale.learn(x)
     assert state(scale) == before
+
+
+def test_sparse_rows_gain_the_dense_features_that_they_lack_and_no_others():
+    x = np.zeros((40, 1000))
+    rng = np.random.default_rng(0)
+    x[:, :3] = rng.normal(5, 1, (40, 3))
+    x[::4, 2] = 0
+    for row in x:
+        row[rng.choice(np.arange(3, 1000), 10, replace=False)] = 1.0
+    scale = RunningScale("standard")
+    scale.learn(sparse.csr_array(x))
+    late = np.zeros((2, 1000))
+    late[0, [500, 999]] = 1.0
+    scaled = scale.apply(sparse.csr_array(late))
+    values, columns, offsets = scaled.compressed()
+    assert columns.tolist() == [0, 1, 2, 500, 999, 0, 1, 2]
+    assert offsets.tolist() == [0, 5, 8]
+    assert values[:2].tolist() == [-3.0, -3.0]
+    assert np.array_equal(dense(scaled), dense(scale.apply(late)))
+
+
+def test_standard_values_do_not_depend_on_powers_of_two():
+    x, _ = examples()
+    sizes = 2.0 ** np.random.default_rng(0).integers(-60, 60, FEATURES)
+    one, other = RunningScale("standard"), RunningScale("standard")
+    assert np.array_equal(dense(one.learn(x)), dense(other.learn(x * sizes)))
+    assert np.array_equal(other.state[1:, [0, 2]], one.state[1:, [0, 2]] * sizes[:, None])
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("kind", ["standard", "unit"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("seed", range(3))
+def test_extreme_values_stay_finite_and_bounded(kind, form, seed):
+    rng = np.random.default_rng(seed)
+    sizes = [0.0, 5e-324, 1e-310, 1e-300, 1e-150, 1.0, 1e150]
+    x = rng.choice(sizes, (200, FEATURES)) * rng.choice([-1, 1], (200, FEATURES))
+    scale, limit = RunningScale(kind), 3.0 if kind == "standard" else 1.0
+    for i in range(0, 200, 50):
+        assert np.abs(dense(scale.learn(form(x[i : i + 50])))).max() <= limit
+        assert np.isfinite(scale.state).all()
+        assert (scale.scales > 0).all()
+    for tiny in (5e-324, 1e-300, 1e-150):
+        small = RunningScale(kind)
+        small.learn(form(np.full((3, FEATURES), tiny)))
+        applied = dense(small.apply(form(x)))
+        assert np.abs(applied).max() <= limit
+        if kind == "unit":
+            np.testing.assert_allclose(np.linalg.norm(applied, axis=1), x.any(axis=1), rtol=1e-14)
 
 
 @pytest.mark.usefixtures("instruction_set")
@@ -251,14 +340,14 @@ def test_extreme_values_stay_finite(form, seed):
         Rows(applied)
 
 
-def test_no_rows_and_no_features_change_nothing():
+def test_no_rows_and_no_features_change_nothing(new):
     x, _ = examples()
-    scale = RunningScale()
+    scale = new()
     scale.learn(x)
     before = state(scale)
     assert len(scale.learn(x[:0])) == len(scale.learn(sparse.csr_array(x[:0]))) == len(scale.apply(x[:0])) == 0
     assert state(scale) == before
-    assert dense(RunningScale().learn(np.zeros((3, 0)))).shape == (3, 0)
+    assert dense(new().learn(np.zeros((3, 0)))).shape == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +355,9 @@ def test_no_rows_and_no_features_change_nothing():
     [RunningScale.copy, copy.copy, copy.deepcopy, lambda scale: pickle.loads(pickle.dumps(scale))],
     ids=["method", "copy", "deepcopy", "pickle"],
 )
-def test_a_copy_learns_on_independently(duplicate):
+def test_a_copy_learns_on_independently(duplicate, new):
     x, _ = examples()
-    original, never_stopped = RunningScale(), RunningScale()
+    original, never_stopped = new(), new()
     original.learn(x[:20])
     never_stopped.learn(x)
     before = state(original)
@@ -276,12 +365,12 @@ def test_a_copy_learns_on_independently(duplicate):
     other.learn(x[20:])
     assert state(other) == state(never_stopped)
     assert state(original) == before
-    assert state(duplicate(RunningScale())) is None
+    assert state(duplicate(new())) is None
 
 
-def test_a_read_only_state_is_copied_before_writing():
+def test_a_read_only_state_is_copied_before_writing(new):
     x, _ = examples()
-    scale, writable = RunningScale(), RunningScale()
+    scale, writable = new(), new()
     scale.learn(x[:20])
     writable.learn(x)
     kept, before = scale.state, state(scale)
@@ -292,9 +381,9 @@ def test_a_read_only_state_is_copied_before_writing():
     assert (kept.shape, kept.tobytes()) == before
 
 
-def test_widening_equals_features_known_from_the_start():
+def test_widening_equals_features_known_from_the_start(new):
     x, _ = examples()
-    narrow, wide = RunningScale(), RunningScale()
+    narrow, wide = new(), new()
     narrow.learn(x[:20, :5])
     narrow.widen(FEATURES)
     x[:20, 5:] = 0
@@ -303,45 +392,62 @@ def test_widening_equals_features_known_from_the_start():
     assert state(narrow) == state(wide)
     with pytest.raises(ValueError, match="n_features must be at least 21"):
         narrow.widen(20)
-    new = RunningScale()
+    new = new()
     new.widen(3)
     assert np.array_equal(new.scales, np.ones(3))
 
 
-def test_merged_shards_equal_the_scale_of_all_rows():
-    x, _ = examples()
-    x[:, 3] *= 1e120
-    x[:, 4] *= 1e-200
-    whole, shards = RunningScale(), [RunningScale() for _ in range(3)]
+@pytest.mark.parametrize("rows", [lambda: examples()[0], awkward], ids=["sizes", "awkward"])
+def test_merged_shards_equal_the_scale_of_all_rows(new, rows):
+    x = rows()
+    x[:, 13] *= 1e120
+    x[:, 14] *= 1e-200
+    whole, shards = new(), [new() for _ in range(3)]
     whole.learn(x)
     for k, shard in enumerate(shards):
         shard.learn(x[k::3])
     merged = shards[0].merged(shards[1:])
-    np.testing.assert_allclose(merged.state, whole.state, rtol=1e-13)
-    np.testing.assert_allclose(shards[2].merged(shards[:2]).state, merged.state, rtol=1e-14)
+    np.testing.assert_allclose(merged.state, whole.state, rtol=1e-10 if rows is awkward else 1e-13, atol=1e-17)
+    np.testing.assert_allclose(shards[2].merged(shards[:2]).scales, merged.scales, rtol=1e-9)
+    np.testing.assert_allclose(dense(merged.apply(x)), dense(whole.apply(x)), rtol=1e-8, atol=1e-8)
     assert state(shards[0].merged(shards[1:])) == state(merged)
 
 
-def test_merging_with_an_empty_scale_changes_no_bit():
+def test_scales_of_different_kinds_cannot_be_merged():
+    with pytest.raises(ValueError, match="scales of different kinds cannot be merged: rms and unit"):
+        RunningScale("rms").merged([RunningScale("unit")])
+
+
+def test_the_kind_is_checked():
+    with pytest.raises(ValueError, match="kind must be one of rms, standard, unit, got 'none'"):
+        RunningScale("none")
+
+
+def test_merging_with_an_empty_scale_changes_no_bit(new):
     x, _ = examples()
-    scale, wider = RunningScale(), RunningScale()
+    scale, wider = new(), new()
     scale.learn(x)
     wider.learn(np.zeros((2, FEATURES + 2)))
-    assert state(scale.merged([RunningScale()])) == state(RunningScale().merged([scale])) == state(scale)
-    assert np.array_equal(scale.merged([wider]).state[:FEATURES], scale.state)
-    assert RunningScale().merged([RunningScale()]).state is None
+    assert state(scale.merged([new()])) == state(new().merged([scale])) == state(scale)
+    merged = scale.merged([wider])
+    assert merged.rows is None or merged.rows == ROWS + 2
+    columns = 3 if scale.kind == "standard" else 2
+    assert np.array_equal(merged.state[-FEATURES - 2 : -2, :columns], scale.state[-FEATURES:, :columns])
+    assert new().merged([new()]).state is None
 
 
-def test_there_are_no_scales_before_the_first_row():
-    assert RunningScale().width is None
+def test_there_are_no_scales_before_the_first_row(new):
+    assert new().width is None
     with pytest.raises(ValueError, match="has not seen any row"):
-        _ = RunningScale().scales
+        _ = new().scales
 
 
-def test_the_native_functions_reject_arrays_that_do_not_fit():
+@pytest.mark.parametrize("kind", SCALE_NAMES)
+def test_the_native_functions_reject_arrays_that_do_not_fit(kind):
     x = np.ones((4, 3))
     fits = {
-        "states": np.zeros((3, 2)),
+        "kind": kind,
+        "states": np.zeros((4, 4) if kind == "standard" else (3, 2)),
         "values": x,
         "indices": None,
         "offsets": None,
@@ -351,9 +457,11 @@ def test_the_native_functions_reject_arrays_that_do_not_fit():
     _native.learn_scales(**fits, weights=None)
     _native.apply_scales(**fits)
     wrong = {
-        "a scale and a count per feature": {"states": np.zeros((3, 1))},
+        "the size of the scale": {"states": np.zeros((3, 3))},
         "one number per value": {"scaled": np.zeros(11)},
         "a matrix with": {"width": 4},
+        "unless sparse rows are standardised": {"scaled": None},
+        "kind must be rms, standard or unit": {"kind": "none"},
     }
     for message, change in wrong.items():
         with pytest.raises(ValueError, match=message):
@@ -362,3 +470,16 @@ def test_the_native_functions_reject_arrays_that_do_not_fit():
             _native.apply_scales(**(fits | change))
     with pytest.raises(ValueError, match="one weight per row"):
         _native.learn_scales(**fits, weights=np.ones(3))
+
+
+def test_a_list_of_dense_features_that_was_tampered_with_is_read_safely():
+    x, _ = examples()
+    scale = RunningScale("standard")
+    scale.learn(x)
+    for value in (-1.0, 1e300, np.nan, FEATURES):
+        other = scale.copy()
+        other.state[1:, 3] = value
+        other.state[0, 1] = 1e300
+        other.learn(sparse.csr_array(x))
+        other.state[0, 1] = np.nan
+        other.apply(sparse.csr_array(x))

@@ -83,7 +83,7 @@ def test_missing_values_and_nested_objects_mean_what_they_do_in_json():
 
 def test_the_order_of_the_keys_does_not_change_a_bit():
     rng = np.random.default_rng(0)
-    one, other = Learner("scw1", scale=True), Learner("scw1", scale=True)
+    one, other = Learner("scw1", scale="rms"), Learner("scw1", scale="rms")
     x = {f"f{i}": float(rng.normal()) for i in range(50)}
     one.learn_one(x, 1)
     other.learn_one(x, 1)

@@ -24,9 +24,9 @@ def test_a_good_run_has_no_warning():
 @pytest.mark.parametrize(
     ("settings", "advice"),
     [
-        ({}, "--scale, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"),
-        ({"scale": True}, "another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"),
-        ({"scale": True, "shuffle_buffer": 9}, "another algorithm (scwlearn compare)"),
+        ({}, "--scale standard, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"),
+        ({"scale": "rms"}, "another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"),
+        ({"scale": "rms", "shuffle_buffer": 9}, "another algorithm (scwlearn compare)"),
     ],
 )
 def test_a_model_worse_than_the_baseline(settings, advice):
@@ -50,7 +50,7 @@ def test_a_model_worse_than_the_baseline_on_held_out_examples():
     held_out = replace(NO_WARNING, holdout={"count": 20, "error": 0.3}, holdout_baseline=Baseline(7, 0.25))
     assert record_warnings(held_out) == [
         "on the held-out examples, the model makes more mistakes (30.00%) than always predicting 7 would (25.00%); "
-        "try --scale, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"
+        "try --scale standard, another algorithm (scwlearn compare) or a shuffled order (--shuffle-buffer N)"
     ]
     both = record_warnings(replace(held_out, baseline=Baseline("no", 0.1)))
     assert [text.partition(" makes")[0] for text in both] == ["the model", "on the held-out examples, the model"]
@@ -73,7 +73,7 @@ def test_sorted_labels(buffer, advice):
 
 def test_sorted_labels_are_advised_about_once():
     _, worse = record_warnings(replace(WORSE, sorted_labels=True))
-    assert worse.endswith("; try --scale or another algorithm (scwlearn compare)")
+    assert worse.endswith("; try --scale standard or another algorithm (scwlearn compare)")
 
 
 def test_labels_that_are_no_classes():

@@ -8,16 +8,21 @@ import pytest
 from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
 from scwlearn.data.weights import ClassWeights
 from scwlearn.learning.config import LearnerConfig
+from scwlearn.model.scales import SCALE_NAMES
 from stream_examples import EXAMPLES, TARGETS, taught
 
 pytestmark = pytest.mark.native
+
+every_scale = pytest.mark.parametrize("scale", SCALE_NAMES)
 
 
 class _Stops(Exception):
     pass
 
 
-@pytest.mark.parametrize("settings", [{}, {"class_weight": "balanced"}, {"scale": True}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"class_weight": "balanced"}, {"scale": "rms"}, {"scale": "standard"}], ids=str
+)
 @pytest.mark.parametrize("known", [["a", "b"], ["a", "b", "c"]])
 def test_ctrl_c_in_a_list_keeps_what_was_learned_before_it(settings, known, monkeypatch):
     model = StreamClassifier("arow", classes=known, **settings)
@@ -70,10 +75,11 @@ def test_weights_of_a_single_class_are_positive_evidence_for_it():
     assert SCW1().partial_fit([[1.0, 0.0]], ["x"]).coef_[0, 0] > 0
 
 
-def test_learners_that_share_a_model_share_its_scale():
+@every_scale
+def test_learners_that_share_a_model_share_its_scale(scale):
     random = np.random.default_rng(0)
     x, y = random.standard_normal((60, 4)) * [1, 10, 100, 1000], np.where(random.random(60) < 0.5, -1, 1)
-    one = Learner("scw1", scale=True, covariance="diagonal")
+    one = Learner("scw1", scale=scale, covariance="diagonal")
     one.learn(x, y)
     vector = x[0]
     one.score_one(vector)
@@ -84,7 +90,7 @@ def test_learners_that_share_a_model_share_its_scale():
     def stop(margin, variance):
         raise _Stops
 
-    one.config = LearnerConfig.create(stop, {"scale": True, "covariance": "diagonal"})
+    one.config = LearnerConfig.create(stop, {"scale": scale, "covariance": "diagonal"})
     before = copy.copy(one)
     stopping = one.with_parameters({})
     with pytest.raises(_Stops):
@@ -93,8 +99,9 @@ def test_learners_that_share_a_model_share_its_scale():
     assert one.score_one(vector) == before.score_one(vector)
 
 
-def test_a_failed_new_class_leaves_the_scale_unchanged(monkeypatch):
-    learner = Learner("arow", scale=True, covariance="diagonal", n_classes=2)
+@every_scale
+def test_a_failed_new_class_leaves_the_scale_unchanged(monkeypatch, scale):
+    learner = Learner("arow", scale=scale, covariance="diagonal", n_classes=2)
     learner.learn(np.eye(200), np.arange(200) % 2)
     before = learner.running_scale.state.copy()
 

@@ -51,7 +51,7 @@ def test_labels_may_be_of_any_one_kind(labels, expected):
     [("ab", 1), ("ab", True), ([1, 2], "1"), ([True, False], "True"), ("ab", None), ("abc", 1.5), ([1, 2, 3], "4")],
 )
 def test_a_label_of_another_kind_is_rejected_and_changes_nothing(known, label):
-    model = StreamClassifier("arow", scale=True, class_weight="balanced")
+    model = StreamClassifier("arow", scale="rms", class_weight="balanced")
     one_by_one(model, [X] * len(known), known)
     before = full_state(model)
     for learn in (
@@ -129,7 +129,10 @@ every_bad = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 
 
 @every_bad
-@pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
+@pytest.mark.parametrize(
+    "settings",
+    ["default", "scale", "scale-drop", "scale-hash", "standard", "standard-drop", "unit", "balanced", "full", "ovr"],
+)
 def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
     # With one, two, three and all classes known; the label is known or new.
     for count in (5, 20, 35, 60):
@@ -158,11 +161,11 @@ def test_a_bad_example_is_rejected_and_changes_nothing(bad, settings):
 
 @pytest.mark.parametrize("bad", [bad for name, bad in BAD.items() if name != "other keys"])
 def test_a_bad_first_example_leaves_no_trace(bad):
-    model = StreamClassifier("arow", scale=True)
+    model = StreamClassifier("arow", scale="rms")
     for learn in (lambda: model.learn_one(bad, "a"), lambda: model.learn_many([{"a": 1.0}, bad], ["a", "b"])):
         with pytest.raises((TypeError, ValueError)):
             learn()
-        assert full_state(model) == full_state(StreamClassifier("arow", scale=True))
+        assert full_state(model) == full_state(StreamClassifier("arow", scale="rms"))
 
 
 def test_an_error_names_the_example():
@@ -201,7 +204,7 @@ def test_a_weight_of_zero_changes_nothing(settings):
 def test_examples_of_weight_zero_are_ignored():
     weights = weights_of(len(TARGETS))
     kept = np.flatnonzero(weights)
-    whole, part = StreamClassifier("scw1", scale=True), StreamClassifier("scw1", scale=True)
+    whole, part = StreamClassifier("scw1", scale="rms"), StreamClassifier("scw1", scale="rms")
     whole.learn_many(EXAMPLES, TARGETS, weights)
     part.learn_many([EXAMPLES[i] for i in kept], [TARGETS[i] for i in kept], weights[kept])
     assert full_state(whole) == full_state(part)
@@ -233,7 +236,10 @@ def failing(limit):
     return dataclasses.replace(find_rule("arow"), function=step, name="failing"), asked
 
 
-@pytest.mark.parametrize("settings", ["default", "scale", "scale-drop", "scale-hash", "balanced", "full", "ovr"])
+@pytest.mark.parametrize(
+    "settings",
+    ["default", "scale", "scale-drop", "scale-hash", "standard", "standard-drop", "unit", "balanced", "full", "ovr"],
+)
 def test_a_rule_that_raises_leaves_everything_as_it_was(settings):
     limit = [0]
     rule, asked = failing(limit)

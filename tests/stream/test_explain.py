@@ -10,7 +10,23 @@ from stream_examples import EXAMPLES, TARGETS, new, numbers_of, taught
 pytestmark = pytest.mark.native
 
 
-@pytest.mark.parametrize("settings", ["default", "scale", "hash", "scale-hash", "scale-drop", "full", "no-constant"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "default",
+        "scale",
+        "standard",
+        "unit",
+        "hash",
+        "scale-hash",
+        "scale-drop",
+        "standard-hash",
+        "standard-drop",
+        "full",
+        "full-standard",
+        "no-constant",
+    ],
+)
 @pytest.mark.parametrize("count", [5, 20, 60])
 def test_the_parts_of_an_explanation_sum_to_the_score(settings, count):
     model = new("scw1", settings)
@@ -37,8 +53,16 @@ def test_an_explanation_shows_the_values_of_the_example():
     assert parts["w=x"].adds < 0 < parts["b"].adds
 
 
+def test_an_explanation_shows_values_as_the_model_sees_them():
+    model = StreamClassifier("arow", scale="standard")
+    model.learn_many([{"age": 30.0, "rare": 1.0}, {"age": 50.0}, {"age": 40.0}, {"age": 40.0}], list("abab"))
+    parts = {part.name: part.value for part in model.explain({"rare": 1.0})["b"]}
+    # A feature that is usually there counts as 0 where it is missing, which is far below its mean.
+    assert parts == {"age": -3.0, "rare": 1.0, INTERCEPT: 1.0}
+
+
 def test_the_largest_weights_come_first():
-    model = StreamClassifier("arow", scale=True)
+    model = StreamClassifier("arow", scale="rms")
     model.learn_many(EXAMPLES, TARGETS)
     weights, deviations = model._classifier.weights(), np.sqrt(model._classifier.variances())
     names = model._classifier.learner.names

@@ -31,7 +31,7 @@ def records(count=60):
         yield record, "spam" if spam else "ham"
 
 
-@pytest.mark.parametrize("settings", [{}, {"scale": True}, {"max_features": 64, "overflow": "hash"}])
+@pytest.mark.parametrize("settings", [{}, {"scale": "rms"}, {"max_features": 64, "overflow": "hash"}])
 def test_a_record_equals_its_features_by_name(settings):
     raw, named = StreamClassifier("scw1", features=FEATURES, **settings), StreamClassifier("scw1", **settings)
     for record, label in records():

@@ -33,7 +33,7 @@ def new(name, **settings):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("SCW1", {}), ("PA1", {}), ("AROW", {"scale": True, "max_features": 64, "multi_class": "ovr"})],
+    [("SCW1", {}), ("PA1", {}), ("AROW", {"scale": "rms", "max_features": 64, "multi_class": "ovr"})],
     ids=["second order", "first order", "other settings"],
 )
 def test_classifiers_pass_rivers_checks(name, settings):
@@ -73,9 +73,9 @@ def test_every_classifier_is_listed_and_found_by_name():
 
 
 def test_settings_reach_the_model():
-    settings = {"C": 0.5, "scale": True, "max_features": 20, "fit_intercept": False, "class_weight": "balanced"}
+    settings = {"C": 0.5, "scale": "rms", "max_features": 20, "fit_intercept": False, "class_weight": "balanced"}
     model = new("SCW1", **settings)
-    inside = StreamClassifier("scw1", C=0.5, scale=True, max_features=20, intercept=False, class_weight="balanced")
+    inside = StreamClassifier("scw1", C=0.5, scale="rms", max_features=20, intercept=False, class_weight="balanced")
     assert full_state(one_by_one(model, EXAMPLES, TARGETS)) == full_state(one_by_one(inside, EXAMPLES, TARGETS))
     assert {name: getattr(model, name) for name in settings} == settings
     with pytest.raises(TypeError, match="SCW1 has no parameter 'r'"):
@@ -85,9 +85,9 @@ def test_settings_reach_the_model():
 
 
 def test_a_clone_has_learned_nothing_and_takes_new_parameters():
-    model = one_by_one(new("SCW1", C=0.5, scale=True), EXAMPLES, TARGETS)
+    model = one_by_one(new("SCW1", C=0.5, scale="rms"), EXAMPLES, TARGETS)
     clone, other = model.clone(), model.clone({"C": 2.0})
-    assert (clone.C, clone.scale, other.C, other.scale) == (0.5, True, 2.0, True)
+    assert (clone.C, clone.scale, other.C, other.scale) == (0.5, "rms", 2.0, "rms")
     assert clone.predict_one(EXAMPLES[0]) is None
     assert full_state(one_by_one(clone, EXAMPLES, TARGETS)) == full_state(model)
     assert full_state(one_by_one(other, EXAMPLES, TARGETS)) != full_state(model)
@@ -154,12 +154,12 @@ def test_river_can_evaluate_a_pipeline():
 
 
 def test_models_of_shards_can_be_merged():
-    shards = [one_by_one(new("AROW", scale=True), EXAMPLES[k::2], TARGETS[k::2]) for k in range(2)]
+    shards = [one_by_one(new("AROW", scale="rms"), EXAMPLES[k::2], TARGETS[k::2]) for k in range(2)]
     before = [full_state(model) for model in shards]
     together = merge(shards)
     inside = merge([model._model for model in shards])
     assert type(together) is type(shards[0])
-    assert together.scale is True
+    assert together.scale == "rms"
     assert full_state(together) == full_state(inside)
     together.learn_one(EXAMPLES[0], "zucchini")
     assert [full_state(model) for model in shards] == before

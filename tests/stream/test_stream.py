@@ -79,7 +79,7 @@ def test_predict_many_equals_predict_one_and_changes_nothing(rule, settings):
 
 @pytest.mark.parametrize("count", [20, 35, 60])
 def test_repeated_passes_fit_the_training_examples(count):
-    model = StreamClassifier("scw1", scale=True)
+    model = StreamClassifier("scw1", scale="rms")
     for _ in range(20):
         model.learn_many(EXAMPLES[:count], TARGETS[:count])
     right = np.mean([model.predict_one(x) == y for x, y in zip(EXAMPLES[:count], TARGETS[:count], strict=True)])
@@ -178,7 +178,7 @@ def test_scores_equal_those_of_a_model_in_plain_python(rule):
 
 @pytest.mark.parametrize("rule", ["arow", "scw1", "pa1"])
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("scale", ["none", "rms", "standard", "unit"])
 def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
     model = StreamClassifier(rule, multi_class=multi_class, scale=scale)
     model.learn_many(EXAMPLES, TARGETS)
@@ -263,7 +263,7 @@ def test_unknown_names_add_nothing_to_the_score():
 
 
 @pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("scale", ["none", "rms", "standard", "unit"])
 def test_features_stay_bounded_with_several_classes(multi_class, scale):
     model = StreamClassifier("arow", max_features=10, multi_class=multi_class, scale=scale)
     for example, label in zip(EXAMPLES, TARGETS, strict=True):

@@ -29,7 +29,9 @@ def impatient():
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("settings", [{}, {"scale": True}, {"max_features": 50}, {"multi_class": "ovr"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"scale": "rms"}, {"scale": "standard"}, {"max_features": 50}, {"multi_class": "ovr"}], ids=str
+)
 def test_threads_may_predict_while_one_learns(settings):
     model, failed, done = StreamClassifier("arow", **settings), [], threading.Event()
     rows = [{"x": 1.0, "name 3": 1.0}, {}, {"x": -2.0, "unknown": "word"}] * 4
@@ -122,7 +124,7 @@ def test_a_new_class_may_appear_while_an_example_is_read(count):
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("trial", range(4))
 def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
-    base = taught(count=35, scale=bool(trial % 2))
+    base = taught(count=35, scale=("none", "rms", "standard", "unit")[trial % 4])
     # The first reader of a copy, or after a new class, makes the handle for single examples.
     model, alone, failed, done = copy.copy(base), copy.copy(base), [], threading.Event()
 

@@ -148,6 +148,11 @@ class Rows:
         return int(self._x.shape[1])
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are stored as a sparse matrix."""
+        return self._sparse
+
+    @property
     def stored(self) -> int:
         """Number of stored values: all of a dense matrix, the explicit ones of a sparse matrix."""
         return len(self._x.values) if self._sparse else len(self) * self.width

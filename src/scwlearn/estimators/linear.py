@@ -28,7 +28,8 @@ class LinearClassifier(OnlineClassifier):
     def coef_(self) -> Array:
         """The mean weights: (1, n_features) for two classes, otherwise (n_classes, n_features).
 
-        They apply to features as given, even if the model scales them.
+        They apply to features as given, even if the model scales them. They cannot express that `scale="standard"`
+        clips values, nor the length of a row, by which `scale="unit"` divides it.
         """
         weights = self._fitted("coef_").weights()[:, : self.n_features_in_]
         return weights / self._classifier.feature_scales(self.n_features_in_)
@@ -36,9 +37,11 @@ class LinearClassifier(OnlineClassifier):
     @property
     def intercept_(self) -> Array:
         """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
-        weights = self._fitted("intercept_").weights()
-        constants = weights[:, self.n_features_in_ :]
-        return constants[:, 0] if constants.size else np.zeros(len(weights))
+        learner, count = self._fitted("intercept_"), self.n_features_in_
+        weights = learner.weights()
+        centred: Array = weights[:, :count] @ (learner.feature_centres(count) / learner.feature_scales(count))
+        constants = weights[:, count:]
+        return (constants[:, 0] if constants.size else 0.0) - centred
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
@@ -100,7 +103,8 @@ class LinearClassifier(OnlineClassifier):
                 f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
             )
         learner = self._classifier
-        seen = values / learner.feature_scales(self.n_features_in_)
+        scale = learner.learner.running_scale
+        seen = values if scale is None else scale.apply(values[np.newaxis]).dense()[0]
         return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._variances(), seen)
 
     def _named(self) -> list[Any]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
-from scwlearn.export.weights import Array, Columns, Weights
+from scwlearn.export.weights import Array, Columns
 from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
+from scwlearn.model.scale import MOST_DEVIATIONS
 from scwlearn.model.snapshot import JUST_OVER_HALF, MARGIN
 from scwlearn.runs.trained_model import TrainedModel
 
@@ -30,14 +31,15 @@ def to_onnx(model: TrainedModel) -> bytes:
     metadata holds the ``classes`` and the names of the columns, ``features``, as JSON.
     """
     learner, order = model.classifier, model.classifier.classes.order
-    columns, weights = Columns.of(model), Weights.from_model(model)
-    classes, rows = len(weights.classes), len(weights.coef)
+    columns, means = Columns.of(model), learner.weights()
+    labels_in_order, classes, rows = learner.classes.values_in_order, len(learner.classes), len(means)
     if 8 * rows * columns.width ** (2 if learner.learner.model.covariance.correlated else 1) > MAX_BYTES:
         raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
     graph = Graph()
-    x = graph.input("X", ["N", columns.width])
+    x = _scaled(graph, graph.input("X", ["N", columns.width]), learner.config.scale, columns)
     # Inside the graph, classes are in the learner's order, which decides ties.
-    coef, intercept = _in_learner_order(weights, order)
+    intercept = means[:, -1] if learner.config.intercept else np.zeros(rows)
+    coef, intercept = _in_learner_order(columns.scatter(means), intercept, order)
     scores, variances = x @ coef.T + intercept, _variances(graph, x, model, columns)
     agree = learner.argmax_consistent
     if learner.is_binary:
@@ -54,20 +56,34 @@ def to_onnx(model: TrainedModel) -> bytes:
     graph.output(graph.op("Gather", labels, index), "label", labels.dtype, ["N"])
     graph.output(scores, "scores", double, ["N"] if learner.is_binary else ["N", classes])
     graph.output(graph.op("Gather", probabilities, order, axis=1), "probabilities", double, ["N", classes])
-    metadata = {"classes": json.dumps(weights.classes), "algorithm": model.rule.name}
+    metadata = {"classes": json.dumps(list(labels_in_order)), "algorithm": model.rule.name}
     if columns.names is not None:
         metadata["features"] = json.dumps(columns.names)
     return graph.serialize(metadata)
 
 
-def _in_learner_order(weights: Weights, order: NDArray[np.intp]) -> tuple[Any, Any]:
+def _scaled(graph: Graph, x: Node, scale: str, columns: Columns) -> Node:
+    """Return the features as the model sees them."""
+    if scale == "none":
+        return x
+    centres, scales = np.zeros(columns.width), np.ones(columns.width)
+    centres[columns.columns], scales[columns.columns] = columns.centres, columns.scales
+    if scale == "standard":
+        return graph.op("Clip", (x - centres) / scales, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    x = x / scales
+    if scale == "rms":
+        return x
+    length = graph.op("Sqrt", graph.op("ReduceSum", x * x, [1], keepdims=1))
+    return x / graph.op("Where", graph.op("Equal", length, 0.0), 1.0, length)
+
+
+def _in_learner_order(coef: Array, intercept: Array, order: NDArray[np.intp]) -> tuple[Any, Any]:
     """Return weights and intercepts by the class indices of the learner."""
-    intercept = np.zeros(len(weights.coef)) if weights.intercept is None else weights.intercept
-    if len(weights.coef) == 1:
+    if len(coef) == 1:
         sign = 1.0 if order[0] == 0 else -1.0
-        return sign * weights.coef, sign * intercept
+        return sign * coef, sign * intercept
     place = np.argsort(order)
-    return weights.coef[place], intercept[place]
+    return coef[place], intercept[place]
 
 
 def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> Node:
@@ -77,20 +93,19 @@ def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> 
     has_intercept = learner.config.intercept
     if not learner.learner.model.covariance.correlated:
         variances = learner.variances()[place]
-        table = columns.scatter(variances, np.square(columns.scales))
+        table = columns.scatter(variances)
         return (x * x) @ table.T + (variances[:, -1] if has_intercept else np.zeros(len(table)))
     size = learner.learner.model.size
     matrices = learner.matrix().reshape(-1, size, size)[place]
     every = range(len(place))
     table = np.zeros((len(place), columns.width, columns.width))
-    scaled = matrices[np.ix_(every, columns.weights, columns.weights)] / np.outer(columns.scales, columns.scales)
-    table[np.ix_(every, columns.columns, columns.columns)] = scaled
+    table[np.ix_(every, columns.columns, columns.columns)] = matrices[np.ix_(every, columns.weights, columns.weights)]
     # (classes, rows, features) times x, summed over the features.
     products = (graph.op("Unsqueeze", x, [0]) @ table) * x
     variance = graph.op("Transpose", graph.op("ReduceSum", products, [2], keepdims=0), perm=[1, 0])
     if not has_intercept:
         return variance
-    return variance + x @ (2 * columns.scatter(matrices[:, -1], columns.scales)).T + matrices[:, -1, -1]
+    return variance + x @ (2 * columns.scatter(matrices[:, -1])).T + matrices[:, -1, -1]
 
 
 def _labels(model: TrainedModel) -> NDArray[Any]:

@@ -65,15 +65,22 @@ class Weights:
     def from_model(cls, model: TrainedModel) -> Self:
         """Return the weights of a model; raise a ValueError if it has none."""
         columns, learner, config = Columns.of(model), model.classifier, model.classifier.config
+        if config.scale == "unit":
+            raise ValueError(
+                'the model divides each row by its length (scale="unit"), which plain weights cannot express; export '
+                "it to ONNX"
+            )
         inner, means = learner.learner, learner.weights()
         variances = learner.variances() if model.rule.order == 2 else None
         prior = float(inner.model.initial_variance)
+        # A feature that is always the same has no weight, and keeps its variance.
+        squares = np.square(np.where(np.isfinite(columns.scales), columns.scales, 1.0))
         return cls(
             classes=list(learner.classes.values_in_order),
             coef=columns.scatter(means, columns.scales),
-            intercept=means[:, -1] if config.intercept else None,
+            intercept=_intercept(means, columns, has_one=config.intercept),
             features=columns.names,
-            variance=None if variances is None else columns.scatter(variances, np.square(columns.scales), prior),
+            variance=None if variances is None else columns.scatter(variances, squares, prior),
             intercept_variance=variances[:, -1] if config.intercept and variances is not None else None,
             algorithm=model.rule.name,
             parameters=dict(config.parameters),
@@ -195,7 +202,8 @@ class Columns(NamedTuple):
     width: int
     #: Names of the columns; None if features are numbered.
     names: list[str] | None
-    #: Divisors of the features.
+    #: What is subtracted from each feature, and what it is then divided by.
+    centres: Array
     scales: Array
 
     @classmethod
@@ -207,24 +215,32 @@ class Columns(NamedTuple):
         if inner.model is None or len(model.classifier.classes) < 2:
             raise ValueError("the model has seen fewer than two classes, so it has no weights yet")
         vocabulary, width = inner.vocabulary, inner.n_features
-        scales = model.classifier.feature_scales(width)
+        centres, scales = model.classifier.feature_centres(width), model.classifier.feature_scales(width)
         if vocabulary is None:
             every = [*range(width)]
-            return cls(every, every, width, model.column_names, scales)
+            return cls(every, every, width, model.column_names, centres, scales)
         if vocabulary.hashed:
             raise ValueError("the model hashes feature names, so its weights have no names")
         weights, names = [*vocabulary.names.values()], [*vocabulary.names]
         if vocabulary.key_type is not int:
-            return cls(weights, [*range(len(weights))], len(weights), names, scales[weights])
+            return cls(weights, [*range(len(weights))], len(weights), names, centres[weights], scales[weights])
         if not all(isinstance(name, int) and 0 <= name < MAX_COLUMNS for name in names):
             raise ValueError(f"feature numbers must be from 0 to {MAX_COLUMNS - 1} to become columns")
-        return cls(weights, names, max(names, default=-1) + 1, None, scales[weights])
+        return cls(weights, names, max(names, default=-1) + 1, None, centres[weights], scales[weights])
 
-    def scatter(self, rows: Array, scales: Array, fill: float = 0.0) -> Array:
+    def scatter(self, rows: Array, scales: Array | float = 1.0, fill: float = 0.0) -> Array:
         """Return rows of weights, divided by `scales`, as rows of the table; other columns are `fill`."""
         table = np.full((len(rows), self.width), fill)
         table[:, self.columns] = rows[:, self.weights] / scales
         return table
+
+
+def _intercept(means: Array, columns: Columns, *, has_one: bool) -> Array | None:
+    """Return the intercepts for features that are not centred."""
+    if not has_one and not columns.centres.any():
+        return None
+    centred: Array = means[:, columns.weights] @ (columns.centres / columns.scales)
+    return (means[:, -1] if has_one else 0.0) - centred
 
 
 def _calibration_by_label(model: TrainedModel) -> Array | None:

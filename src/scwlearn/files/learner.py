@@ -25,7 +25,7 @@ from scwlearn.files.codec import (
 )
 from scwlearn.files.gaussian import MAX_CLASSES, decode_gaussian, encode_gaussian
 from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, shorten
-from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_vocabulary
+from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_scale, encode_vocabulary
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.config import CommitteeConfig
 from scwlearn.learning.committee.learner import Committee
@@ -109,7 +109,11 @@ def complete_settings(
         problems.append(f"unexpected settings: {', '.join(map(shorten, unexpected))}")
     if problems:
         raise InvalidModelFile(f"{path}: {'; '.join(problems)}")
-    return {**defaults, **given}
+    completed = {**defaults, **given}
+    if isinstance(completed.get("scale"), bool):
+        # Files of earlier versions know only one kind of scale.
+        completed["scale"] = "rms" if completed["scale"] else "none"
+    return completed
 
 
 def construct(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -147,9 +151,7 @@ def _decode_rule(fields: JsonObject) -> Rule:
 def encode_state(learner: Learner, arrays: Arrays, *, names: bool = True) -> dict[str, Any]:
     """Encode what a linear learner has learned, with or without the names of its features."""
     model, vocabulary, scale = learner.model, learner.vocabulary, learner.running_scale
-    scaled = scale is not None and scale.state is not None
-    if scale is not None and scale.state is not None:
-        arrays["scale"] = scale.state
+    scaled = scale is not None and encode_scale(scale, arrays)
     return {
         "counters": learner._tally.tolist(),
         "model": None if model is None else encode_gaussian(model, arrays),
@@ -172,9 +174,9 @@ def decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> N
     if width is not None and width < 0:
         raise InvalidModelFile(f"{fields.path}.model has no weight for the intercept")
     if scaled and scale is None:
-        raise InvalidModelFile(f"{fields.path}: there are scales, but the setting scale is false")
+        raise InvalidModelFile(f"{fields.path}: there are scales, but the setting scale is none")
     if scale is not None and learner.model is not None and not scaled:
-        raise InvalidModelFile(f"{fields.path}: the setting scale is true, but there are no scales")
+        raise InvalidModelFile(f"{fields.path}: the setting scale is {config.scale}, but there are no scales")
     if vocabulary is not None:
         if width is None:
             raise InvalidModelFile(f"{fields.path}: there are feature names, but no model")
@@ -182,7 +184,7 @@ def decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> N
             vocabulary, arrays, width, max_features=config.max_features, hashed=config.overflow == "hash"
         )
     if scale is not None and scaled:
-        scale.state = decode_scale(arrays, width)
+        decode_scale(scale, arrays, width)
 
 
 def decode_counters(fields: JsonObject) -> NDArray[np.int64]:

@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scwlearn._native import Vocabulary
+from scwlearn._native import LARGEST_VALUE, Vocabulary
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, LARGEST, ArrayReader, Arrays, check_range
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, parse_json, shorten
+from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, parse_json, shorten
+from scwlearn.model.scale import COUNT, MEAN, SCALE, RunningScale
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
@@ -88,8 +90,36 @@ def _decode_owners(arrays: ArrayReader, names: list[Any], width: int) -> list[tu
     return [*zip(slots.tolist(), names, map(bool, shared.tolist()), votes.tolist(), strict=True)]
 
 
-def decode_scale(arrays: ArrayReader, width: int | None) -> Any:
-    """Return scale and count of each feature."""
-    state = arrays.take("scale", FLOAT64, (width, 2))
-    check_range("scale", state, 0, LARGEST, "scale or count must be a finite number >= 0")
-    return state
+def encode_scale(scale: RunningScale, arrays: Arrays) -> bool:
+    """Add the state, without what is derived from the rest of it; return whether there is any."""
+    if scale.state is None:
+        return False
+    arrays["scale"] = scale.state if scale.kind != "standard" else _without_list(scale.state)
+    return True
+
+
+def decode_scale(scale: RunningScale, arrays: ArrayReader, width: int | None) -> None:
+    """Restore the state of a scale."""
+    if scale.kind != "standard":
+        scale.state = arrays.take("scale", FLOAT64, (width, 2))
+        check_range("scale", scale.state, 0, LARGEST, "scale or count must be a finite number >= 0")
+        return
+    lines = arrays.take("scale", FLOAT64, (None if width is None else width + 1, 3))
+    if not len(lines):
+        raise InvalidModelFile("array 'scale' must have a first line, with the number of rows")
+    features, most = slice(1, None), 2 * LARGEST_VALUE
+    check_range("scale", lines, 0, MAX_COUNT, f"number of rows must be from 0 to {MAX_COUNT}", 0, 0)
+    check_range("scale", lines, 0, 0, "the first line must be 0 after the number of rows", 0, features)
+    check_range("scale", lines, 0, most, f"deviation must be a number from 0 to {most:g}", features, SCALE)
+    rows = float(lines[0, 0])
+    check_range("scale", lines, 0, rows, f"count must be from 0 to the number of rows, {rows:g}", features, COUNT)
+    check_range("scale", lines, -most, most, f"mean must be a number from {-most:g} to {most:g}", features, MEAN)
+    scale.state = np.zeros((len(lines), 4))
+    scale.state[:, :3] = lines
+    scale.list_dense()
+
+
+def _without_list(state: NDArray[np.float64]) -> NDArray[np.float64]:
+    lines = state[:, :3].copy()
+    lines[0, 1:] = 0.0
+    return lines

@@ -291,6 +291,11 @@ class Classifier:
         scale = getattr(self.learner, "running_scale", None)
         return np.ones(count) if scale is None else scale.scales[:count]
 
+    def feature_centres(self, count: int) -> Array:
+        """Return what is subtracted from the first `count` features before they are divided."""
+        scale = getattr(self.learner, "running_scale", None)
+        return np.zeros(count) if scale is None else scale.centres[:count]
+
     def class_labels(self) -> list[Any]:
         """Return the label of each row of `weights`: with two classes only the second."""
         return self.snapshot.class_labels()

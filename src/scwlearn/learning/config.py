@@ -23,7 +23,7 @@ class LearnerConfig:
     >>> from scwlearn.learning.config import LearnerConfig
     >>> config = LearnerConfig.create("scw1", {"C": 0.5, "covariance": "diagonal"})
     >>> config.parameters["C"], config.covariance, config.scale
-    (0.5, 'diagonal', False)
+    (0.5, 'diagonal', 'none')
     """
 
     rule: Rule | OwnRule

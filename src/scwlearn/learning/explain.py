@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
+from scwlearn.data.rows import Rows
+from scwlearn.model.scale import RunningScale
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -110,7 +112,7 @@ def _deviation(variances: Array | None, number: int, feature: int) -> float:
 
 
 class NamedWeights(NamedTuple):
-    """Names, weights and scales of a model, consistent even while another thread learns."""
+    """Names, weights and scale of a model, consistent even while another thread learns."""
 
     vocabulary: Vocabulary
     #: By index; where names are hashed, some indices have none.
@@ -118,8 +120,18 @@ class NamedWeights(NamedTuple):
     #: (classes, size), the intercept last.
     weights: Array
     variances: Array | None
-    #: What each feature is divided by.
-    scales: Array
+    #: The scale of the features; None if they are not scaled.
+    scale: RunningScale | None
+
+    def scaled(self, features: Sequence[int], values: Sequence[float]) -> dict[int, float]:
+        """Return the values of an example by feature, as the model sees them; a scale may add features."""
+        if self.scale is None:
+            return dict(zip(features, values, strict=True))
+        order = np.argsort(np.array(features, dtype=np.int64))
+        row = np.array(values, dtype=np.float64)[order], np.array(features, dtype=np.int64)[order]
+        scaled = self.scale.apply(Rows.from_csr(*row, np.array([0, len(order)]), self.scale.width or 0))
+        seen, columns, _ = scaled.compressed(np.int64)
+        return dict(zip(columns.tolist(), seen.tolist(), strict=True))
 
     def signs(self, names: dict[int, Any]) -> Array:
         """Return the sign of each of these names; hashing may flip it."""
@@ -157,5 +169,5 @@ def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
         {feature: name for name, feature in sorted(vocabulary.names.items(), key=itemgetter(1)) if feature < width},
         model.weights(),
         model.variances() if second_order else None,
-        np.ones(width) if scale is None else scale.scales[:width],
+        scale,
     )

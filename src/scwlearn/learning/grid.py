@@ -26,6 +26,9 @@ from scwlearn.rules import OwnRule, Rule
 #: Called with the rows done and the rows in total, each counted once per learner.
 Progress = Callable[[int, int], None]
 
+# Models that have learned nothing, by covariance, intercept and initial variance.
+_Priors = dict[tuple[str, bool, float], Gaussian]
+
 # Bytes of the models that go through the rows at a time, so that a grid over millions of features needs
 # little more memory than its results.
 _BYTES_AT_ONCE = 2**28
@@ -225,18 +228,23 @@ def _run_all(
 
 def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Batch]]:
     """Group runs that scale the rows alike, and yield each group with the batch as it sees it."""
-    groups: dict[bytes | None, list[_Run]] = {}
+    groups: dict[tuple[str, bytes | None] | None, list[_Run]] = {}
     for run in runs:
         state = None if run.scale is None else run.scale.state
-        groups.setdefault(None if run.scale is None else b"" if state is None else state.tobytes(), []).append(run)
+        alike = None if run.scale is None else (run.scale.kind, None if state is None else state.tobytes())
+        groups.setdefault(alike, []).append(run)
     for group in groups.values():
         scale = group[0].scale
         if scale is None:
             yield group, batch
             continue
         rows = scale.learn(batch.rows, order=batch.places)
-        for run in group[1:]:
-            run.scale = scale.copy()
+        priors: _Priors = {}
+        for run in group:
+            run.scale = scale if run is group[0] else scale.copy()
+            if run.learner.model is None:
+                # A scale may change which features are rare, by which a full Sigma is arranged.
+                run.model = _prior(run.learner, rows, priors)
         labels = batch.labels if batch.places is None else batch.labels[batch.places]
         yield group, replace(batch, rows=rows, labels=labels, places=None)
 
@@ -266,20 +274,23 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
     models = [learner if learner.model is None else learner.model for learner in learners]
     if len(set(map(id, models))) < len(models):
         raise ValueError("two learners are the same object or share memory; each must have its own")
-    priors: dict[tuple[str, bool, float], Gaussian] = {}
+    priors: _Priors = {}
     runs, needed = [], 0
     for learner in learners:
         learner._check_rows(rows)
-        model = None if learner.model is None else learner.model.writable()
-        if model is None:
-            config = learner.config
-            key = (learner.covariance_for(rows.width), config.intercept, config.initial_variance)
-            model = priors[key] if key in priors else priors.setdefault(key, learner._first_model(rows, 1))
+        model = _prior(learner, rows, priors) if learner.model is None else learner.model.writable()
         runs.append(_Run(learner, model, learner._tally.copy(), copy(learner.running_scale)))
         needed += 8 * model.memory.size
     what, instead = f"{len(runs)} models with {rows.width} features", "let fewer learn at a time"
     with ensure_memory(needed if keep else 0, what=what, instead=instead):
         return runs
+
+
+def _prior(learner: Learner, rows: Rows, priors: _Priors) -> Gaussian:
+    """Return the prior of a learner; those that are alike share it."""
+    config = learner.config
+    key = (learner.covariance_for(rows.width), config.intercept, config.initial_variance)
+    return priors[key] if key in priors else priors.setdefault(key, learner._first_model(rows, 1))
 
 
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:

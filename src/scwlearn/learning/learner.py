@@ -78,7 +78,7 @@ class Learner(OneAtATime):
 
     def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
         super()._configure(config, n_classes)
-        self.running_scale = RunningScale() if config.scale else None
+        self.running_scale = None if config.scale == "none" else RunningScale(config.scale)
         self.model = None
         self.vocabulary = None
         self._tally = new_tally()

@@ -42,7 +42,7 @@ class OneAtATime(BaseLearner):
     model: Gaussian | None
     #: The names of the features; None for a learner that does not learn from dicts.
     vocabulary: Vocabulary | None
-    #: What each feature is divided by; None if features are not scaled.
+    #: The scale of the features; None if they are not scaled.
     running_scale: RunningScale | None
     # Rows, mistakes and updates, which the native loops increment.
     _tally: NDArray[np.int64]

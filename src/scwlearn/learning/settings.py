@@ -15,6 +15,7 @@ from typing import Any
 from scwlearn.learning.setting import Face as Face
 from scwlearn.learning.setting import Setting as Setting
 from scwlearn.model.covariances import COVARIANCE_NAMES
+from scwlearn.model.scales import SCALE_NAMES
 from scwlearn.rules import OwnRule, Rule
 
 LINEAR = Face.LEARNER | Face.STREAM | Face.RIVER | Face.ESTIMATOR | Face.COMMAND
@@ -219,12 +220,15 @@ SETTINGS = (
     ),
     Setting(
         "scale",
-        bool,
-        False,
-        "Whether to divide each feature by the root mean square of its non-zero values so far.",
+        str,
+        "none",
+        'How to scale features, by what has been seen so far: "rms" divides each by the root mean square of its '
+        'non-zero values; "standard" centres a dense feature and divides it by its deviation, others by their root '
+        'mean square, and clips the result to [-3, 3]; "unit" is "rms" and then rows of length 1.',
         LINEAR,
         applies_to=_is_single,
-        helps={Face.COMMAND: "Divide each feature by a running scale."},
+        helps={Face.COMMAND: "How to scale features, by what has been seen so far."},
+        choices=("none", *SCALE_NAMES),
     ),
     Setting(
         "intercept",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,54 +12,102 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._native import apply_scales, learn_scales
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
+from scwlearn.model.scales import SCALE_NAMES
 
 Array = NDArray[np.float64]
 
-# Columns of the state.
-SCALE, COUNT = range(2)
+# Columns of the state: scale (of a standard scale, deviation) and count of each feature's non-zero values. A standard
+# scale also has their mean, an entry of the list of dense features, and a first line for the number of rows and the
+# length of that list, which is derived from the rest.
+SCALE, COUNT, MEAN, DENSE = range(4)
+
+# As in native/loops/scaling_loops.cpp: where standardised values are clipped, and the part of the mean below which a
+# deviation is rounding.
+MOST_DEVIATIONS = 3.0
+_ROUNDING = 2.0**-40
 
 # Number of values to scale at a time: few, since they may be converted first.
 _VALUES_AT_ONCE = 2**20
 
+# The scaled values of a block, or its scaled rows as CSR arrays.
+_Parts = tuple[Array, NDArray[np.int64], NDArray[np.int64]]
+_ScaleBlock = Callable[[Block, Array | None], _Parts | None]
+
 
 class RunningScale:
-    """Running scale that divides each feature by the root mean square of its non-zero values so far.
+    """Running scale: makes each feature comparable by what it has seen of it so far.
 
-    Zeros stay zero, so sparse rows stay sparse, and features that are 0 or 1 do not change. `learn` updates the scale
-    with a row before scaling the row, so the first value of a feature becomes 1 or -1. `apply` changes nothing, and
-    leaves features that were never seen as they are.
+    `learn` updates the scale with a row before scaling the row; `apply` changes nothing, and leaves features that were
+    never seen as they are. All kinds depend only on the values, not on whether rows are dense or sparse.
+
+    Parameters
+    ----------
+    kind : str
+        "rms" divides each feature by the root mean square of its non-zero values. Zeros stay zero, so sparse rows stay
+        sparse, and features that are 0 or 1 do not change.
+
+        "standard" subtracts the mean of a dense feature (non-zero in at least half of the rows) and divides by its
+        standard deviation, both over all rows; a constant feature becomes 0. Other features are divided by their root
+        mean square. The result is clipped to [-3, 3].
+
+        "unit" divides by the root mean square, then each row by its Euclidean norm.
 
     Attributes
     ----------
-    state : array of shape (n_features, 2), or None
-        Scale and number of values of each feature, both 0 if it was never seen; None before the first rows. This is
-        all that has to be saved.
+    state : array, or None
+        All that has to be saved; None before the first rows.
 
     Examples
     --------
     >>> from scwlearn import Learner
     >>> from scwlearn.model.scale import RunningScale
-    >>> scale, learner = RunningScale(), Learner("scw1")
+    >>> scale, learner = RunningScale("rms"), Learner("scw1")
     >>> learner.learn(scale.learn([[1000.0, 0.002], [-3000.0, 0.001]]), [1, -1])
     Counts(seen=2, mistakes=0, updates=2)
     >>> learner.scores(scale.apply([[2000.0, 0.0015]])) > 0
     array([ True])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "rms") -> None:
+        if kind not in SCALE_NAMES:
+            raise ValueError(f"kind must be one of {', '.join(SCALE_NAMES)}, got {kind!r}")
+        self.kind = kind
         self.state: Array | None = None
 
     @property
     def width(self) -> int | None:
         """The number of features; None before the first rows."""
-        return None if self.state is None else len(self.state)
+        return None if self.state is None else len(self._features(self.state))
+
+    @property
+    def rows(self) -> float | None:
+        """The number of rows seen, which only a standard scale counts; None otherwise."""
+        return None if self.kind != "standard" else 0.0 if self.state is None else float(self.state[0, 0])
 
     @property
     def scales(self) -> Array:
-        """What each feature is divided by; 1 for a feature never seen."""
-        if self.state is None:
-            raise ValueError("this scale has not seen any row yet")
-        return np.where(self.state[:, COUNT] > 0, self.state[:, SCALE], 1.0)
+        """What each feature is divided by: 1 for a feature never seen, infinity for one that is always the same."""
+        features = self._seen()
+        count = features[:, COUNT]
+        if self.kind != "standard":
+            return np.where(count > 0, features[:, SCALE], 1.0)
+        # Relative to the larger of mean and deviation, so that no square overflows.
+        dense, share = self._dense(features)
+        most = np.maximum(features[:, SCALE], np.abs(features[:, MEAN]))
+        by = np.where(most > 0, most, 1.0)
+        spread, mean = (features[:, SCALE] / by) ** 2, (features[:, MEAN] / by) ** 2
+        scales = by * np.sqrt(np.where(dense, share * (spread + (1 - share) * mean), spread + mean))
+        constant = dense & (scales <= _ROUNDING * np.abs(share * features[:, MEAN]))
+        return np.where(count == 0, 1.0, np.where(constant, np.inf, scales))
+
+    @property
+    def centres(self) -> Array:
+        """What is subtracted from each feature before it is divided: the mean of a dense feature, otherwise 0."""
+        features = self._seen()
+        if self.kind != "standard":
+            return np.zeros(len(features))
+        dense, share = self._dense(features)
+        return np.where(dense, share * features[:, MEAN], 0.0)
 
     def learn(self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None) -> Rows:
         """Update the scale with each row in turn and return the rows, scaled.
@@ -91,16 +140,17 @@ class RunningScale:
         if order is not None:
             places = row_numbers(order, len(rows))
             rows, weighed = rows.take(places), None if weighed is None else weighed[places]
-        state = np.zeros((rows.width, 2)) if self.state is None else self.state
-        if len(rows) > _rows_at_once(rows) or not state.flags.writeable:
-            # Ctrl-C may interrupt between two blocks, but not within one.
+        state = self._blank(rows.width) if self.state is None else self.state
+        # Ctrl-C may interrupt between two blocks, but not within one; entries that a standard scale adds need memory.
+        may_stop = len(rows) > _rows_at_once(rows) or (self.kind == "standard" and 8 * rows.stored >= rows.width)
+        if may_stop or not state.flags.writeable:
             state = state.copy()
 
-        def scale(block: Block, scaled: Array) -> None:
+        def scale(block: Block, scaled: Array | None) -> _Parts | None:
             part = None if weighed is None else weighed[block.start : block.start + block.count]
-            learn_scales(state, block.values, block.indices, block.offsets, block.width, part, scaled)
+            return learn_scales(self.kind, state, block.values, block.indices, block.offsets, block.width, part, scaled)
 
-        scaled = _scaled(rows, scale)
+        scaled = self._scaled(rows, scale)
         # In place: learners may share the memory.
         if self.state is None or not self.state.flags.writeable:
             self.state = state
@@ -128,12 +178,12 @@ class RunningScale:
         """
         rows = as_rows(x)
         self._check_width(rows)
-        state = np.zeros((rows.width, 2)) if self.state is None else self.state
+        state = self._blank(rows.width) if self.state is None else self.state
 
-        def scale(block: Block, scaled: Array) -> None:
-            apply_scales(state, block.values, block.indices, block.offsets, block.width, scaled)
+        def scale(block: Block, scaled: Array | None) -> _Parts | None:
+            return apply_scales(self.kind, state, block.values, block.indices, block.offsets, block.width, scaled)
 
-        return _scaled(rows, scale)
+        return self._scaled(rows, scale)
 
     def widen(self, n_features: int) -> None:
         """Append features that have not been seen yet, up to `n_features`."""
@@ -149,11 +199,18 @@ class RunningScale:
         elif self.state is not other.state:
             self.writable_state()[:] = other.state
 
-    def arranged(self, kept: NDArray[np.int64], n_features: int) -> RunningScale:
-        """Return the scale of the features `kept`, in this order, followed by unseen ones up to `n_features`."""
-        other = RunningScale()
-        known = np.zeros((0, 2)) if self.state is None else self.state[kept]
-        other.state = _widened(known, n_features)
+    def arranged(
+        self, kept: NDArray[np.int64], n_features: int, *, places: NDArray[np.int64] | None = None
+    ) -> RunningScale:
+        """Return the scale of the features `kept`, in this order or at `places`, among `n_features`, others unseen."""
+        other = RunningScale(self.kind)
+        other.state = self._blank(n_features)
+        if self.state is not None:
+            where = slice(len(kept)) if places is None else places
+            self._features(other.state)[where] = self._features(self.state)[kept]
+            if self.kind == "standard":
+                other.state[0] = self.state[0]
+                other.list_dense()
         return other
 
     def writable_state(self) -> Array:
@@ -165,19 +222,19 @@ class RunningScale:
 
     def copy(self) -> RunningScale:
         """Return an independent copy."""
-        other = RunningScale()
+        other = RunningScale(self.kind)
         other.state = None if self.state is None else self.state.copy()
         return other
 
     __copy__ = copy
 
     def merged(self, others: Iterable[RunningScale]) -> RunningScale:
-        """Return the scale of all values that this one and the others have seen.
+        """Return the scale of all rows that this one and the others have seen.
 
         Parameters
         ----------
         others : iterable of RunningScale
-            Scales of the same features in the same order; some may have more features at the end.
+            Scales of the same kind and of the same features in the same order; some may have more features at the end.
 
         Returns
         -------
@@ -187,34 +244,83 @@ class RunningScale:
         Examples
         --------
         >>> from scwlearn.model.scale import RunningScale
-        >>> one, two = RunningScale(), RunningScale()
+        >>> one, two = RunningScale("rms"), RunningScale("rms")
         >>> one.learn([[3.0]]), two.learn([[1.0], [0.0]])  # doctest: +ELLIPSIS
         (...)
         >>> one.merged([two]).scales
         array([2.23606798])
         """
-        states = [scale.state for scale in (self, *others) if scale.state is not None]
-        merged = RunningScale()
+        parts = (self, *others)
+        if different := {part.kind for part in parts} - {self.kind}:
+            raise ValueError(f"scales of different kinds cannot be merged: {self.kind} and {different.pop()}")
+        states = [part.state for part in parts if part.state is not None]
+        merged = RunningScale(self.kind)
         if not states:
             return merged
-        width = max(map(len, states))
-        scales, counts = np.stack([_widened(state, width) for state in states]).transpose(2, 0, 1)
-        # Relative to the largest, so that no square overflows.
-        largest = scales.max(axis=0)
-        parts = np.divide(scales, largest, out=np.zeros_like(scales), where=largest > 0)
-        count = counts.sum(axis=0)
-        mean = np.divide((counts * parts**2).sum(axis=0), count, out=np.zeros_like(count), where=count > 0)
-        merged.state = np.column_stack([largest * np.sqrt(mean), count])
+        width = max(map(len, states)) - len(self._blank(0))
+        wide = [self._widened(state, width) for state in states]
+        if self.kind == "standard":
+            merged.state = reduce(_merged_moments, wide)
+            merged.list_dense()
+        else:
+            merged.state = _merged_sizes(wide)
         return merged
 
     def thin(self, times: int) -> None:
-        """Divide the count of each feature by `times`, for parts that share a prior."""
+        """Divide the number of rows, and the count of each feature, by `times`, for parts that share a prior."""
         if self.state is not None:
-            self.state[:, COUNT] /= times
+            self._features(self.state)[:, COUNT] /= times
+            if self.kind == "standard":
+                self.state[0, 0] /= times
+
+    def list_dense(self) -> None:
+        """Derive the list of dense features of a standard scale from the rest of its state."""
+        assert self.state is not None
+        features = self._features(self.state)
+        dense = np.flatnonzero(self._dense(features)[0])
+        features[:, DENSE] = 0.0
+        features[: len(dense), DENSE] = dense
+        self.state[0, COUNT] = len(dense)
+
+    def _dense(self, features: Array) -> tuple[NDArray[np.bool_], Array]:
+        """Return which features are dense, and the share of the rows in which each dense one is not 0, otherwise 1."""
+        rows, count = self.rows or 0.0, features[:, COUNT]
+        dense = (count > 0) & (2 * count >= rows)
+        return dense, np.divide(count, rows, out=np.ones_like(count), where=dense)
+
+    def _blank(self, width: int) -> Array:
+        return np.zeros((width + 1, 4)) if self.kind == "standard" else np.zeros((width, 2))
+
+    def _features(self, state: Array) -> Array:
+        """Return the lines of the features."""
+        return state[1:] if self.kind == "standard" else state
+
+    def _widened(self, state: Array, width: int) -> Array:
+        """Return the state with unseen features appended."""
+        wider = self._blank(width)
+        wider[: len(state)] = state
+        return wider
+
+    def _seen(self) -> Array:
+        if self.state is None:
+            raise ValueError("this scale has not seen any row yet")
+        return self._features(self.state)
 
     def _check_width(self, rows: Rows) -> None:
         if self.width is not None and rows.width != self.width:
             raise ValueError(f"X has {rows.width} features, but this scale has learned from {self.width}")
+
+    def _scaled(self, rows: Rows, scale: _ScaleBlock) -> Rows:
+        """Return the rows as `scale` writes or returns them for each block."""
+        blocks = rows.blocks(_rows_at_once(rows))
+        if self.kind == "standard" and rows.is_sparse:
+            return _joined(map(_own_entries, blocks), scale, rows.width)
+        scaled = np.zeros(rows.stored)
+        for block in blocks:
+            first = block.start * block.width
+            # A sparse block refers to the arrays of all rows.
+            scale(block, scaled if block.indices is not None else scaled[first : first + block.values.size])
+        return rows.with_values(scaled)
 
 
 def _rows_at_once(rows: Rows) -> int:
@@ -222,18 +328,50 @@ def _rows_at_once(rows: Rows) -> int:
     return max(1, len(rows) * _VALUES_AT_ONCE // max(1, rows.stored))
 
 
-def _scaled(rows: Rows, scale: Callable[[Block, Array], None]) -> Rows:
-    """Return the rows with the values that `scale` writes for each block."""
-    scaled = np.zeros(rows.stored)
-    for block in rows.blocks(_rows_at_once(rows)):
-        first = block.start * block.width
-        # A sparse block refers to the arrays of all rows.
-        scale(block, scaled if block.indices is not None else scaled[first : first + block.values.size])
-    return rows.with_values(scaled)
+def _own_entries(block: Block) -> Block:
+    """Return a sparse block that refers only to its own entries."""
+    assert block.indices is not None
+    assert block.offsets is not None
+    begin, end = int(block.offsets[0]), int(block.offsets[-1])
+    offsets = block.offsets - block.offsets.dtype.type(begin)
+    return Block(block.values[begin:end], block.indices[begin:end], offsets, block.width, block.start, block.count)
 
 
-def _widened(state: Array, width: int) -> Array:
-    """Return the state with unseen features appended."""
-    wider = np.zeros((width, 2))
-    wider[: len(state)] = state
-    return wider
+def _joined(blocks: Iterator[Block], scale: _ScaleBlock, width: int) -> Rows:
+    """Return the rows that `scale` returns for each block."""
+    parts = [part for block in blocks if (part := scale(block, None)) is not None]
+    if len(parts) == 1:
+        return Rows.from_csr(*parts[0], width)
+    values = np.concatenate([np.empty(0), *(part[0] for part in parts)])
+    indices = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+    counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part[2]) for part in parts)])
+    return Rows.from_csr(values, indices, np.cumsum(counts), width)
+
+
+def _merged_sizes(states: list[Array]) -> Array:
+    """Return root mean square and count of all values."""
+    scales, counts = np.stack(states).transpose(2, 0, 1)
+    # Relative to the largest, so that no square overflows.
+    largest = scales.max(axis=0)
+    parts = np.divide(scales, largest, out=np.zeros_like(scales), where=largest > 0)
+    count = counts.sum(axis=0)
+    mean = np.divide((counts * parts**2).sum(axis=0), count, out=np.zeros_like(count), where=count > 0)
+    return np.column_stack([largest * np.sqrt(mean), count])
+
+
+def _merged_moments(one: Array, other: Array) -> Array:
+    """Return deviation, count and mean of the values of two standard scales, and the number of their rows."""
+    count = one[:, COUNT] + other[:, COUNT]
+    share = np.divide(other[:, COUNT], count, out=np.zeros_like(count), where=count > 0)
+    apart = np.where((share > 0) & (share < 1), other[:, MEAN] - one[:, MEAN], 0.0)
+    # Relative to the largest, so that no square overflows.
+    largest = np.maximum(np.maximum(one[:, SCALE], other[:, SCALE]), np.abs(apart))
+    by = np.where(largest > 0, largest, 1.0)
+    squares = (1 - share) * (one[:, SCALE] / by) ** 2 + share * (other[:, SCALE] / by) ** 2
+    merged = np.zeros_like(one)
+    merged[:, SCALE] = by * np.sqrt(squares + share * (1 - share) * (apart / by) ** 2)
+    merged[:, COUNT] = count
+    merged[:, MEAN] = np.where(share == 1, other[:, MEAN], one[:, MEAN] + share * apart)
+    # The first line, whose other numbers are derived.
+    merged[0] = one[0, 0] + other[0, 0], 0.0, 0.0, 0.0
+    return merged

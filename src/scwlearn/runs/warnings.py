@@ -78,7 +78,7 @@ def with_advice(
     texts: list[str], settings: Mapping[str, Any], verb: str = "try", *, algorithm: bool = True, order: bool = True
 ) -> list[str]:
     """Append to the last text, if any, what may make a model with these settings better."""
-    hints = [] if settings.get("scale") else ["--scale"]
+    hints = [] if settings.get("scale", "none") != "none" else ["--scale standard"]
     hints += ["another algorithm (scwlearn compare)"] if algorithm else []
     hints += ["a shuffled order (--shuffle-buffer N)"] if order and not settings.get("shuffle_buffer") else []
     if not texts or not hints:

@@ -29,7 +29,7 @@ def columns(text):
 
 
 @pytest.mark.parametrize("classes", [(-1, 1), (3, 1, 2)])
-@pytest.mark.parametrize("options", [[], ["--covariance", "diagonal", "--scale"], ["-a", "pa1"]])
+@pytest.mark.parametrize("options", [[], ["--covariance", "diagonal", "--scale", "rms"], ["-a", "pa1"]])
 def test_predictions_are_those_of_the_estimator_in_the_file(tmp_path, capsys, classes, options):
     path = libsvm_model(tmp_path, *options, classes=classes)
     model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(40, 12))

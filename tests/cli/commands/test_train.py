@@ -151,7 +151,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path, text):
     for name, part in zip(paths, (lines, lines[:200], lines[200:]), strict=True):
         paths[name].write_text("".join(part))
     whole, half, on = (str(tmp_path / f"{name}.model") for name in ("whole", "half", "on"))
-    how = ("-a", "scw2", "--covariance", "diagonal", "--scale", "--class-weight", "balanced", "-q")
+    how = ("-a", "scw2", "--covariance", "diagonal", "--scale", "rms", "--class-weight", "balanced", "-q")
     printed(capsys, str(paths["all"]), "-m", whole, *how)
     printed(capsys, str(paths["first"]), "-m", half, *how)
     printed(capsys, str(paths["second"]), "--resume", half, "-m", on, "-q")
@@ -276,7 +276,7 @@ def test_settings_of_a_resumed_model_cannot_change(capsys, data, model):
     printed(capsys, data, "-m", model, "-a", "arow", "-q")
     err = printed(capsys, data, "--resume", model, "-a", "pa", code=2).err
     assert "a.model was trained with arow, not pa" in err
-    err = printed(capsys, data, "--resume", model, "--scale", "--hash-bits", "4", code=2).err
+    err = printed(capsys, data, "--resume", model, "--scale", "rms", "--hash-bits", "4", code=2).err
     assert "the settings of a resumed model cannot change; drop --scale, --hash-bits" in err
     printed(capsys, data, "--resume", model, "--r", "3", "-m", model, "-q")
     assert scwlearn.load(model).r == 3.0

@@ -60,7 +60,7 @@ SOURCES = {
     "names in several classes": [vw_text(count=300, classes=("a", "b", "c"))],
     "weights": [vw_text(count=200).replace(" |x", " 0.5 |x", 90)],
 }
-SETTINGS = [[], ["--covariance", "diagonal"], ["--scale", "--covariance", "diagonal", "--no-intercept"]]
+SETTINGS = [[], ["--covariance", "diagonal"], ["--scale", "rms", "--covariance", "diagonal", "--no-intercept"]]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
@@ -97,12 +97,24 @@ def test_settings_mean_the_same_as_in_train(capsys, data, settings):
 def test_the_printed_command_trains_the_best_cell_with_the_given_options(capsys, data, tmp_path):
     spaced = tmp_path / "with space.libsvm"
     spaced.write_text(libsvm_text(100))
-    arguments = [data, str(spaced), *SMALL, "--scale", "--covariance", "diagonal", "--on-error", "skip", "--top", "3"]
+    arguments = [
+        data,
+        str(spaced),
+        *SMALL,
+        "--scale",
+        "rms",
+        "--covariance",
+        "diagonal",
+        "--on-error",
+        "skip",
+        "--top",
+        "3",
+    ]
     found = tuned(capsys, *arguments)
     program, command, *rest = shlex.split(found["command"])
     assert (program, command, rest[:2]) == ("scwlearn", "train", [data, str(spaced)])
     assert rest[2:6] == ["-a", "scw1", "--C", str(found["best"]["parameters"]["C"]).removesuffix(".0")]
-    assert rest[8:] == ["--on-error", "skip", "--covariance", "diagonal", "--scale"]
+    assert rest[8:] == ["--on-error", "skip", "--covariance", "diagonal", "--scale", "rms"]
     end = trained(capsys, *rest)["curve"][-1]
     assert (end["mistakes"], end["updates"]) == (found["best"]["mistakes"], found["best"]["updates"])
 

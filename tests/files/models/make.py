@@ -38,7 +38,7 @@ def trained(learner, labels, count=40):
 #: Samples by name; each part of the format is in at least one of them.
 SAMPLES = {
     "two_classes": lambda: scwlearn.SCW1(covariance="diagonal", C=0.25, shuffle=False).fit(ROWS, TWO),
-    "several_classes": lambda: scwlearn.AROW(scale=True, class_weight="balanced", shuffle=False).fit(ROWS, THREE),
+    "several_classes": lambda: scwlearn.AROW(scale="rms", class_weight="balanced", shuffle=False).fit(ROWS, THREE),
     "shared_covariance": lambda: scwlearn.SCW2(shared_covariance=True, covariance="full", shuffle=False).fit(
         ROWS, THREE
     ),
@@ -48,7 +48,7 @@ SAMPLES = {
     ),
     "kernel_learner": lambda: trained(KernelLearner("arow", n_classes=3, kernel="rbf"), THREE // 10, 12),
     "learner": lambda: trained(scwlearn.Learner("iellip", n_classes=3, multi_class="ovr"), THREE // 10),
-    "stream": lambda: stream(TWO, scale=True, max_features=6, class_weight={"yes": 2.0}),
+    "stream": lambda: stream(TWO, scale="rms", max_features=6, class_weight={"yes": 2.0}),
     "hashed_stream": lambda: stream(THREE, max_features=8, overflow="hash"),
     "unfitted": lambda: scwlearn.Perceptron(rivals="uniform", random_state=7),
 }

@@ -80,8 +80,9 @@ def rescale_alike(
 ) -> tuple[list[Gaussian], RunningScale | None]:
     """Return the models as if each had learned behind the scale of all, and that scale.
 
-    A weight grows as its feature shrinks. Its variance, which is relative to the prior, stays. If the last learner is
-    what all others continued from (`again`), the others count as one on average, because they have that in common.
+    A weight grows as its feature shrinks, and the intercept makes up for a centre that moves. A variance, which is
+    relative to the prior, stays. If the last learner is what all others continued from (`again`), the others count as
+    one on average, because they have that in common.
     """
     if learners[0].running_scale is None:
         return models, None
@@ -92,7 +93,8 @@ def rescale_alike(
     scale = parts[0].merged(parts[1:])
     if again:
         scale.thin(len(parts))
-    return [_rescaled(model, own, scale) for model, own in zip(models, scales, strict=True)], scale
+    intercept = learners[0].config.intercept
+    return [_rescaled(model, own, scale, intercept) for model, own in zip(models, scales, strict=True)], scale
 
 
 def _arranged_scale(learner: Learner, width: int, names: Names | None) -> RunningScale:
@@ -102,18 +104,19 @@ def _arranged_scale(learner: Learner, width: int, names: Names | None) -> Runnin
         return own.arranged(np.empty(0, np.int64), width)
     if names is None or learner.names is None:
         return own.arranged(np.arange(learner.n_features or 0), width)
-    arranged = own.arranged(np.empty(0, np.int64), width)
-    assert arranged.state is not None
-    assert own.state is not None
-    for name, column in learner.names.items():
-        arranged.state[names[name]] = own.state[column]
-    return arranged
+    kept = np.array([*learner.names.values()], dtype=np.int64)
+    return own.arranged(kept, width, places=np.array([names[name] for name in learner.names], dtype=np.int64))
 
 
-def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale) -> Gaussian:
+def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale, intercept: bool) -> Gaussian:
     model = model.copy()
-    # A feature that a model never met has no weight.
-    model.covariance.means(model.memory)[:, : len(own.scales)] *= scale.scales / own.scales
+    # A feature that a model never met, or that was always the same, has no weight.
+    before, after = (np.where(np.isfinite(one.scales), one.scales, 1.0) for one in (own, scale))
+    means = model.covariance.means(model.memory)
+    weights = means[:, : len(before)]
+    if intercept:
+        means[:, len(before)] += weights @ ((scale.centres - own.centres) / before)
+    weights *= after / before
     return model
 
 

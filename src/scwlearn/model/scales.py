@@ -1,0 +1,3 @@
+"""The kinds of running scale by name. Loads no NumPy, because the build reads the settings."""
+
+SCALE_NAMES = ("rms", "standard", "unit")

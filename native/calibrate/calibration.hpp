@@ -84,8 +84,9 @@ public:
     }
 
     // P(+1) in the binary case; never 0 or 1.
-    double probability(double score, double variance) const noexcept {
-        return sigmoid(shared_.knots.shifted(line_at(signals(score, variance)))).p;
+    double probability(double score, double variance) const noexcept { return sigmoid(log_odds(score, variance)).p; }
+    double log_odds(double score, double variance) const noexcept {
+        return shared_.knots.shifted(line_at(signals(score, variance)));
     }
 
     // P of each class, which sum to 1; only a class whose score is -infinity gets 0. P(+1) alone in the binary case.

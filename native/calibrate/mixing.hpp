@@ -22,14 +22,17 @@ inline constexpr double kKept = 0.9995;
 // Bound on the log-odds of a member, so that none can outvote all others alone.
 inline constexpr double kSurest = 16.0;
 inline constexpr std::int64_t kMostMembers = 16;
+// After the first kSlowStart rows, the weights are recomputed once per this many rows.
+inline constexpr std::int64_t kRowsPerStep = 16;
 
-// A view of the state of a mixture: weights, pull, curvature, then the calibration curve of each member.
+// A view of the state of a mixture: weights, pull, curvature and the number of rows, then the calibration curve of each
+// member.
 class Mixing {
 public:
     Mixing(double* state, std::int64_t members, std::int64_t scores) noexcept
         : state_(state), members_(members), scores_(scores) {}
 
-    static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members); }
+    static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members) + 1; }
     static std::int64_t curve_entries(std::int64_t scores) noexcept { return kCurveEntries + scores * kScoreEntries; }
     static std::int64_t entries(std::int64_t members, std::int64_t scores) noexcept {
         return own_entries(members) + members * curve_entries(scores);
@@ -50,6 +53,7 @@ public:
     double* weights() const noexcept { return state_; }
     double* pull() const noexcept { return state_ + members_; }
     double* curvature() const noexcept { return state_ + 2 * members_; }
+    double& rows() const noexcept { return state_[own_entries(members_) - 1]; }
 
     // Computes the mixed log-odds (two classes), or the mixed log-probability of each class up to a constant, from the
     // scores of each member and the variance of its largest; -infinity for a class that is not known.
@@ -65,7 +69,9 @@ public:
         mix(scores, variances, mixed, work);
         if (!(weight > 0.0)) return;
         double* const z = work;
-        if (is_binary() ? learn_binary(z, *mixed, label == 1, weight) : learn_classes(z, mixed, label, weight, work))
+        if ((is_binary() ? learn_binary(z, *mixed, label == 1, weight)
+                         : learn_classes(z, mixed, label, weight, work)) &&
+            is_due())
             weigh();
         for (std::int64_t m = 0; m < members_; ++m)
             if (is_sound(scores[m], variances[m])) curve(m).learn(scores[m], variances[m], label, weight, scratch(work));
@@ -103,8 +109,7 @@ private:
         if (!is_sound(scores, variance)) return std::fill(z, z + scores_, 0.0);
         if (!curve(m).has_slope()) return guess(scores, variance, z);
         if (is_binary()) {
-            const double p = curve(m).probability(*scores, variance);
-            *z = std::clamp(std::log(p / (1.0 - p)), -kSurest, kSurest);
+            *z = std::clamp(curve(m).log_odds(*scores, variance), -kSurest, kSurest);
             return;
         }
         curve(m).probabilities(scores, variance, z, scratch(work));
@@ -127,8 +132,14 @@ private:
             if (!is_known(scores[r])) mixed[r] = scores[r];
     }
 
+    // Whether to recompute the weights after this row: seldom, once there are many.
+    bool is_due() const noexcept {
+        return rows() < kSlowStart || static_cast<std::int64_t>(rows()) % kRowsPerStep == 0;
+    }
+
     // Makes older rows fade; returns the weight of the next.
     double enter(double weight) noexcept {
+        rows() += 1.0;
         const double kept = weight == 1.0 ? kKept : std::pow(kKept, std::min(weight, 1.0));
         for (std::int64_t i = 0; i < members_ + members_ * members_; ++i) pull()[i] *= kept;
         return std::min(weight, kLargestWeight);

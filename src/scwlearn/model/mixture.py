@@ -134,7 +134,7 @@ class Mixture(_native.Mixture):
     @property
     def rows(self) -> int:
         """Number of rows learned from."""
-        return self.calibrations[0].rows
+        return int(self.state[self.own_entries - 1])
 
     @classmethod
     def merged(cls, parts: Sequence[Mixture], curves: Sequence[Calibration], prior: Mixture | None = None) -> Self:
@@ -149,21 +149,30 @@ class Mixture(_native.Mixture):
         prior : Mixture, optional
             The mixture that all parts continued from. It counts once.
         """
-        members, own = parts[0].members, slice(parts[0].members, parts[0].own_entries)
+        if prior is not None and all(part.rows == prior.rows for part in parts):
+            # None has learned since the common model.
+            return cls._of(prior, curves)
+        members, own = parts[0].members, slice(parts[0].members, parts[0].own_entries - 1)
         whole = cls(members, curves[0].n_scores)
         state = np.concatenate([whole.state[: whole.own_entries], *(curve.state for curve in curves)])
         state[own] = sum(part.state[own] for part in parts)
         if prior is not None:
             left = [_KEPT ** (part.rows - prior.rows) for part in parts]
             state[own] -= (sum(left) - min(left)) * prior.state[own]
+        start = 0 if prior is None else prior.rows
+        state[own.stop] = start + sum(part.rows - start for part in parts)
         whole.state = state
         whole.weigh()
         return whole
 
     def _with(self, curves: Sequence[Calibration]) -> Self:
-        """Return a mixture with the same weights and other calibrations."""
-        other = type(self)(self.members, curves[0].n_scores)
-        other.state = np.concatenate([self.state[: self.own_entries], *(curve.state for curve in curves)])
+        return self._of(self, curves)
+
+    @classmethod
+    def _of(cls, mixture: Mixture, curves: Sequence[Calibration]) -> Self:
+        """Return a mixture with the weights of another, and other calibrations."""
+        other = cls(mixture.members, curves[0].n_scores)
+        other.state = np.concatenate([mixture.state[: mixture.own_entries], *(curve.state for curve in curves)])
         return other
 
 

@@ -14,9 +14,9 @@ from scwlearn.rules import AUTO, OwnRule, Rule
 #: features, one that sees only the direction of an example, and one that follows drift.
 DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
     {"rule": "arow"},
-    {"rule": "scw1", "scale": "rms"},
-    {"rule": "arow", "scale": "rms", "initial_variance": 10.0},
-    {"rule": "pa1", "scale": "rms"},
+    {"rule": "scw1", "scale": "standard"},
+    {"rule": "arow", "scale": "unit", "initial_variance": 10.0},
+    {"rule": "pa1", "scale": "standard"},
 )
 
 MAX_MEMBERS = 16
@@ -100,7 +100,7 @@ def member_title(config: LearnerConfig) -> str:
 def _checked_members(given: Any) -> tuple[dict[str, Any], ...]:
     if given is None:
         return tuple(dict(member) for member in DEFAULT_MEMBERS)
-    allowed = 'a list of names of algorithms, or of dicts such as {"rule": "scw1", "scale": "rms"}'
+    allowed = 'a list of names of algorithms, or of dicts such as {"rule": "scw1", "scale": "standard"}'
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise TypeError(f"members must be {allowed}, got {given!r}")
     if not 1 <= len(given) <= MAX_MEMBERS:

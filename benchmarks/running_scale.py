@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data_sets import SEED, DataSet, argument_parser, load, orders
+import river.datasets
+import sklearn.datasets
+from data_sets import SEED, SOURCES, DataSet, argument_parser, load, orders
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -34,11 +36,17 @@ LEARNERS = [
     ("perceptron", "identity"),
 ]
 SETS = ["svmguide3", "elec2", "cod-rna", "a9a", "ijcnn1", "covtype"]
-#: Sets of the comparison of kinds: features with sizes of their own, and features that are 0 or 1, or words.
-MEASURED = ["svmguide3", "elec2", "cod-rna", "ijcnn1", "covtype", "mitface", "usps", "mnist1vs2"]
-COUNTED = ["splice", "mushrooms", "a9a", "w7a", "20news", "20news-unit"]
+#: Sets of the comparison of kinds, by what their features are.
+GROUPS = {
+    "measurements": [
+        *("svmguide3", "elec2", "cod-rna", "ijcnn1", "covtype", "iris", "wine", "breast-cancer"),
+        *("Bananas", "ImageSegments", "Phishing"),
+    ],
+    "pixels": ["mitface", "usps", "mnist1vs2", "digits"],
+    "0 or 1, and words": ["splice", "mushrooms", "a9a", "w7a", "20news", "20news-unit"],
+}
 #: Where standardised values are clipped, besides scwlearn's own limit of 3.
-LIMITS = {"2": 2.0, "4": 4.0, "5": 5.0, "not at all": np.inf}
+LIMITS = {"at 2": 2.0, "at 4": 4.0, "at 5": 5.0, "nowhere": np.inf}
 
 
 def distorted(x: Matrix, draw: int) -> Matrix:
@@ -148,43 +156,60 @@ def print_table(sets: list[DataSet], count: int, tuned: bool) -> None:
 
 def print_kinds(directory: Path, count: int) -> None:
     """Print mistakes in proportion to those without scaling, as geometric means over sets."""
+    kinds = product(("none", "rms", "standard", "unit"), (1, 10))
     runs: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {
-        f"{kind}{'' if variance == 1 else f', initial variance {variance}'}": lambda x, kind=kind, variance=variance: (
+        kind + (f", initial variance {variance}" if variance > 1 else ""): lambda x, kind=kind, variance=variance: (
             x,
             {"scale": kind, "initial_variance": float(variance)},
         )
-        for kind in ("none", "rms", "standard", "unit")
-        for variance in (1, 10)
+        for kind, variance in kinds
     }
     runs |= {
-        f"standard, clipped at {name}": lambda x, limit=limit: (clipped(x, limit), {}) for name, limit in LIMITS.items()
+        f"standard, clipped {name}": lambda x, limit=limit: (clipped(x, limit), {}) for name, limit in LIMITS.items()
     }
     found: dict[tuple[str, str, str], float] = {}
-    for name in (*MEASURED, *COUNTED):
-        data = load(name, directory)
+    for name in chain.from_iterable(GROUPS.values()):
+        data = _set(name, directory)
         small = data.x.shape[1] <= 1000
+        made = dense(data) if small else data
         for title, run in runs.items():
             if not small and "clipped" in title:
                 continue
-            made = dense(data) if small else data
             for rule in ("scw1", "arow"):
                 found[name, title, rule] = float(
                     np.mean([_rate(rule, *run(made.x[order]), made.y[order]) for order in orders(data, count)[1:]])
                 )
+    columns = [*product(("scw1", "arow"), GROUPS)]
     print("Default parameters and covariance, mistakes in proportion to those without scaling:\n")
-    print("| scale | SCW-I, measured | SCW-I, counted | AROW, measured | AROW, counted |")
-    print("|---|--:|--:|--:|--:|")
+    print(f"| scale | {' | '.join(f'{find_rule(rule).title}, {group}' for rule, group in columns)} |")
+    print(f"|---|{'--:|' * len(columns)}")
     for title in runs:
         cells = []
-        for rule, names in product(("scw1", "arow"), (MEASURED, COUNTED)):
-            ratios = [found[n, title, rule] / found[n, "none", rule] for n in names if (n, title, rule) in found]
-            cells.append(f"{np.exp(np.mean(np.log(ratios))):.3f}")
+        for rule, group in columns:
+            names = [name for name in GROUPS[group] if (name, title, rule) in found]
+            ratios = [found[name, title, rule] / found[name, "none", rule] for name in names]
+            cells.append(f"{np.exp(np.mean(np.log(ratios))):.2f}")
         print(f"| {title} | {' | '.join(cells)} |", flush=True)
     print()
 
 
+def _set(name: str, directory: Path) -> DataSet:
+    """Load a set of scwlearn's benchmarks, of scikit-learn or of River."""
+    if name in SOURCES:
+        return load(name, directory)
+    if name[0].isupper():
+        rows = [*getattr(river.datasets, name)()]
+        keys = sorted({key for x, _ in rows for key in x})
+        x, labels = np.array([[float(x.get(key, 0)) for key in keys] for x, _ in rows]), [str(y) for _, y in rows]
+    else:
+        x, labels = getattr(sklearn.datasets, f"load_{name.replace('-', '_')}")(return_X_y=True)
+    numbers = np.unique(labels, return_inverse=True)[1]
+    return DataSet(name, name, x, numbers if numbers.max() > 1 else 2 * numbers - 1, True)
+
+
 def _rate(rule: str, x: Any, settings: dict[str, Any], y: NDArray[np.int8]) -> float:
-    counts = Learner(rule, intercept=True, **settings).learn(x, y)
+    classes = int(y.max()) + 1
+    counts = Learner(rule, intercept=True, n_classes=classes if classes > 2 else None, **settings).learn(x, y)
     return counts.mistakes / counts.seen
 
 

@@ -33,6 +33,7 @@ from scwlearn.datasets import load_set
 from scwlearn.learning import grid as many
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.scale import RunningScale
+from scwlearn.model.scales import SCALE_NAMES
 from scwlearn.rules import all_rules, all_variants
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -197,7 +198,9 @@ def names_of(learner):
 def scales_of(learner):
     """Return what a learner divides the features by, and of how many values each scale is made."""
     used = used_columns(learner)
-    return learner.running_scale.state[used[: len(used) - learner.config.intercept]]
+    scale = learner.running_scale
+    state = scale.state[1:, :3] if scale.kind == "standard" else scale.state
+    return state[used[: len(used) - learner.config.intercept]]
 
 
 def scores_of(learner, x):
@@ -330,9 +333,9 @@ def curve_of(curve):
     return np.concatenate([curve.slopes, curve.constants, curve.shifts, curve.limits])
 
 
-def running_scale():
+def running_scale(kind):
     """Make a running scale."""
-    return RunningScale()
+    return RunningScale(kind)
 
 
 def scale_learned(scale, x, **how):
@@ -689,6 +692,8 @@ def binary_rules():
 SETTINGS = {
     "floor": ({"variance_floor": 0.2}, ()),
     "scale": ({"scale": "rms"}, ()),
+    "standard": ({"scale": "standard"}, ()),
+    "unit": ({"scale": "unit"}, ("order",)),
     "weights": ({}, ("weights",)),
     "order": ({"initial_variance": 2.5}, ("order",)),
     "all": (
@@ -1208,7 +1213,10 @@ STREAMS = {
     "scale": {"scale": "rms"},
     "drop": {"max_features": 16},
     "hash": {"max_features": 16, "overflow": "hash"},
+    "standard": {"scale": "standard"},
+    "unit": {"scale": "unit"},
     "scale, drop": {"scale": "rms", "max_features": 16},
+    "standard, drop": {"scale": "standard", "max_features": 16},
     "scale, hash": {"scale": "rms", "max_features": 16, "overflow": "hash"},
     "full": {"covariance": "full"},
     "full, ovr, scale": {"covariance": "full", "multi_class": "ovr", "scale": "rms"},
@@ -1569,8 +1577,8 @@ def scales_and_curves():
     """Scale rows on the way, and draw the curves from scores to probabilities."""
     x, _ = draw_binary(seed=51)
     x = x * np.array([1.0, 100.0, 0.01, 1.0, 30.0, 1.0, 1.0, 5.0])
-    for name, as_rows in FORMATS.items():
-        scale = running_scale()
+    for kind, (name, as_rows) in itertools.product(SCALE_NAMES, FORMATS.items()):
+        scale = running_scale(kind)
         rows = scale_learned(scale, as_rows(x[:50]))
         more = scale_learned(scale, as_rows(x[50:80]), order=permutation(52, 30), weights=weights_for(30))
         result = {
@@ -1579,7 +1587,7 @@ def scales_and_curves():
             "state": scale_state(scale),
             "applied": scale_applied(scale, as_rows(x[80:])),
         }
-        yield f"scale {name}", result
+        yield f"scale {name}" if kind == "rms" else f"{kind} {name}", result
     scores, variances, drawn = 4.0 * uniform(53, 400) - 2.0, uniform(54, 400), uniform(55, 400)
     labels = np.where(0.25 * scores + 0.5 > drawn, 1, -1)
     curves = {}
@@ -1720,6 +1728,7 @@ def command_line():
     runs = [
         ("libsvm", ()),
         ("libsvm", ("-a", "arow", "--covariance", "diagonal", "--scale", "rms", "--epochs", "2")),
+        ("libsvm", ("-a", "arow", "--scale", "standard")),
         ("libsvm", ("-a", "pa1", "--C", "0.1", "--shuffle-buffer", "20", "--seed", "3", "--holdout", "0.1")),
         ("libsvm of four", ()),
         ("libsvm of four", ("-a", "scw2", "--covariance", "diagonal", "--multi-class", "ovr", "--no-intercept")),

@@ -67,6 +67,9 @@ struct Rows {
     std::int64_t width;
     bool intercept;
 
+    // By the kind: the arrays of sparse rows without values may be null.
+    bool is_sparse() const noexcept { return kind != kDense32 && kind != kDense64; }
+
     // Weights of a model for these rows.
     std::int64_t size() const noexcept { return width + (intercept ? 1 : 0); }
 };

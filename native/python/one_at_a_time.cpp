@@ -76,7 +76,7 @@ private:
         return row;
     }
 
-    bool has_own_entries(const Rows& row) const noexcept { return row.indices != nullptr && kind_ == kStandard; }
+    bool has_own_entries(const Rows& row) const noexcept { return row.is_sparse() && kind_ == kStandard; }
 
     ScaledRows room_for(const Rows& row, ScaledRow& to) const {
         const std::int64_t room = row.stored + added_features(kind_, states_->data(), row.width);

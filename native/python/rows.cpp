@@ -84,7 +84,7 @@ template <class Scale>
 std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size_t numbers, const Rows& rows,
                                  const std::optional<Numbers>& scaled, const Scale& scale) {
     require(static_cast<std::int64_t>(numbers) == scale_numbers(kind, rows.width), "states must have the size of the scale");
-    const bool in_place = rows.indices == nullptr || kind != kStandard;
+    const bool in_place = !rows.is_sparse() || kind != kStandard;
     require(scaled.has_value() == in_place, "scaled must be given unless sparse rows are standardised");
     require(!scaled || length(*scaled) == rows.stored, "scaled must have one number per value");
     if (in_place) {

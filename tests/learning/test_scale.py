@@ -254,6 +254,24 @@ def test_rows_of_weight_zero_are_ignored(kind, scaling):
     assert knows(learner) == before
 
 
+def test_an_empty_example_may_be_the_first_of_a_handle(scaling):
+    for intercept in (False, True):
+        learner = Learner("arow", covariance="diagonal", scale=scaling, intercept=intercept)
+        learner.learn_many([{"a": 5.0, "b": 1.0}, {"a": 6.0}, {"a": 7.5}], [1, -1, 1])
+        zeros = sparse.csr_array((1, learner.n_features))
+        expected = learner.running_scale.apply(zeros).dense()[0] @ learner.model.weights()[0, : learner.n_features]
+        expected += learner.model.weights()[0, -1] if intercept else 0
+        for first in ({}, {"never seen": 1.0}):
+            assert copy.copy(learner).score_one(first) == pytest.approx(expected, rel=1e-12)
+            assert copy.copy(learner).score_and_variance_one(first)[0] == pytest.approx(expected, rel=1e-12)
+        each, many = copy.copy(learner), copy.copy(learner)
+        each.learn_one({}, 1)
+        many.learn_many([{}], [1])
+        assert knows(each) == knows(many)
+        if scaling == "standard":
+            assert each.running_scale.rows == 4
+
+
 # Copies, and more features
 
 

@@ -22,7 +22,7 @@ from scwlearn.learning.explain import Part, Weight, largest_named_weights, named
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature
-from scwlearn.model.snapshot import JUST_OVER_HALF
+from scwlearn.model.snapshot import JUST_OVER_HALF, Snapshot
 from scwlearn.rules import Rule, find_rule
 
 Array = NDArray[np.float64]
@@ -80,9 +80,9 @@ class StreamClassifier:
             raise TypeError(f"rule must be the name of an algorithm or a Rule, got {rule!r}")
         if not isinstance(features, Features | None):
             raise TypeError(f"features must be Features or None, got {features!r}")
-        class_weight = settings.pop("class_weight", None)
+        class_weight, costs = settings.pop("class_weight", None), settings.pop("costs", None)
         config = configure(found, settings, defaults_of=Face.STREAM)
-        self._classifier = Classifier(config, class_weight, features=features or PLAIN)
+        self._classifier = Classifier(config, class_weight, costs, features=features or PLAIN)
         if classes is not None:
             self._classifier.add_classes(given_classes(as_labels(classes)))
 
@@ -181,6 +181,8 @@ class StreamClassifier:
             return None
         if snapshot.learner.model is None:
             return labels[len(labels) == 2]
+        if costs := self._classifier.costs:
+            return labels[costs.decide(self._probabilities((x,), snapshot), snapshot.classes)[0]]
         return labels[snapshot.predict_one(snapshot.learner.score_one(x))]
 
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
@@ -262,12 +264,16 @@ class StreamClassifier:
         labels, learner = snapshot.classes.values, snapshot.learner
         if not labels or learner.model is None:
             return [labels[len(labels) == 2] if labels else None] * len(rows)
+        if costs := self._classifier.costs:
+            return [labels[i] for i in costs.decide(self._probabilities(rows, snapshot), snapshot.classes)]
         scores = learner.scores(rows) if isinstance(rows, NamedRows) else learner.score_many(rows)
         return [labels[i] for i in snapshot.predict(scores)]
 
     def predict_proba_many(self, examples: Any) -> Array:
         """Predict the probabilities of each example, (examples, classes), in the order of `classes`."""
-        rows, snapshot = self._rows(examples), self._classifier.snapshot
+        return self._probabilities(self._rows(examples), self._classifier.snapshot)
+
+    def _probabilities(self, rows: Dicts | NamedRows, snapshot: Snapshot) -> Array:
         learner = snapshot.learner
         if learner.model is None:
             return np.full((len(rows), len(snapshot.classes)), 1 / max(1, len(snapshot.classes)))

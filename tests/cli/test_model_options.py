@@ -30,6 +30,9 @@ def data(tmp_path):
         (["--class-weight", "1=nan"], "a weight must be a finite number >= 0; 1 has nan"),
         (["--class-weight", "=2"], "expected balanced or LABEL=WEIGHT,..., got '=2'"),
         (["--class-weight", "1=2,1=3"], "1 has two weights, 2 and 3"),
+        (["--costs", "1:-1=-2"], "a cost must be a finite number >= 0; 1:-1 has -2"),
+        (["--costs", "1=2"], "expected TRUE:PREDICTED=COST,..., got '1=2'"),
+        (["--costs", "1:-1=2,1:-1=3"], "1:-1 has two costs, 2 and 3"),
         (["--numeric", "a,b", "--text", "b"], "column 'b' is both --numeric and --text"),
     ],
 )

@@ -57,6 +57,15 @@ def check_agreement(model, x):
     return label
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_labels_are_those_of_least_expected_cost(classes):
+    x, y = arrays(classes)
+    model = scwlearn.AROW().partial_fit(x[:200], y[:200])
+    plain = model.predict(x)
+    model.set_params(costs={plain[0]: {label: 30.0 for label in model.classes_ if label != plain[0]}})
+    assert (check_agreement(model, x) != plain).any()
+
+
 @pytest.mark.parametrize("classes", [2, 3, 4])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_runtime_computes_the_outputs_of_the_model(name, classes):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,11 +16,12 @@ from scwlearn.cli.messages import is_given, option_name
 from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, section, usage_error, words
 from scwlearn.data.io.remote import without_credentials
 from scwlearn.display.formatting import number_text
-from scwlearn.learning.settings import Face, Setting, settings_for
+from scwlearn.learning.settings import BY_NAME, Face, Setting, settings_for
 from scwlearn.rules import AUTO, Rule, all_rules, find_rule
 
 if TYPE_CHECKING:
     from scwlearn.runs.train import ModelConfig
+    from scwlearn.runs.trained_model import TrainedModel
 
 _ALL = "all"
 _NAMES = [rule.name for rule in all_rules()]
@@ -114,7 +116,7 @@ def setting_option(setting: Setting, text: str = "") -> SectionOption:
     elif setting.choices:
         more = {"type": click.Choice(setting.choices)}
     elif setting.type is None:
-        more = {"metavar": "balanced|A=2,B=1"}
+        more = {"metavar": _BY_LABEL[setting.name].metavar}
     else:
         more = {
             "type": setting.type,
@@ -130,11 +132,6 @@ def _check(setting: Setting, ctx: click.Context, param: click.Parameter, value: 
         return None if value is None else setting.check(value)
     except ValueError:
         raise click.UsageError(f"{param.opts[0]} must be {setting.allowed}, got {value!r}", ctx) from None
-
-
-_SETTINGS = settings_for(Face.COMMAND)
-#: How a model is made, whatever the algorithm.
-model_options = section(_SECTION, *map(setting_option, _SETTINGS))
 
 
 def given_parameters(given: Mapping[str, Any]) -> dict[str, float]:
@@ -175,8 +172,8 @@ def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if setting.type is None:
-            with usage_error("--class-weight"):
-                value = _class_weights(value)
+            with usage_error(option_name(setting.name)):
+                value = _BY_LABEL[setting.name].parse(value)
         several = {setting.name: value} if setting.expand is None else setting.expand(value)
         if taken := settings.keys() & several.keys():
             raise click.UsageError(f"give either {option_name(taken.pop())} or {option_name(setting.name)}, not both")
@@ -203,6 +200,60 @@ def _class_weights(text: str) -> str | dict[str, float]:
             raise ValueError(f"{label} has two weights, {weights[label]:g} and {weight:g}")
         weights[label] = weight
     return weights
+
+
+def _costs(text: str) -> dict[str, dict[str, float]]:
+    """Parse TRUE:PREDICTED=COST,..."""
+    costs: dict[str, dict[str, float]] = {}
+    for part in text.split(","):
+        pair, _, number = part.rpartition("=")
+        true, _, predicted = pair.partition(":")
+        try:
+            cost = float(number)
+        except ValueError:
+            predicted = ""
+        if not true or not predicted:
+            raise ValueError(f"expected TRUE:PREDICTED=COST,..., got {text!r}")
+        if cost < 0 or not math.isfinite(cost):
+            raise ValueError(f"a cost must be a finite number >= 0; {pair} has {number}")
+        if predicted in costs.setdefault(true, {}):
+            raise ValueError(f"{pair} has two costs, {costs[true][predicted]:g} and {cost:g}")
+        costs[true][predicted] = cost
+    return costs
+
+
+class _ByLabel(NamedTuple):
+    """How the value of a setting by label is written."""
+
+    metavar: str
+    parse: Callable[[str], Any]
+
+
+_BY_LABEL = {"class_weight": _ByLabel("balanced|A=2,B=1", _class_weights), "costs": _ByLabel("A:B=5,B:A=2", _costs)}
+_SETTINGS = settings_for(Face.COMMAND)
+#: How a model is made, whatever the algorithm.
+model_options = section(_SECTION, *map(setting_option, _SETTINGS))
+#: For commands that use a trained model.
+decision_options = section(
+    "Decisions",
+    setting_option(
+        BY_NAME["costs"], "Costs of wrong predictions, by true and predicted label, instead of those of the model."
+    ),
+)
+
+
+def with_costs(model: TrainedModel, text: str | None) -> TrainedModel:
+    """Return a trained model with the costs of --costs, or raise a usage error."""
+    from scwlearn.data.costs import Costs
+    from scwlearn.runs.train import with_labels_like
+
+    if text is None:
+        return model
+    classes = model.classifier.classes
+    with usage_error("--costs"):
+        costs = with_labels_like(classes.labels, _costs(text), "cost")
+        Costs(costs).check_labels(classes)
+    return replace(model, classifier=model.classifier.with_costs(costs))
 
 
 def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> str:

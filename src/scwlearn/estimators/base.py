@@ -41,6 +41,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     n_features_in_: int
     class_weight: Any
+    costs: Any
     n_epochs: int
     shuffle: bool
     random_state: int | np.random.RandomState | None
@@ -73,10 +74,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             epochs = check_int("n_epochs", self.n_epochs)
             rows, labels = self._examples(X, y, reset=True)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            classifier = self._start(rows)
+            classifier = self._start(rows).with_costs(self._costs)
             if weights is not None and not weights.any():
                 raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
             classifier.add_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
+            if classifier.costs is not None:
+                classifier.costs.check_labels(classifier.classes)
             random = _random(self.random_state)
             shuffle = check_bool("shuffle", self.shuffle)
             for _ in range(epochs):
@@ -115,7 +118,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             first = not self.__sklearn_is_fitted__()
             rows, labels = self._examples(X, y, reset=first)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            classifier = self._start(rows) if first else self._continue()
+            classifier = (self._start(rows) if first else self._continue()).with_costs(self._costs)
             if classes is not None:
                 named = given_classes(classes)
                 classifier.classes.check_kind(labels)
@@ -147,7 +150,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return self._classifier.scores(self._rows(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each example: that of the class with the largest score.
+        """Predict the label of each example: of the class with the largest score, or of the least expected cost.
 
         Parameters
         ----------
@@ -161,7 +164,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             order of `classes_`.
         """
         check_is_fitted(self)
-        return self._classifier.predict(self._rows(X, reset=False))
+        return self._classifier.with_costs(self._costs).predict(self._rows(X, reset=False))
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class.
@@ -287,6 +290,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         rows = self._rows(X, reset=reset)
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
+
+    @property
+    def _costs(self) -> Any:
+        # The constructor of a subclass may not take them.
+        return getattr(self, "costs", None)
 
     def _counts(self, name: str) -> Counts:
         return self._fitted(name).counts

@@ -52,10 +52,14 @@ def to_onnx(model: TrainedModel) -> bytes:
         index, variance = graph.op("Squeeze", top, [1]), graph.op("GatherElements", variances, top, axis=1)
         probabilities = _class_probabilities(graph, scores, top, variance, learner.calibration, agree=agree)
         scores = graph.op("Gather", scores, order, axis=1)
+    probabilities = graph.op("Gather", probabilities, order, axis=1)
+    if learner.costs is not None:
+        least = graph.op("ArgMin", probabilities @ learner.costs.matrix(learner.classes), axis=1, keepdims=0)
+        index = graph.op("Gather", order, least)
     labels, double = _labels(model), np.dtype(np.float64)
     graph.output(graph.op("Gather", labels, index), "label", labels.dtype, ["N"])
     graph.output(scores, "scores", double, ["N"] if learner.is_binary else ["N", classes])
-    graph.output(graph.op("Gather", probabilities, order, axis=1), "probabilities", double, ["N", classes])
+    graph.output(probabilities, "probabilities", double, ["N", classes])
     metadata = {"classes": json.dumps(list(labels_in_order)), "algorithm": model.rule.name}
     if columns.names is not None:
         metadata["features"] = json.dumps(columns.names)

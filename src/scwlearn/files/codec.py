@@ -40,7 +40,7 @@ def encode_scalar(value: Any) -> Any:
 
 
 def encode_setting(name: str, value: Any) -> Any:
-    """Return the JSON of a setting: a scalar, a dict of scalars by label, or the members of a committee."""
+    """Return the JSON of a setting: a scalar, a dict of scalars or dicts by label, or the members of a committee."""
     try:
         if name == _MEMBERS and value is not None:
             return {
@@ -50,7 +50,9 @@ def encode_setting(name: str, value: Any) -> Any:
                 ]
             }
         if isinstance(value, Mapping):
-            return {_BY_LABEL: [[encode_scalar(label), encode_scalar(weight)] for label, weight in value.items()]}
+            return {
+                _BY_LABEL: [[encode_scalar(label), encode_setting(name, weight)] for label, weight in value.items()]
+            }
         return encode_scalar(value)
     except TypeError:
         pass
@@ -78,7 +80,7 @@ def decode_setting(value: Any, what: str) -> Any:
     fields.finish()
     if not all(isinstance(pair, list) and len(pair) == 2 and _is_label(pair[0]) for pair in pairs):
         raise InvalidModelFile(f"{what} must be a list of pairs of a label and a number, got {shorten(pairs)}")
-    weights = dict(pairs)
+    weights = {label: decode_setting(weight, what) for label, weight in pairs}
     if len(weights) < len(pairs):
         raise InvalidModelFile(f"{what} has a duplicate label")
     return weights

@@ -198,20 +198,24 @@ def encode_classifier(classifier: Classifier, arrays: Arrays) -> dict[str, Any]:
     arrays["class_counts"] = weights.seen
     if isinstance(snapshot.calibration, Calibration):
         arrays["calibration"] = snapshot.calibration.state
-    return {
+    fields = {
         "classes": encode_classes(snapshot.classes),
         "class_weight": encode_setting("class_weight", weights.given),
         "features": classifier.features.to_json(),
     }
+    return fields if classifier.costs is None else fields | {"costs": encode_setting("costs", classifier.costs.given)}
 
 
 def decode_classifier(learner: Any, fields: JsonObject, arrays: ArrayReader) -> Classifier:
     """Return the classifier of a learner."""
     classes = decode_classes(fields.object("classes"))
     weights = decode_setting(fields.value("class_weight"), f"{fields.path}.class_weight")
+    costs = decode_setting(fields.value("costs"), f"{fields.path}.costs") if "costs" in fields else None
     features = construct(Features.from_json, fields.mapping("features")) if "features" in fields else PLAIN
     fields.finish()
-    classifier: Classifier = construct(Classifier, learner.config, weights, learner=type(learner), features=features)
+    classifier: Classifier = construct(
+        Classifier, learner.config, weights, costs, learner=type(learner), features=features
+    )
     count = len(classes)
     if learner.n_classes != (None if count <= 2 else count):
         raise InvalidModelFile(f"{fields.path}: {count} labels for a learner of {learner.n_classes or 2} classes")

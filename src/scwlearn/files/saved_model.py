@@ -106,7 +106,7 @@ class SavedModel:
         elif isinstance(rule, Rule) and module == "scwlearn.estimators":
             saved = cls("estimator", name, None, _given(model, model._face, rule))
             if model.__sklearn_is_fitted__():
-                saved.learner = model._classifier
+                saved.learner = model._classifier.with_costs(model._costs)
                 saved.attributes["n_features_in_"] = int(model.n_features_in_)
                 if hasattr(model, "feature_names_in_"):
                     saved.attributes["feature_names_in_"] = model.feature_names_in_.tolist()
@@ -146,6 +146,7 @@ class SavedModel:
             return cls("stream", "StreamClassifier", classifier, notes=dict(notes or {}))
         assert isinstance(config.rule, Rule)
         known = {**config.settings, **fit_settings, "class_weight": classifier.class_weights.given}
+        known["costs"] = None if classifier.costs is None else classifier.costs.given
         values = [(s, known.get(s.name, s.default)) for s in settings_for(face, config.rule)]
         saved = cls("estimator", config.rule.estimator, classifier, notes=dict(notes or {}))
         saved.settings = config.parameters | {s.name_in(face): value for s, value in values}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
@@ -54,6 +55,7 @@ class Classifier:
         self,
         config: LearnerConfig,
         class_weight: Any = None,
+        costs: Any = None,
         *,
         learner: type[Any] | None = None,
         features: Features = PLAIN,
@@ -62,6 +64,8 @@ class Classifier:
         #: What the values of records mean.
         self.features = features
         self.class_weights = ClassWeights(class_weight)
+        #: What wrong predictions cost; None if all cost the same.
+        self.costs = None if costs is None else Costs(costs)
         #: `Learner`, `Committee` or `KernelLearner`.
         self.learner_type = learner = learner or learner_type(config)
         #: The current state; replaced as a whole when a class is added.
@@ -111,6 +115,12 @@ class Classifier:
         other = self._shallow_copy()
         other.config = self.config.with_parameters(parameters)
         other.snapshot = self.snapshot._replace(learner=self.learner.with_parameters(parameters))
+        return other
+
+    def with_costs(self, costs: Any) -> Classifier:
+        """Return a classifier on the same model, in the same memory, with other costs of wrong predictions."""
+        other = self._shallow_copy()
+        other.costs = None if costs is None else Costs(costs)
         return other
 
     def __copy__(self) -> Classifier:
@@ -256,14 +266,24 @@ class Classifier:
         return scores[0] if snapshot.is_binary else scores.T
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """Return the label of each row. Ties go to the class with the lowest number; in the binary case, to class 1."""
+        """Return the label of each row: of the largest score, or of the least expected cost.
+
+        Ties between scores go to the class with the lowest number; in the binary case, to class 1.
+        """
         snapshot = self.snapshot
-        labels: NDArray[Any] = snapshot.classes.labels[snapshot.predict(snapshot.learner.scores(x))]
+        if self.costs is not None:
+            numbers = self.costs.decide(self._probabilities(snapshot, x), snapshot.classes)
+        else:
+            numbers = snapshot.predict(snapshot.learner.scores(x))
+        labels: NDArray[Any] = snapshot.classes.labels[numbers]
         return labels
 
     def probabilities(self, x: Any) -> Array:
         """Return the probability of each class, in the order of the labels: (rows, classes)."""
-        snapshot, rows = self.snapshot, x if isinstance(x, NamedRows) else as_rows(x, check=False)
+        return self._probabilities(self.snapshot, x)
+
+    def _probabilities(self, snapshot: Snapshot, x: Any) -> Array:
+        rows = x if isinstance(x, NamedRows) else as_rows(x, check=False)
         scores, variances = snapshot.learner.scores_and_top_variances(rows)
         return snapshot.probabilities(scores, variances, argmax_consistent=self.argmax_consistent)
 

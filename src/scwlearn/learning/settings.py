@@ -219,6 +219,17 @@ SETTINGS = (
         annotated="dict | str | None",
     ),
     Setting(
+        "costs",
+        None,
+        None,
+        "Costs of wrong predictions, by true and predicted label: {true: {predicted: cost}}; those not given cost 1. "
+        "With costs, the predicted label is that of least expected cost. Scores and probabilities do not change.",
+        (LINEAR | Face.KERNEL_ESTIMATOR) & ~Face.LEARNER,
+        helps={Face.COMMAND: "Costs of wrong predictions, by true and predicted label; others cost 1."},
+        annotated="dict | None",
+        mutable=True,
+    ),
+    Setting(
         "scale",
         str,
         "none",

@@ -50,13 +50,17 @@ def predict(
     if not len(now.classes):
         raise ValueError("the model has not been trained yet")
     variances = chances = None
-    if probabilities:
+    if probabilities or classifier.costs is not None:
         scores, variances = now.learner.scores_and_top_variances(x)
         chances = now.probabilities(scores, variances, argmax_consistent=classifier.argmax_consistent)
     else:
         scores = now.learner.scores(x)
     ordered = now.by_label(scores)[0] if now.is_binary else scores[:, now.classes.order]
-    return Predictions(label_ranks(now.classes)[now.predict(scores)], ordered, variances, chances)
+    if classifier.costs is not None and chances is not None:
+        numbers = classifier.costs.decide(chances, now.classes)
+    else:
+        numbers = now.predict(scores)
+    return Predictions(label_ranks(now.classes)[numbers], ordered, variances, chances)
 
 
 class PredictionLines:

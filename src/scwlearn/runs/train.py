@@ -46,26 +46,36 @@ class ModelConfig:
     @cached_property
     def learner_config(self) -> LearnerConfig:
         """The configuration of the learner; a ValueError or TypeError for invalid settings."""
-        settings = {name: value for name, value in self.settings.items() if name != "class_weight"}
+        settings = {name: value for name, value in self.settings.items() if name not in ("class_weight", "costs")}
         return configure(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
 
     def classifier(self) -> Classifier:
         """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
-        return Classifier(self.learner_config, self.settings.get("class_weight"))
+        return Classifier(self.learner_config, self.settings.get("class_weight"), self.settings.get("costs"))
 
     def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
-        """Convert the labels of class weights, given as text, to the type of these labels."""
-        weights = self.settings.get("class_weight")
-        if not isinstance(weights, Mapping) or labels.dtype.kind in "UO":
-            return self
-        return replace(self, settings={**self.settings, "class_weight": {_number(k): w for k, w in weights.items()}})
+        """Convert the labels of class weights and costs, given as text, to the type of these labels."""
+        names = {"class_weight": "class weight", "costs": "cost"}
+        given = {name: value for name in names if isinstance(value := self.settings.get(name), Mapping)}
+        typed = {name: with_labels_like(labels, value, names[name]) for name, value in given.items()}
+        return replace(self, settings={**self.settings, **typed})
 
 
-def _number(text: Any) -> Any:
+def with_labels_like(labels: NDArray[Any], given: Mapping[Any, Any], what: str) -> dict[Any, Any]:
+    """Return a dict by label, or a dict of these, with labels that were given as text in the type of `labels`."""
+    if labels.dtype.kind in "UO":
+        return dict(given)
+    return {
+        _number(label, what): with_labels_like(labels, value, what) if isinstance(value, Mapping) else value
+        for label, value in given.items()
+    }
+
+
+def _number(text: Any, what: str) -> Any:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"class weight for {text!r}: the labels in the data are numbers") from None
+        raise ValueError(f"{what} for {text!r}: the labels in the data are numbers") from None
     return int(number) if number.is_integer() else number
 
 

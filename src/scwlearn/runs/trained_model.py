@@ -79,7 +79,9 @@ class TrainedModel:
     @property
     def settings(self) -> dict[str, Any]:
         """All other settings, as JSON values."""
-        return json_settings(self.classifier.config.settings | {"class_weight": self.classifier.class_weights.given})
+        classifier = self.classifier
+        costs = {} if classifier.costs is None else {"costs": classifier.costs.given}
+        return json_settings(classifier.config.settings | {"class_weight": classifier.class_weights.given} | costs)
 
     @property
     def n_features(self) -> int:

@@ -138,8 +138,8 @@ def unknown_features(coverage: Coverage) -> list[str]:
 
 
 def is_weighted(settings: Mapping[str, Any]) -> bool:
-    """Return whether classes are weighted, which trades mistakes on frequent classes for fewer on rare ones."""
-    return settings.get("class_weight") is not None
+    """Return whether classes are weighted or mistakes have costs, which trades many mistakes for fewer of others."""
+    return settings.get("class_weight") is not None or settings.get("costs") is not None
 
 
 def _spelling(label: Any) -> str:

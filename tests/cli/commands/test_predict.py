@@ -56,6 +56,24 @@ def test_the_default_output_is_the_label(tmp_path, capsys):
     assert len(out.splitlines()) == 300
 
 
+def test_labels_of_least_expected_cost(tmp_path, capsys):
+    x, y = arrays(3)
+    model = scwlearn.AROW(random_state=0).fit(x, y)
+    path, rows = saved(model, tmp_path / "a.model"), written(tmp_path / "new.svm", libsvm_rows(x))
+    first, second = model.classes_[:2]
+    costs = {first: {second: 30.0}, second: {first: 0.25}}
+    text = f"{first}:{second}=30,{second}:{first}=0.25"
+    expected = model.set_params(costs=costs).predict(x).tolist()
+    assert predicted(capsys, path, rows, "--costs", text).split() == expected
+    assert predicted(capsys, saved(model, tmp_path / "b.model"), rows).split() == expected
+    assert predicted(capsys, path, rows).split() != expected
+    assert run(["predict", str(path), str(rows), "--costs", "up:down=2"]) == 2
+    assert (
+        "invalid value for --costs: costs names labels that are not classes: 'up', 'down'; the classes are "
+        in capsys.readouterr().err
+    )
+
+
 def test_printed_numbers_are_exact(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     model, x = scwlearn.load(path), np.random.default_rng(3).normal(size=(5, 12))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.model_options import decision_options, with_costs
 from scwlearn.cli.options import SectionCommand, data_options, model_argument, output_options
 from scwlearn.display.formatting import one_line, plural
 
@@ -32,7 +33,9 @@ _TITLES = {
 _output_options = output_options(json="Print the metrics as JSON.")
 
 
-@click.command(cls=SectionCommand, params=[model_argument, *data_options, *_output_options], help=__doc__)
+@click.command(
+    cls=SectionCommand, params=[model_argument, *data_options, *decision_options, *_output_options], help=__doc__
+)
 def command(**given: Any) -> None:
     """Evaluate a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
@@ -41,7 +44,7 @@ def command(**given: Any) -> None:
     from scwlearn.runs.trained_model import TrainedModel
     from scwlearn.runs.warnings import is_weighted, unknown_features, with_advice, worse_than_baseline
 
-    model = TrainedModel.read(given["model"])
+    model = with_costs(TrainedModel.read(given["model"]), given["costs"])
     data = Input(given, **model.reading)
     with data.progress("evaluating"):
         evaluation = evaluate(model, data.examples())

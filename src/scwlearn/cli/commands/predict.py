@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from scwlearn.cli.model_options import decision_options, with_costs
 from scwlearn.cli.options import (
     STDIO,
     OutputFile,
@@ -48,7 +49,9 @@ _output_options = output_options(
 
 
 @click.command(
-    cls=SectionCommand, params=[model_argument, *data_options, *_column_options, *_output_options], help=__doc__
+    cls=SectionCommand,
+    params=[model_argument, *data_options, *decision_options, *_column_options, *_output_options],
+    help=__doc__,
 )
 def command(**given: Any) -> None:
     """Predict; see the help above."""
@@ -62,7 +65,7 @@ def command(**given: Any) -> None:
     if given["as_json"] and given["column_names"]:
         raise click.UsageError("--column-names needs columns, and --json has none; give one of them")
     columns = [name for name in ("scores", "probabilities", "confidence", "variance", "tags") if given[name]]
-    model = TrainedModel.read(given["model"])
+    model = with_costs(TrainedModel.read(given["model"]), given["costs"])
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
     data = Input(given, **model.reading, labels="ignored", eager=True, skipped=gaps)

@@ -162,7 +162,9 @@ def _check_settings(models: Mapping[str, Classifier]) -> None:
 
 
 def _settings(model: Classifier) -> dict[str, Any]:
-    return {"kind": model.learner_type, **model.config.values(), "class_weight": model.class_weights.given}
+    costs = None if model.costs is None else model.costs.given
+    own = {"class_weight": model.class_weights.given, "costs": costs}
+    return {"kind": model.learner_type, **model.config.values(), **own}
 
 
 def _unite_features(models: Mapping[str, Classifier]) -> Features:

@@ -1,0 +1,77 @@
+"""Costs of decisions: what it costs to predict one label where another is true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.data.labels import Classes
+
+Array = NDArray[np.float64]
+
+_ALLOWED = "costs must be a dict from true labels to dicts from predicted labels to costs, or None"
+
+
+class Costs:
+    """Cost of each predicted label for each true label; a mistake that is not listed costs 1, a correct label 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scwlearn.data.costs import Costs
+    >>> from scwlearn.data.labels import Classes
+    >>> costs, classes = Costs({"ham": {"spam": 5.0}}), Classes().add(np.array(["spam", "ham"]))
+    >>> costs.matrix(classes)
+    array([[0., 5.],
+           [1., 0.]])
+    >>> costs.decide(np.array([[0.2, 0.8], [0.1, 0.9]]), classes)
+    array([1, 0])
+    """
+
+    def __init__(self, given: Mapping[Any, Mapping[Any, float]]) -> None:
+        if not isinstance(given, Mapping) or not all(isinstance(row, Mapping) for row in given.values()):
+            raise TypeError(f"{_ALLOWED}, got {given!r}")
+        # A copy, because the caller may change theirs.
+        self.given = {true: dict(row) for true, row in given.items()}
+        for true, row in self.given.items():
+            for predicted, cost in row.items():
+                is_number = isinstance(cost, Real) and not isinstance(cost, bool)
+                if not is_number or not math.isfinite(cost) or cost < 0:
+                    raise ValueError(
+                        f"a cost must be a finite number >= 0, got costs[{true!r}][{predicted!r}] = {cost!r}"
+                    )
+
+    def check_labels(self, classes: Classes) -> None:
+        """Raise a ValueError for labels that are not classes."""
+        named = [*self.given, *(label for row in self.given.values() for label in row)]
+        unknown = [label for label in dict.fromkeys(named) if label not in classes.numbers]
+        if unknown:
+            listed = ", ".join(map(repr, unknown))
+            known = ", ".join(map(repr, classes.values_in_order[:10])) + (", ..." if len(classes) > 10 else "")
+            raise ValueError(f"costs names labels that are not classes: {listed}; the classes are {known}")
+
+    def matrix(self, classes: Classes) -> Array:
+        """Return the costs with a row for each true and a column for each predicted class, in the order of the labels.
+
+        Labels that are not classes yet have no effect.
+        """
+        matrix = 1 - np.eye(len(classes))
+        place = {label: i for i, label in enumerate(classes.values_in_order)}
+        for true, row in self.given.items():
+            for predicted, cost in row.items():
+                if true in place and predicted in place:
+                    matrix[place[true], place[predicted]] = cost
+        return matrix
+
+    def decide(self, probabilities: Array, classes: Classes) -> NDArray[np.intp]:
+        """Return the number of the class of least expected cost for each row of probabilities, in label order.
+
+        Ties go to the first label.
+        """
+        numbers: NDArray[np.intp] = classes.order[(probabilities @ self.matrix(classes)).argmin(axis=1)]
+        return numbers

@@ -1,0 +1,57 @@
+"""Costs of decisions: what is allowed, and which class costs least."""
+
+import re
+
+import numpy as np
+import pytest
+
+from scwlearn.data.costs import Costs
+from scwlearn.data.labels import Classes
+
+CLASSES = Classes().add(np.array(["c", "a", "b"]))
+
+
+def test_what_is_not_given_costs_one_and_a_correct_label_nothing():
+    costs = Costs({"a": {"b": 3, "new": 7}, "b": {"b": 0.5}, "new": {"a": 2}})
+    assert costs.matrix(CLASSES).tolist() == [[0, 3, 1], [1, 0.5, 1], [1, 1, 0]]
+
+
+def test_the_class_of_least_expected_cost_is_chosen():
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(3), 200)
+    given = {"a": {"b": 3.0, "c": 0.2}, "c": {"a": 9}}
+    matrix = np.array([[0, 3, 0.2], [1, 0, 1], [9, 1, 0]])
+    expected = [CLASSES.numbers["abc"[min(range(3), key=lambda k: p @ matrix[:, k])]] for p in probabilities]
+    assert Costs(given).decide(probabilities, CLASSES).tolist() == expected
+    assert np.array_equal(Costs({}).decide(probabilities, CLASSES), CLASSES.order[probabilities.argmax(axis=1)])
+    assert Costs({}).decide(np.full((1, 3), 1 / 3), CLASSES).tolist() == [1]
+
+
+def test_later_changes_of_the_dict_do_not_matter():
+    given = {"a": {"b": 3.0}}
+    costs = Costs(given)
+    given["a"]["b"] = 4.0
+    assert costs.given == {"a": {"b": 3.0}}
+
+
+@pytest.mark.parametrize("cost", [-1, float("nan"), float("inf"), "5", None, True])
+def test_a_cost_is_a_finite_number_that_is_not_negative(cost):
+    message = f"a cost must be a finite number >= 0, got costs['a']['b'] = {cost!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Costs({"a": {"b": cost}})
+
+
+@pytest.mark.parametrize("given", [[[0, 1], [1, 0]], "balanced", {"a": 3.0}, {("a", "b"): 3.0}])
+def test_costs_are_a_dict_of_dicts(given):
+    with pytest.raises(TypeError) as error:
+        Costs(given)
+    assert str(error.value) == (
+        f"costs must be a dict from true labels to dicts from predicted labels to costs, or None, got {given!r}"
+    )
+
+
+def test_labels_that_are_no_classes_are_named():
+    Costs({"a": {"b": 1}}).check_labels(CLASSES)
+    message = "costs names labels that are not classes: 'e', 'd'; the classes are 'a', 'b', 'c'"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Costs({"a": {"d": 1}, "e": {"a": 2}}).check_labels(CLASSES)

@@ -136,6 +136,9 @@ def test_class_weights_of_other_labels_are_warned_about(tmp_path, capsys):
     assert warnings(capsys, "train", path, *weights) == [warning]
     assert warnings(capsys, "tune", path, "-a", "pa1", "--grid", "C=1", *weights) == [warning]
     assert warnings(capsys, "compare", path, "-a", "pa1", "-k", "1", *weights) == [warning]
+    assert warnings(capsys, "train", path, "--costs", "1:-1=2,1:2=3") == [
+        "warning: --costs names labels that are not in the data: 2; the labels are -1, 1"
+    ]
     # Examples of weight 0 are left out, with their label.
     assert warnings(capsys, "train", path, "--class-weight", "1=2,-1=0") == [
         "warning: all examples have the label 1; a classifier needs at least two classes"

@@ -56,7 +56,11 @@ def training_warnings(
     `held_out` has the error, baseline and number of the held-out examples.
     """
     buffer = settings.get("shuffle_buffer")
-    found = unseen_class_weights(settings.get("class_weight"), labels)
+    weights, costs = settings.get("class_weight"), settings.get("costs") or {}
+    # Examples of weight 0 are left out, with their labels.
+    weighted = [label for label, weight in weights.items() if weight] if isinstance(weights, Mapping) else []
+    found = unseen_labels("--class-weight", weighted, labels)
+    found += unseen_labels("--costs", [*costs, *(label for row in costs.values() for label in row)], labels)
     if len(labels) == 1:
         found.append(f"all examples have the label {labels[0]}; a classifier needs at least two classes")
     if len(labels) > max(_MANY_CLASSES, seen / 10):
@@ -106,18 +110,13 @@ def worse_than_baseline(
     return [f"{subject} makes more mistakes ({error:.2%}) than {always}"]
 
 
-def unseen_class_weights(weights: Any, labels: Sequence[Any]) -> list[str]:
-    """Return the warning about class weights of labels that are not in the data, if there are any."""
-    if not isinstance(weights, Mapping):
-        return []
+def unseen_labels(option: str, named: Sequence[Any], labels: Sequence[Any]) -> list[str]:
+    """Return the warning about labels in an option that are not in the data, if there are any."""
     known = {*map(_spelling, labels)}
-    # Examples of weight 0 are left out, with their labels.
-    unseen = [label for label, weight in weights.items() if weight and _spelling(label) not in known]
+    unseen = [label for label in dict.fromkeys(named) if _spelling(label) not in known]
     if not unseen:
         return []
-    return [
-        f"--class-weight names labels that are not in the data: {_listed(unseen)}; the labels are {_listed(labels)}"
-    ]
+    return [f"{option} names labels that are not in the data: {_listed(unseen)}; the labels are {_listed(labels)}"]
 
 
 def unknown_features(coverage: Coverage) -> list[str]:

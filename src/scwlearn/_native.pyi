@@ -171,7 +171,7 @@ class OneByOne:
     A rule and a model, ready to learn from one example after another. A score is a float, or an array with one score per class.
     """
 
-    def __init__(self, rule: Rule, model: Model, intercept: bool, vocabulary: Vocabulary | None, scale: str, states: NDArray | None) -> None: ...
+    def __init__(self, vocabulary: Vocabulary | None, rule: Rule, model: Model, intercept: bool, scale: str, states: NDArray | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -208,12 +208,59 @@ class OneByOne:
     def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
         """Compute the scores of dicts, and their variances."""
 
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, sample_weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
+        """
+        Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.
+        """
+
     def look_rows(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
         """
         Compute the scores of scanned rows, and the variance of the largest, as those of dicts.
         """
 
-    def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
+class CommitteeByOne:
+    """
+    A committee, ready to learn from one example after another. A score is the mixed log-odds, or an array with one score per class.
+    """
+
+    def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: Sequence[NDArray], scale_of: Sequence[int], mixture: NDArray, tally: NDArray) -> None: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def scores(self) -> int:
+        """The number of scores of an example."""
+
+    @property
+    def variance(self) -> float:
+        """
+        x'Sigma x of the dict that was learned from last, before the update; with several classes, of the one with the largest score.
+        """
+
+    def score(self, x: object, /) -> Any:
+        """Return the score of a float64 vector."""
+
+    def learn(self, x: object, y: float, w: float, /) -> Any:
+        """
+        Learn from a float64 vector; return its score before, or None if there is no room for its class.
+        """
+
+    def score_named(self, x: dict, /) -> Any:
+        """Return the score of a dict."""
+
+    def look_named(self, x: dict, /) -> tuple[Any, float]:
+        """Return the score of a dict, and the variance of the largest."""
+
+    def learn_named(self, x: dict, y: float, w: float, /) -> Any:
+        """
+        Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for them or for the class.
+        """
+
+    def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
+        """Compute the scores of dicts, and their variances."""
+
+    def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, sample_weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
         """
         Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.
         """

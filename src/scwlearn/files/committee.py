@@ -1,61 +1,112 @@
-"""Committees as parts of a model file: the state of each member, and of their mixture."""
+"""Committees as parts of a model file: a Gaussian for each member, their scales, and their mixture."""
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 from scwlearn.files.codec import FLOAT64, LARGEST, ArrayReader, Arrays, check_range
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject
-from scwlearn.files.learner import decode_counters, decode_state, encode_state
+from scwlearn.files.gaussian import decode_gaussian, encode_gaussian
+from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject
+from scwlearn.files.learner import decode_counters
+from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_scale, encode_vocabulary
+from scwlearn.learning.committee.config import CommitteeConfig
 from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.committee.models import Models
+from scwlearn.model.calibration import WINDOW
+from scwlearn.model.gaussian import Gaussian
+from scwlearn.model.mixture import Mixture
 
 _MIXTURE = "mixture"
 
 
 def encode_committee_state(committee: Committee, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
-    members = []
-    for number, member in enumerate(committee.members):
-        own: Arrays = {}
-        # All members know the same names.
-        members.append(encode_state(member, own, names=number == 0))
-        arrays |= {_prefix(number) + name: array for name, array in own.items()}
+    models = None
+    if committee.model is not None:
+        models = []
+        for number, gaussian in enumerate(committee.model.gaussians):
+            own: Arrays = {}
+            models.append(encode_gaussian(gaussian, own))
+            arrays |= {f"member_{number}.{name}": array for name, array in own.items()}
+    for kind, scale in committee.running_scale.by_kind.items():
+        own = {}
+        encode_scale(scale, own)
+        arrays |= {f"{kind}.{name}": array for name, array in own.items()}
     arrays[_MIXTURE] = committee.mixture.state
-    return {"counters": committee._tally.tolist(), "members": members}
+    names = None if models is None else committee.vocabulary
+    return {
+        "counters": committee._tally.tolist(),
+        "models": models,
+        "vocabulary": None if names is None else encode_vocabulary(names, arrays),
+    }
 
 
-def decode_committee_state(committee: Committee, fields: JsonObject, arrays: ArrayReader) -> None:
-    """Restore what a committee has learned."""
-    committee._tally, states = decode_counters(fields), fields.array("members")
+def decode_committee_state(
+    config: CommitteeConfig, n_classes: int | None, fields: JsonObject, arrays: ArrayReader
+) -> Committee:
+    """Return a committee with what it has learned."""
+    # With few classes, because a mixture of n_classes would be allocated at once.
+    committee = Committee.from_config(config, None if n_classes is None else 0)
+    committee._tally, models = decode_counters(fields), fields.value("models")
+    vocabulary = fields.optional_object("vocabulary")
     fields.finish()
-    if len(states) != len(committee.members):
-        raise InvalidModelFile(f"{fields.path}: {len(states)} members, but the settings say {len(committee.members)}")
-    for number, (member, state) in enumerate(zip(committee.members, states, strict=True)):
-        path = f"{fields.path}.members[{number}]"
-        own = arrays.part(_prefix(number))
-        decode_state(member, JsonObject(state, path), own)
+    if models is not None:
+        committee.model = _decode_models(committee, models, fields.path, arrays)
+        if vocabulary is not None:
+            limits = {"max_features": config.max_features, "hashed": config.overflow == "hash"}
+            committee.vocabulary = decode_vocabulary(vocabulary, arrays, committee.n_features or 0, **limits)
+        for kind, scale in committee.running_scale.by_kind.items():
+            own = arrays.part(f"{kind}.")
+            decode_scale(scale, own, committee.n_features)
+            own.finish()
+    elif vocabulary is not None:
+        raise InvalidModelFile(f"{fields.path}: there are feature names, but no models")
+    if n_classes is not None:
+        committee._classes = n_classes
+    committee.mixture = _decode_mixture(committee, arrays)
+    return committee
+
+
+def _decode_models(committee: Committee, models: Any, path: str, arrays: ArrayReader) -> Models:
+    configs = committee.config.member_configs
+    if not isinstance(models, list) or len(models) != len(configs):
+        raise InvalidModelFile(f"{path}.models must be a list of {len(configs)} models, one for each member")
+    gaussians: list[Gaussian] = []
+    for number, (config, model) in enumerate(zip(configs, models, strict=True)):
+        own, where = arrays.part(f"member_{number}."), f"{path}.models[{number}]"
+        form = {"joint": config.multi_class == "joint", "shared": config.shared_covariance}
+        gaussian = decode_gaussian(JsonObject(model, where), own, binary=committee.is_binary, **form)
         own.finish()
-        if number:
-            _check_like_first(committee, number, path)
-    classes = committee._known_classes()
-    if not committee.is_binary and classes > committee.mixture.n_scores:
-        committee.mixture = committee.mixture.with_classes(classes)
-    state = arrays.take(_MIXTURE, FLOAT64, committee.mixture.state.shape)
+        first = gaussians[0] if gaussians else gaussian
+        if (gaussian.size, gaussian.classes) != (first.size, first.classes):
+            raise InvalidModelFile(f"{where} must have as many weights and classes as the first member")
+        if gaussian.size < committee.config.intercept:
+            raise InvalidModelFile(f"{where} has no weight for the intercept")
+        gaussians.append(gaussian)
+    return Models(tuple(gaussians))
+
+
+def _decode_mixture(committee: Committee, arrays: ArrayReader) -> Mixture:
+    members = len(committee.config.member_configs)
+    state = arrays.take(_MIXTURE, FLOAT64, (None,))
+    mixture = Mixture(members)
+    if not committee.is_binary:
+        own, one = mixture.own_entries, len(mixture.state)
+        two = len(Mixture(members, 2).state)
+        scores, left = divmod(len(state) - one, two - one)
+        if left or scores < 1 or scores + 1 < committee._known_classes():
+            raise InvalidModelFile(f"array {_MIXTURE!r} does not fit {committee._known_classes()} classes")
+        mixture = Mixture(members, scores + 1)
+        assert mixture.own_entries == own
+    if state.shape != mixture.state.shape:
+        raise InvalidModelFile(f"array {_MIXTURE!r} must have {len(mixture.state)} numbers, got {len(state)}")
     check_range(_MIXTURE, state, -LARGEST, LARGEST, "value must be finite")
-    committee.mixture.state = state
-
-
-def _check_like_first(committee: Committee, number: int, path: str) -> None:
-    """Give a member the names of the first, and check that it has the same features and classes."""
-    first, member = committee.members[0], committee.members[number]
-    if member.vocabulary is not None:
-        raise InvalidModelFile(f"{path}.vocabulary must be null: the names of all members stand with the first")
-    if member.n_features != first.n_features or member._known_classes() != first._known_classes():
-        raise InvalidModelFile(f"{path} must have as many features and classes as the first member")
-    if first.model is not None and member.model is not None:
-        member.vocabulary = copy(first.vocabulary)
-
-
-def _prefix(number: int) -> str:
-    return f"member_{number}."
+    mixture.state = state
+    for curve in mixture.calibrations:
+        if not 0 <= curve.rows <= MAX_COUNT:
+            raise InvalidModelFile(f"array {_MIXTURE!r}: row counts must be >= 0")
+        try:
+            WINDOW.check(curve.window)
+        except ValueError as error:
+            raise InvalidModelFile(f"array {_MIXTURE!r}: {error}") from None
+    return mixture

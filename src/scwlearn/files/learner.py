@@ -42,12 +42,12 @@ def encode_learner(learner: Any, arrays: Arrays) -> dict[str, Any]:
     config: LearnerConfig = learner.config
     settings = dict(config.settings)
     kernel = None
-    if isinstance(learner, Learner):
-        state = encode_state(learner, arrays)
-    elif config.face is Face.COMMITTEE:
+    if isinstance(learner, Committee):
         from scwlearn.files.committee import encode_committee_state
 
         state = encode_committee_state(learner, arrays)
+    elif isinstance(learner, Learner):
+        state = _encode_state(learner, arrays)
     else:
         from scwlearn.files.kernel import encode_kernel, encode_kernel_state
 
@@ -78,13 +78,10 @@ def decode_learner(fields: JsonObject, arrays: ArrayReader) -> Any:
 
         if kernel is not None:
             raise InvalidModelFile(f"{fields.path}.kernel must be null for a committee")
-        config = construct(CommitteeConfig.create_committee, settings)
-        committee = Committee.from_config(config, n_classes)
-        decode_committee_state(committee, state, arrays)
-        return committee
+        return decode_committee_state(construct(CommitteeConfig.create_committee, settings), n_classes, state, arrays)
     if kernel is None:
         learner = Learner.from_config(construct(LearnerConfig.create, rule, settings | parameters), n_classes)
-        decode_state(learner, state, arrays)
+        _decode_state(learner, state, arrays)
         return learner
     from scwlearn.files.kernel import decode_kernel, decode_kernel_state
     from scwlearn.kernels.learner import KernelLearner, kernel_config
@@ -148,19 +145,19 @@ def _decode_rule(fields: JsonObject) -> Rule:
         raise InvalidModelFile(f"{error}; declare a rule of your own before loading its models") from None
 
 
-def encode_state(learner: Learner, arrays: Arrays, *, names: bool = True) -> dict[str, Any]:
-    """Encode what a linear learner has learned, with or without the names of its features."""
+def _encode_state(learner: Learner, arrays: Arrays) -> dict[str, Any]:
+    """Encode what a linear learner has learned."""
     model, vocabulary, scale = learner.model, learner.vocabulary, learner.running_scale
     scaled = scale is not None and encode_scale(scale, arrays)
     return {
         "counters": learner._tally.tolist(),
         "model": None if model is None else encode_gaussian(model, arrays),
-        "vocabulary": encode_vocabulary(vocabulary, arrays) if names and model is not None and vocabulary else None,
+        "vocabulary": None if model is None or vocabulary is None else encode_vocabulary(vocabulary, arrays),
         "scaled": scaled,
     }
 
 
-def decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
+def _decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> None:
     """Restore what a linear learner has learned."""
     config, scale = learner.config, learner.running_scale
     learner._tally = decode_counters(fields)

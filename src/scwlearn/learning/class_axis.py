@@ -118,7 +118,7 @@ class ClassAxis(ABC):
         self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
     ) -> OneByOne:
         """Return a native handle for single examples."""
-        return OneByOne(rule, native, config.intercept, vocabulary, config.scale, scales)
+        return OneByOne(vocabulary, rule, native, config.intercept, config.scale, scales)
 
 
 class Binary(ClassAxis):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 # The native handles for single examples, with names and without, and what they are made from.
 NO_HANDLES: dict[str, None] = {"_named": None, "_plain": None}
-_HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "_tally"})
+_HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "mixture", "_tally"})
 _STATE = ("model", "vocabulary", "running_scale", *NO_HANDLES)
 
 #: Held while a handle is made, which several threads may ask for at once, and while the model is replaced: a handle
@@ -47,6 +47,8 @@ class OneAtATime(BaseLearner):
     # Rows, mistakes and updates, which the native loops increment.
     _tally: NDArray[np.int64]
 
+    # The attributes that an error restores.
+    _state_names: ClassVar[tuple[str, ...]] = _STATE
     # Native handles, so that a call has nothing to look up or to compare.
     _named: Any = None
     _plain: Any = None
@@ -231,7 +233,7 @@ class OneAtATime(BaseLearner):
                 one = self._named_handle()
                 one.vocabulary.check(rows)
                 while done < len(rows):
-                    reached = one.learn_list(rows, labels, weights, done, scores, variances)
+                    reached = one.learn_list(rows, labels, weights, sample_weights, done, scores, variances)
                     if reached == done:
                         one = self._make_room(one, rows[done], labels[done])
                     done = reached
@@ -278,7 +280,7 @@ class OneAtATime(BaseLearner):
     @contextmanager
     def _rollback(self) -> Iterator[None]:
         """Restore the state unless an example was learned from: it may be invalid, or have weight 0."""
-        before, seen = {name: getattr(self, name) for name in _STATE}, self.counts.seen
+        before, seen = {name: getattr(self, name) for name in self._state_names}, self.counts.seen
         try:
             yield
         finally:

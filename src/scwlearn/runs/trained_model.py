@@ -125,7 +125,8 @@ class TrainedModel:
     @property
     def is_linear(self) -> bool:
         """Whether there is a weight for each feature, as there is none with a kernel."""
-        return isinstance(self.classifier.learner, Learner)
+        learner = self.classifier.learner
+        return isinstance(learner, Learner) and not isinstance(learner, Committee)
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
         """Return the largest weights of each class of a linear model; with two classes, of the second.

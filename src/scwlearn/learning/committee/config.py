@@ -24,7 +24,7 @@ MAX_MEMBERS = 16
 # Settings of a committee that all members share.
 _SHARED = ("covariance", "multi_class", "intercept", "max_features", "overflow")
 # Members may not have their own: they learn from the same rows.
-_COMMON = ("multi_class", "max_features", "overflow")
+_COMMON = ("multi_class", "intercept", "max_features", "overflow")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class CommitteeConfig(LearnerConfig):
         """Return this configuration: a committee has no parameters of its own."""
         AUTO.check(parameters)
         return self
+
+    @property
+    def compiled(self) -> bool:  # type: ignore[override]
+        """Always: the rules of all members are compiled, so that they cannot raise."""
+        return True
 
     @property
     def titles(self) -> list[str]:
@@ -122,6 +127,8 @@ def _member_config(number: int, member: Mapping[str, Any], settings: Mapping[str
     shared = {name: settings[name] for name in _SHARED}
     try:
         config = LearnerConfig.create(member["rule"], shared | own)
+        if config.compiled is None:
+            raise ValueError(f"{member['rule']} is a rule of your own; only rules of scwlearn can be members")
         if isinstance(config.rule, Rule) and config.rule.order == 1 and "covariance" not in own:
             return LearnerConfig.create(member["rule"], shared | {"covariance": "auto"} | own)
         return config

@@ -2,250 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.batch import NamedRows
+from scwlearn._native import CommitteeByOne
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
+from scwlearn.learning.committee.models import Models, Scales
 from scwlearn.learning.config import LearnerConfig
-from scwlearn.learning.counters import Counts, new_tally
+from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
+from scwlearn.learning.one_at_a_time import OneAtATime
 from scwlearn.model.log_odds import LogOdds
 from scwlearn.model.mixture import Mixture
+from scwlearn.model.scale import RunningScale
 
 Array = NDArray[np.float64]
 
-# Members are copied for a rollback unless the batch is smaller than this part of a model.
+# Members are copied for a rollback unless a batch has fewer rows than this part of their entries.
 _SMALL_BATCH = 1 / 8
 
 
-class Committee(BaseLearner):
+class Committee(Learner):
     """Several learners on labels -1 and +1, or on class numbers, and the mixture of their probabilities.
 
     A score is the mixed log-odds of +1; with several classes, the mixed log-probability of each, up to a constant. It
-    has no variance: the variances that it reports are 0.
+    has no variance: the variances that it reports are 0. Every example counts as an update, since it changes the
+    mixture.
     """
 
     config: CommitteeConfig
-    members: list[Learner]
+    model: Models | None  # type: ignore[assignment]
+    running_scale: Scales  # type: ignore[assignment]
     mixture: Mixture
-    _tally: NDArray[np.int64]
 
     #: The scores are log-odds already.
     calibration_type: ClassVar[type[Any]] = LogOdds
+    _state_names = (*OneAtATime._state_names, "mixture")
 
     def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
         assert isinstance(config, CommitteeConfig)
-        super()._configure(config, n_classes)
-        self.members = [Learner.from_config(member, n_classes) for member in config.member_configs]
-        self.mixture = Mixture(len(self.members), 1 if n_classes is None else max(2, n_classes))
+        BaseLearner._configure(self, config, n_classes)
+        kinds = dict.fromkeys(member.scale for member in config.member_configs if member.scale != "none")
+        self.running_scale = Scales({kind: RunningScale(kind) for kind in kinds})
+        self.model = self.vocabulary = None
+        self.mixture = Mixture(len(config.member_configs), 1 if n_classes is None else max(2, n_classes))
         self._tally = new_tally()
 
-    @property
-    def counts(self) -> Counts:
-        """Examples seen, mistakes of the mixture, and updates: every example changes the mixture."""
-        return Counts(*self._tally.tolist())
+    def members(self) -> list[Learner]:
+        """Return each member as a learner of its own, in the same memory."""
+        return [self._member(number, named=True) for number in range(len(self.config.member_configs))]
 
-    @property
-    def n_features(self) -> int | None:
-        """The number of features; None before the first example."""
-        return self.members[0].n_features
-
-    @property
-    def vocabulary(self) -> Any:
-        """The names of the features; None if they are numbered."""
-        return self.members[0].vocabulary
-
-    @property
-    def model(self) -> Committee | None:
-        """This committee; None before the first example."""
-        return None if self.members[0].model is None else self
-
-    @property
-    def covariance(self) -> Any:
-        """The covariance of the members: that of the first with one, if any."""
-        forms = [member._fitted().covariance for member in self.members]
-        return next((form for form in forms if form.name != "identity"), forms[0])
-
-    @property
-    def last_variance(self) -> float:
-        """A committee has no variance."""
-        return 0.0
-
-    def count_nonzero(self) -> int:
-        """Return the number of weights of all members that are not zero."""
-        return sum(member.model.count_nonzero() for member in self.members if member.model is not None)
+    def take_members(self, members: list[Learner]) -> None:
+        """Take over what its members know, each a learner of its own over the same features and classes."""
+        first = members[0]
+        self._classes = first._known_classes()
+        self.vocabulary = first.vocabulary
+        scales = {member.config.scale: member.running_scale for member in members if member.running_scale is not None}
+        self.running_scale = Scales({kind: scales[kind] for kind in self.running_scale.by_kind})
+        if first.model is not None:
+            self.model = Models(tuple(member._fitted() for member in members))
 
     def split(self) -> Self:
         """Return a multi-class committee equivalent to this binary one; see `Learner.split`."""
         other = self.from_config(self.config, 2)
-        other.members = [member.split() for member in self.members]
-        other.mixture, other._tally = self.mixture.expanded(), self._tally.copy()
+        other._tally = self._tally.copy()
+        other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
+        if self.model is not None:
+            two = [member.split() for member in self.members()]
+            other.model = Models(tuple(member._fitted() for member in two))
+        other.mixture = self.mixture.expanded()
         return other
 
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
-        for member in self.members:
-            member.add_classes(count)
-        self._classes = self._known_classes()
-        self._make_room(self._classes)
-
-    def widen(self, n_features: int) -> None:
-        """Append features that have not been seen yet."""
-        for member in self.members:
-            member.widen(n_features)
+        super().add_classes(count)
+        self._widen_mixture(self._known_classes())
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return this committee, which has no parameters of its own, in the same memory."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = self._shallow_copy()
         other.config = self.config.with_parameters(parameters)
         return other
 
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
-        other = self.with_parameters({})
-        other.members = [copy(member) for member in self.members]
-        other.mixture, other._tally = copy(self.mixture), self._tally.copy()
+        other = super().__copy__()
+        other.mixture = copy(self.mixture)
         return other
 
     def scores(self, x: Any) -> Array:
         """Compute the mixed log-odds of each row, or with several classes those of each class."""
-        return self._mixed([member.scores_and_top_variances(x) for member in self.members])
+        view = self._frozen_view(x)
+        rows = view._scaled_rows(x)
+        looks = [
+            view._member(number).scores_and_top_variances(rows[config.scale])  # type: ignore[index]
+            for number, config in enumerate(view.config.member_configs)
+        ]
+        return view.mixture.mix([scores for scores, _ in looks], [variances for _, variances in looks])
+
+    def margin_variances(self, x: Any) -> Array:
+        """Raise a TypeError: a committee has no variance."""
+        raise TypeError("a committee has no variance of the score; its members have")
 
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
         """Compute `scores`, and variances of 0."""
         scores = self.scores(x)
         return scores, np.zeros_like(scores)
 
-    def score_one(self, x: Any) -> Any:
-        """Compute the mixed log-odds of a dict, with several classes those of each class."""
-        return self._one(self.score_many([x]))
-
-    def score_and_variance_one(self, x: dict[Any, Any]) -> tuple[Any, float]:
-        """Compute `score_one`, and a variance of 0."""
-        return self.score_one(x), 0.0
-
-    def score_many(self, examples: Iterable[dict[Any, Any]]) -> Array:
-        """Compute the scores of some dicts, bit for bit as `score_one` does."""
-        rows = tuple(examples)
-        return self._mixed([member.scores_and_variances_many(rows) for member in self.members])
-
-    def scores_and_variances_many(self, examples: Iterable[dict[Any, Any]]) -> tuple[Array, Array]:
-        """Compute `score_many`, and variances of 0."""
-        scores = self.score_many(examples)
+    def scores_and_top_variances(self, x: Any) -> tuple[Array, Array]:
+        """Compute `scores`, and variances of 0."""
+        scores = self.scores(x)
         return scores, np.zeros(len(scores))
 
-    def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0, sample_weight: float | None = None) -> Any:
-        """Learn from a dict; return its score before. The mixture learns with the sample weight, by default w."""
-        rows, labels = (x,), np.array([y])
-        scores = self._axis.empty_scores(1, max(self._known_classes(), int(y) + 1))
-        given = None if sample_weight is None else np.array([sample_weight])
-        self.learn_dicts(rows, labels, np.array([float(w)]), scores, None, given)
-        return self._one(scores)
+    def _member(self, number: int, *, named: bool = False) -> Learner:
+        """Return a member as a learner of rows that are scaled already, or of rows as the committee takes them."""
+        config = self.config.member_configs[number]
+        member = Learner.from_config(config, None if self.is_binary else self._classes)
+        member.running_scale = self.running_scale.get(config.scale) if named else None
+        if self.model is not None:
+            member.model = self.model.gaussians[number]
+            member.vocabulary = self.vocabulary if named else None
+        member._tally = self._tally.copy()
+        return member
 
-    def learn_dicts(
-        self,
-        rows: tuple[dict[Any, Any], ...],
-        labels: NDArray[Any],
-        weights: Array | None,
-        scores: Array,
-        variances: Array | None,
-        sample_weights: Array | None = None,
-    ) -> None:
-        """Learn from dicts with labels and weights that are checked; see `Learner.learn_dicts`."""
-        checked = self._axis.check_labels(labels, len(rows))
-        classes = scores.shape[-1] if scores.ndim > 1 else 1
-        self._make_room(classes)
-
-        def learn(member: Learner) -> tuple[Array, Array]:
-            own, spread = self._axis.empty_scores(len(rows), classes), np.zeros(len(rows))
-            member.learn_dicts(rows, checked, weights, own, spread)
-            return own, spread
-
-        kept = weights if sample_weights is None or weights is None else np.where(weights > 0, sample_weights, 0.0)
-        looks = self._learn_each(learn, len(rows))
-        scores[:] = self._learn_mixture(looks, checked, kept)
-        if variances is not None:
-            variances[:] = 0.0
-
-    def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
-        if batch.all_skipped:
-            return Counts()
-        before = self.counts
-        self._make_room(classes)
-        if isinstance(batch.rows, Rows):
-            batch.rows.check()
-
-        def learn(member: Learner) -> tuple[Array, Array]:
-            own = member._axis.record(batch.rounds, classes)
-            member._learn_batch(batch, classes, own)
-            return own.scores, own.variances
-
-        looks = self._learn_each(learn, batch.rounds)
-        weights = batch.weights if batch.sample_weights is None else batch.sample_weights
-        if weights is not None and batch.places is not None:
-            weights = weights[batch.places]
-        mixed = self._learn_mixture(looks, batch.labels_in_order, weights)
+    def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
+        """Let each member learn from the rows as it sees them, all or none of them, then the mixture."""
+        rows.check()
+        model, small = self.model, False
+        if model is not None:
+            known = classes <= self._known_classes()
+            small = known and batch.rounds < _SMALL_BATCH * model.entries / len(model.gaussians)
+        before = None if small or model is None else model.copy()
+        scales = None if small else self.running_scale.copy()
+        mixture = self.mixture
+        learners = [self._member(number) for number in range(len(self.config.member_configs))]
+        looks: list[Recorded] = []
+        try:
+            scaled = self.running_scale.learn(rows, order=batch.places)
+            in_order = batch.sorted()
+            for learner, config in zip(learners, self.config.member_configs, strict=True):
+                looks.append(learner._axis.record(batch.rounds, classes))
+                if config.scale == "none":
+                    learner._learn_rows(batch, rows, classes, looks[-1])
+                else:
+                    learner._learn_rows(in_order, scaled[config.scale], classes, looks[-1])
+            self._widen_mixture(classes)
+            weights = in_order.weights if in_order.sample_weights is None else in_order.sample_weights
+            mixed = self._learn_mixture(looks, in_order.labels, weights)
+            self.model = Models(tuple(learner._fitted() for learner in learners))
+        except BaseException:
+            if not small:
+                assert scales is not None
+                self.running_scale.restore(scales)
+                self.model, self.mixture = before, mixture
+            raise
         if record is not None:
             record.scores[:] = mixed
             record.variances[:] = 0.0
-        return self.counts - before
 
-    def _learn_each(self, learn: Callable[[Learner], Any], rows: int) -> list[Any]:
-        """Let each member learn, all or none of them."""
-        size = sum(member.model.memory.size for member in self.members if member.model is not None)
-        small = bool(size) and rows < _SMALL_BATCH * size / len(self.members)
-        before = None if small else [copy(member) for member in self.members]
-        looks: list[Any] = []
-        try:
-            for member in self.members:
-                looks.append(learn(member))
-        except BaseException:
-            if before is not None:
-                self.members = before
-            elif looks:
-                # The examples are valid, so this is Ctrl-C: the other members learn from them too before it takes
-                # effect, since copies of all members would take longer.
-                looks += [learn(member) for member in self.members[len(looks) :]]
-            raise
-        return looks
-
-    def _learn_mixture(self, looks: list[tuple[Array, Array]], labels: NDArray[Any], weights: Array | None) -> Array:
+    def _learn_mixture(self, looks: list[Recorded], labels: NDArray[Any], weights: Array | None) -> Array:
         numbers = np.asarray(labels > 0 if self.is_binary else labels, dtype=np.int64)
-        mixed = self.mixture.learn([look[0] for look in looks], [look[1] for look in looks], numbers, weights)
-        counted = np.ones(len(mixed), dtype=bool) if weights is None else weights > 0
-        predicted = mixed >= 0 if self.is_binary else mixed.argmax(axis=1)
-        known = True if self.is_binary else np.isfinite(np.take_along_axis(mixed, numbers[:, np.newaxis], 1)[:, 0])
-        mistakes = counted & ~(known & (predicted == numbers))
-        seen = int(np.count_nonzero(counted))
-        self._tally += [seen, int(np.count_nonzero(mistakes)), seen]
+        scores, variances = [look.scores for look in looks], [look.variances for look in looks]
+        mixed = self.mixture.learn(scores, variances, numbers, weights)
+        right = (mixed >= 0) == numbers if self.is_binary else _right(mixed, numbers)
+        counted = len(mixed), len(mixed) - int(np.count_nonzero(right)), len(mixed)
+        self._tally = self._tally + np.array(counted, dtype=np.int64)
         return mixed
 
-    def _mixed(self, looks: list[tuple[Array, Array]]) -> Array:
-        return self.mixture.mix([look[0] for look in looks], [look[1] for look in looks])
-
-    def _one(self, scores: Array) -> Any:
-        return float(scores[0]) if self.is_binary else scores[0]
-
-    def _known_classes(self) -> int:
-        return self.members[0]._known_classes()
-
-    def _make_room(self, classes: int) -> None:
+    def _widen_mixture(self, classes: int) -> None:
         if not self.is_binary and classes > self.mixture.n_scores:
             self.mixture = self.mixture.with_classes(classes)
 
-    def _check_rows(self, rows: Rows | NamedRows) -> None:
-        self.members[0]._check_rows(rows)
+    def _new_handle(self, model: Any, vocabulary: Any, scales: Any) -> Any:
+        configs, kinds = self.config.member_configs, [*self.running_scale.by_kind]
+        natives = [
+            gaussian.native(new_tally(), **config.native)
+            for gaussian, config in zip(model.gaussians, configs, strict=True)
+        ]
+        scale_of = [kinds.index(config.scale) if config.scale in kinds else -1 for config in configs]
+        rules = [config.native_rule for config in configs]
+        state = self.mixture.state
+        return CommitteeByOne(
+            vocabulary, rules, natives, self.config.intercept, kinds, scales or [], scale_of, state, self._tally
+        )
 
-    def margin_variances(self, x: Any) -> Array:
-        """Raise an error: a committee has no variance."""
-        raise TypeError("a committee has no variance of the score; its members have")
+    def _prior(self, width: int, classes: int, *, named: bool = False) -> Any:
+        learners = [self._member(number) for number in range(len(self.config.member_configs))]
+        return Models(tuple(learner._prior(width, classes, named=named) for learner in learners))
+
+    def _widened(self, model: Any, count: int) -> Any:
+        return self._mapped(model, lambda learner, gaussian: learner._widened(gaussian, count))
+
+    def _with_room(self, model: Any, classes: int) -> Any:
+        return self._mapped(model, lambda learner, gaussian: learner._with_room(gaussian, classes))
+
+    def _with_room_for(self, model: Any, y: float) -> Any:
+        if not self.is_binary:
+            self._widen_mixture(int(y) + 1)
+        return super()._with_room_for(model, y)
+
+    def _mapped(self, model: Models, change: Any) -> Models:
+        learners = [self._member(number) for number in range(len(model.gaussians))]
+        return Models(tuple(map(change, learners, model.gaussians)))
+
+
+def _right(mixed: Array, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows have the class with the largest score; a new class does not."""
+    own = np.take_along_axis(mixed, numbers[:, np.newaxis], axis=1)[:, 0]
+    right: NDArray[np.bool_] = np.isfinite(own) & (mixed.argmax(axis=1) == numbers)
+    return right

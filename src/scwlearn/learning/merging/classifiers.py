@@ -60,7 +60,7 @@ def _merge_committees(
 ) -> tuple[Snapshot, NDArray[np.int64]]:
     """Merge the members of the same place, each with its calibration, then the mixtures."""
     members = zip(*map(_members, models), strict=True)
-    starts = [None] * len(models[0].learner.members) if prior is None else _members(prior)
+    starts = [None] * len(models[0].learner.config.member_configs) if prior is None else _members(prior)
     done = [
         _merge_learners(titled(parts, start), start is not None, method)
         for parts, start in zip(members, starts, strict=True)
@@ -68,8 +68,8 @@ def _merge_committees(
     first, seen = done[0]
     committees = [model.learner for model in models]
     before = None if prior is None else prior.learner
-    learner = type(committees[0]).from_config(committees[0].config, None if first.is_binary else len(first.classes))
-    learner.members = [snapshot.learner for snapshot, _ in done]
+    learner = Committee.from_config(committees[0].config, None if first.is_binary else len(first.classes))
+    learner.take_members([snapshot.learner for snapshot, _ in done])
     curves = [snapshot.calibration for snapshot, _ in done]
     mixtures = [committee.mixture for committee in committees]
     learner.mixture = Mixture.merged(mixtures, curves, before and before.mixture)
@@ -81,7 +81,7 @@ def _members(model: Classifier) -> list[Classifier]:
     """Return each member of a committee as a classifier of its own."""
     committee = model.learner
     members = []
-    for learner, calibration in zip(committee.members, committee.mixture.calibrations, strict=True):
+    for learner, calibration in zip(committee.members(), committee.mixture.calibrations, strict=True):
         member = model._shallow_copy()
         member.config, member.learner_type = learner.config, Learner
         member.snapshot = Snapshot(learner, calibration, model.classes)

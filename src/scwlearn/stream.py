@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -335,7 +335,9 @@ class StreamClassifier:
         shown = named_weights(snapshot, second_order=self.rule.order == 2)
         features, values, _ = shown.vocabulary.read(x)
         width = shown.weights.shape[-1] - self._classifier.config.intercept
-        given = {i: value for i, value in zip(features, values, strict=True) if i < width}
+        # All slots of hashed names count in the length of a row; new names do not.
+        counted: Container[int] = range(width) if shown.vocabulary.hashed else shown.names
+        given = {i: value for i, value in zip(features, values, strict=True) if i in counted}
         present = {i: value for i, value in shown.scaled([*given], [*given.values()]).items() if i in shown.names}
         known = {i: shown.names[i] for i in present}
         signs = shown.signs(known)

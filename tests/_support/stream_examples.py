@@ -20,6 +20,7 @@ SETTINGS = {
     "scale-hash": {"scale": "rms", "max_features": 16, "overflow": "hash"},
     "standard-drop": {"scale": "standard", "max_features": 16},
     "standard-hash": {"scale": "standard", "max_features": 16, "overflow": "hash"},
+    "unit-hash": {"scale": "unit", "max_features": 512, "overflow": "hash"},
     "full": {"covariance": "full"},
     "full-ovr-scale": {"covariance": "full", "multi_class": "ovr", "scale": "rms"},
     "full-standard": {"covariance": "full", "scale": "standard"},

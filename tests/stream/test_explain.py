@@ -21,6 +21,7 @@ pytestmark = pytest.mark.native
         "scale-hash",
         "scale-drop",
         "standard-hash",
+        "unit-hash",
         "standard-drop",
         "full",
         "full-standard",

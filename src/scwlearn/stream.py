@@ -243,10 +243,12 @@ class StreamClassifier:
             rows = tuple(rows.dicts())
         if not isinstance(rows, NamedRows):
             classifier.learn_many(rows, labels, w)
+            classifier.warn(stacklevel=2)
             return
         if len(rows) != len(labels):
             raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(labels)}")
         classifier.learn(rows, labels, weights=check_weights(w, len(labels), name="w"))
+        classifier.warn(stacklevel=2)
 
     def _rows(self, examples: Any) -> Dicts | NamedRows:
         """Return examples as dicts of features by name, or the rows of a table."""

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from run_examples import libsvm_text
@@ -45,6 +46,19 @@ def test_sorted_labels_are_warned_about(capsys, tmp_path, classes, options):
     assert SORTED.format(shuffle) in warnings(capsys, "train", path, *options)
     assert said(capsys, "train", path, *options, "-q") == []
     assert warnings(capsys, "train", path, *options, "--shuffle-buffer", "1500") == []
+
+
+def test_uneven_features_are_warned_about(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{1 if x > 0 else -1} 1:{x:.3f} 3:{5000 * z:.3f}\n" for x, z in rng.normal(size=(400, 2)).tolist()]
+    path, options = written(tmp_path / "uneven.libsvm", "".join(lines)), ("-a", "pa1")
+    shown = (
+        "warning: features differ by orders of magnitude (feature 3 is about 5e+03, the constant of the intercept "
+        "about 1), which only a full covariance makes up for; use --scale standard"
+    )
+    assert shown in warnings(capsys, "train", path, *options)
+    assert shown not in warnings(capsys, "train", path, *options, "--scale", "standard")
+    assert warnings(capsys, "train", path, "-a", "scw1", "--covariance", "full") == []
 
 
 def test_sorted_labels_are_in_the_record(capsys, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -69,6 +69,19 @@ def as_labels(y: Any) -> NDArray[Any]:
         if bad:
             raise ValueError(f"labels must be finite, got y[{bad[0]}] = {labels[bad[0]]}")
     return labels
+
+
+#: Fewer labels say nothing about their order.
+FEWEST_IN_ORDER = 100
+# Labels look sorted if they change less often than this fraction of the changes expected in random order.
+_FEW_CHANGES = 0.05
+
+
+def looks_sorted(counts: Collection[int], changes: int) -> bool:
+    """Return whether labels come in long runs, given how often each occurs and how often the label changes."""
+    seen = sum(counts)
+    expected = seen - sum(count * count for count in counts) / max(1, seen)
+    return seen >= FEWEST_IN_ORDER and changes < _FEW_CHANGES * expected
 
 
 class Classes:

@@ -86,6 +86,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 order = random.permutation(len(rows)) if shuffle else None
                 classifier.learn(rows, labels, order=order, weights=weights)
             self._classifier = classifier
+        classifier.warn(stacklevel=2)
         return self
 
     def partial_fit(
@@ -126,6 +127,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 classifier.add_classes(named)
             classifier.learn(rows, labels, weights=weights)
             self._classifier = classifier
+        classifier.warn(stacklevel=2)
         return self
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, NamedTuple
@@ -12,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
-from scwlearn.data.labels import Classes
+from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import ClassWeights, check_weights
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.committee import learner_type
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
+from scwlearn.learning.data_warnings import DataWarning
+from scwlearn.learning.examine import NEW, Findings, examine
+from scwlearn.learning.learner import Learner
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -68,6 +72,9 @@ class Classifier:
         self.costs = None if costs is None else Costs(costs)
         #: `Learner`, `Committee` or `KernelLearner`.
         self.learner_type = learner = learner or learner_type(config)
+        #: What is suspicious about the first batch of examples; None before there is one.
+        self.findings: Findings | None = None
+        self._has_warned = False
         #: The current state; replaced as a whole when a class is added.
         self.snapshot = Snapshot(learner.from_config(config), learner.calibration_type(), Classes())
 
@@ -245,7 +252,32 @@ class Classifier:
                     self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
                 raise
         self.class_weights.seen = seen
+        if before.seen < NEW:
+            self.examine(rows, numbers[places])
         return self.counts - before
+
+    def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any]) -> None:
+        """Look for what is suspicious about examples just learned, unless others have been examined or they are few.
+
+        Parameters
+        ----------
+        rows : Rows, NamedRows or dicts
+            The examples.
+        labels : array
+            Their labels or class numbers, in learning order.
+        """
+        if self.findings is not None or len(labels) < FEWEST_IN_ORDER:
+            return
+        model = self.learner.model if isinstance(self.learner, Learner) else None
+        sizes = model is not None and self.config.scale == "none" and not model.covariance.correlated
+        self.findings = examine(rows, labels, sizes=sizes, constant=sizes and self.config.intercept)
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn about what is suspicious about the examples, once; `stacklevel` counts from the caller."""
+        if self.findings is not None and not self._has_warned:
+            self._has_warned = True
+            for message in self.findings.messages():
+                warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
 
     def _learn_third_class(self, lesson: _Lesson, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
         """Learn from the rows before the first of the third class as a binary classifier, then split it."""

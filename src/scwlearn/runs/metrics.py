@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.data.labels import Classes
+from scwlearn.data.labels import Classes, looks_sorted
 from scwlearn.learning.classifier import Classifier, ProgressiveScores
 from scwlearn.runs.record import Baseline, Bin
-from scwlearn.runs.warnings import MIN_EXAMPLES
 
 #: Confusion matrices of more classes than this are not kept.
 MAX_CONFUSION_CLASSES = 100
@@ -20,8 +19,6 @@ MAX_CONFUSION_CLASSES = 100
 _BINS = 10
 # Floor of a probability, so that no single example dominates the log-loss.
 _MIN_PROBABILITY = 1e-15
-# Labels look sorted if they change less often than this fraction of the changes expected in random order.
-_FEW_CHANGES = 0.05
 
 
 class ProbabilityMetrics:
@@ -89,9 +86,7 @@ class LabelCounts:
     @property
     def looks_sorted(self) -> bool:
         """Whether the label changes far less often than in random order."""
-        seen = self._counts.total()
-        expected = seen - sum(count * count for count in self._counts.values()) / max(1, seen)
-        return seen >= MIN_EXAMPLES and len(self._counts) > 1 and self._changes < _FEW_CHANGES * expected
+        return looks_sorted(self._counts.values(), self._changes)
 
 
 class ProgressiveMetrics(ProbabilityMetrics):

@@ -91,6 +91,8 @@ class Record:
     baseline: Baseline | None = None
     #: Whether the labels came in long runs, as in a sorted file.
     sorted_labels: bool = False
+    #: The sizes of the largest and the smallest feature if they differ too much, in words.
+    uneven_features: str = ""
     #: Confidence of the predicted class in up to ten bins, and how often it was right.
     reliability: list[Bin] | None = None
     #: Confusion matrix (rows: true class); None for too many classes.

@@ -22,6 +22,7 @@ from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.config import configure
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
+from scwlearn.learning.examine import describe_sizes
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
 from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
@@ -69,6 +70,12 @@ def with_labels_like(labels: NDArray[Any], given: Mapping[Any, Any], what: str) 
         _number(label, what): with_labels_like(labels, value, what) if isinstance(value, Mapping) else value
         for label, value in given.items()
     }
+
+
+def _uneven_features(classifier: Classifier) -> str:
+    """Return the sizes of features in words if they differ too much; numbers count from 1, as in files."""
+    uneven = classifier.findings and classifier.findings.uneven_features
+    return describe_sizes(uneven, "feature", first=1) if uneven else ""
 
 
 def _number(text: Any, what: str) -> Any:
@@ -159,6 +166,8 @@ class TrainingRun:
 
         for counts in self._validation.learn(len(examples), learn):
             self._at_checkpoint(counts)
+        # The parts may have been too short to tell anything.
+        self.classifier.examine(examples.x, labels)
 
     def finish(self) -> None:
         """Add the last point of the learning curve."""
@@ -221,6 +230,7 @@ class TrainingRun:
             passes=list(self.passes),
             baseline=self.metrics.label_counts.baseline(classifier.classes.values),
             sorted_labels=self.metrics.label_counts.looks_sorted,
+            uneven_features=_uneven_features(classifier),
             reliability=self.metrics.reliability(),
             confusion=self.metrics.confusion(classifier.classes),
             top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},

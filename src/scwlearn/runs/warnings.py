@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scwlearn.display.formatting import number_text, plural
+from scwlearn.learning.data_warnings import SORTED_LABELS, UNEVEN_FEATURES
 from scwlearn.runs.record import Baseline, Record
 
 if TYPE_CHECKING:
     from scwlearn.runs.coverage import Coverage
 
-#: Fewer examples say nothing about their order, and the progressive error is mostly that of the first steps.
-MIN_EXAMPLES = 100
+# The progressive error of fewer examples is mostly that of the first steps.
+_MIN_EXAMPLES = 100
 
 # Fewer held-out examples say nothing about the error.
 _MIN_HELD_OUT = 20
@@ -34,6 +35,7 @@ def record_warnings(record: Record) -> list[str]:
         record.baseline,
         record.settings,
         sorted_labels=record.sorted_labels,
+        uneven_features=record.uneven_features,
         held_out=(held_out.get("error", 0.0), record.holdout_baseline, held_out.get("count", 0)),
     )
 
@@ -47,6 +49,7 @@ def training_warnings(
     *,
     subject: str = "the model",
     sorted_labels: bool = False,
+    uneven_features: str = "",
     shuffled: bool = False,
     held_out: tuple[float, Baseline | None, float] = (0.0, None, 0),
 ) -> list[str]:
@@ -67,12 +70,11 @@ def training_warnings(
         found.append(f"{len(labels):,} distinct labels in {plural(seen, 'example')}; is this a regression target?")
     if sorted_labels:
         shuffle = "a larger --shuffle-buffer" if buffer else "--shuffle-buffer N, with N larger than the runs"
-        found.append(
-            "labels come in long runs, as in a sorted file: do not trust the error, and expect the model to forget the "
-            f"classes that it saw first; shuffle the file, or use {shuffle}"
-        )
+        found.append(f"{SORTED_LABELS}; shuffle the file, or use {shuffle}")
+    if uneven_features:
+        found.append(f"{UNEVEN_FEATURES.format(uneven_features)}; use --scale standard")
     if not is_weighted(settings):
-        worse = worse_than_baseline(error, baseline, seen, least=MIN_EXAMPLES, subject=subject)
+        worse = worse_than_baseline(error, baseline, seen, least=_MIN_EXAMPLES, subject=subject)
         worse += worse_than_baseline(*held_out, subject="on the held-out examples, the model")
         found += with_advice(worse, settings, order=not sorted_labels and not shuffled, algorithm=not shuffled)
     return found

@@ -1,0 +1,23 @@
+"""The category and the words of warnings about training data, for Python and the command line."""
+
+from __future__ import annotations
+
+#: What sorted labels do, whatever the remedy.
+SORTED_LABELS = (
+    "labels come in long runs, as in a sorted file: do not trust the error, and expect the model to forget the classes "
+    "that it saw first"
+)
+#: To be filled with the sizes of features.
+UNEVEN_FEATURES = "features differ by orders of magnitude ({}), which only a full covariance makes up for"
+EMPTY_EXAMPLES = "most examples have no feature that is not 0, so that they teach only the intercept"
+
+
+class DataWarning(UserWarning):
+    """Training data from which a model is unlikely to learn well.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from scwlearn.learning.data_warnings import DataWarning
+    >>> warnings.simplefilter("ignore", DataWarning)
+    """

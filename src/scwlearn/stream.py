@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -17,8 +17,9 @@ from scwlearn.data.tables.arrow import is_table, table_rows
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier, Dicts
 from scwlearn.learning.committee.config import configure
+from scwlearn.learning.committee.explain import explain_dict
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.explain import Part, Weight, largest_named_weights, named_weights, parts_of_scores
+from scwlearn.learning.explain import Part, Weight, largest_named_weights
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature
@@ -307,7 +308,7 @@ class StreamClassifier:
         >>> [(name, weight > 0, deviation < 1) for name, weight, deviation in model.top_features(2)["spam"]]
         [('meeting', False, True), ('free', True, True)]
         """
-        return largest_named_weights(self._classifier.snapshot, n, second_order=self.rule.order == 2)
+        return largest_named_weights(self._classifier.snapshot, n)
 
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """Return what each known feature adds to the score of each class (with two classes, of the second).
@@ -332,23 +333,7 @@ class StreamClassifier:
         >>> [(part.name, part.adds > 0) for part in model.explain({"free": 1, "never seen": 1})["spam"]]
         [('free', True), ('(intercept)', True)]
         """
-        x = _features_of(x, self._classifier)
-        snapshot = self._classifier.snapshot
-        shown = named_weights(snapshot, second_order=self.rule.order == 2)
-        features, values, _ = shown.vocabulary.read(x)
-        width = shown.weights.shape[-1] - self._classifier.config.intercept
-        # All slots of hashed names count in the length of a row; new names do not.
-        counted: Container[int] = range(width) if shown.vocabulary.hashed else shown.names
-        given = {i: value for i, value in zip(features, values, strict=True) if i in counted}
-        present = {i: value for i, value in shown.scaled([*given], [*given.values()]).items() if i in shown.names}
-        known = {i: shown.names[i] for i in present}
-        signs = shown.signs(known)
-        at = [*present, *range(width, shown.weights.shape[-1])]
-        weights = snapshot.by_label(shown.weights)[:, at]
-        weights[:, : len(known)] *= signs
-        seen = np.array([*present.values()]) * signs
-        variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, at]
-        return parts_of_scores([*known.values()], snapshot.class_labels(), weights, variances, seen)
+        return explain_dict(self._classifier.snapshot, _features_of(x, self._classifier))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save this classifier to a file, which `scwlearn.load` reads."""

@@ -30,6 +30,8 @@ ESTIMATORS = {
     "first order": lambda: scwlearn.PA1(),
     "one versus rest": lambda: scwlearn.SCW1(multi_class="ovr"),
     "shared": lambda: scwlearn.AROW(shared_covariance=True),
+    "committee": lambda: scwlearn.AutoClassifier(),
+    "diagonal committee": lambda: scwlearn.AutoClassifier(covariance="diagonal"),
     "class weights": lambda: scwlearn.AROW(class_weight="balanced"),
 }
 

@@ -183,6 +183,35 @@ def test_iris_as_it_comes():
     assert cross_val_score(AutoClassifier(random_state=0), *load_iris(return_X_y=True)).mean() > 0.93
 
 
+@CLASSES
+def test_explanations_add_up_to_the_score(classes):
+    x, y = draw(13, classes)
+    model = AutoClassifier(shuffle=False).fit(x, y)
+    stream = StreamClassifier("auto")
+    stream.learn_many(dicts(x), y)
+    for i in (3, 50):
+        scores = np.atleast_1d(model.decision_function(x[i : i + 1])[0])
+        for parts, score in zip(model.explain(x[i]).values(), scores, strict=True):
+            assert sum(part.adds for part in parts) == pytest.approx(score, abs=1e-9)
+            assert parts[-1].name == "(intercept)"
+            assert all(part.value == x[i, part.name] for part in parts[:-1])
+        explained = stream.explain(dicts(x)[i])
+        by_label = dict(zip(stream.classes, stream.predict_proba_many(dicts(x)[i : i + 1])[0], strict=True))
+        totals = {label: sum(part.adds for part in parts) for label, parts in explained.items()}
+        if classes == 2:
+            assert 1 / (1 + np.exp(-totals[1])) == pytest.approx(by_label[1])
+        else:
+            assert max(totals, key=totals.get) == max(by_label, key=by_label.get)
+
+
+def test_the_largest_weights_are_those_of_the_features_that_matter():
+    random = np.random.default_rng(0)
+    x = random.standard_normal((500, 6)) * 10.0 ** np.arange(-3, 3)
+    y = (x[:, 1] / 1e-2 - 2 * x[:, 4] / 10 > 0).astype(int)
+    top = AutoClassifier(shuffle=False).fit(x, y).top_features(2)[1]
+    assert [(weight.name, weight.weight > 0) for weight in top] == [(4, False), (1, True)]
+
+
 def test_member_weights_name_the_members():
     model = AutoClassifier(members=["arow", {"rule": "scw1", "C": 2.0}]).fit(*load_breast_cancer(return_X_y=True))
     assert [*model.member_weights_] == ["AROW", "SCW-I, C=2.0"]

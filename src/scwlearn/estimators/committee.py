@@ -6,13 +6,14 @@ from typing import Any
 
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.linear import ExplainedClassifier
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.config import configure
 from scwlearn.learning.settings import Face
 from scwlearn.rules import AUTO
 
 
-class CommitteeClassifier(OnlineClassifier):
+class CommitteeClassifier(ExplainedClassifier):
     """Several linear classifiers that learn together, and a mixture of their probabilities."""
 
     _face = Face.ESTIMATOR

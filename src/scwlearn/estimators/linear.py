@@ -11,37 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.explain import explain_row
 from scwlearn.learning.config import LearnerConfig
-from scwlearn.learning.explain import Part, Weight, largest_weights, parts_of_scores
+from scwlearn.learning.explain import Part, Weight, largest_weights
 from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
 
 
-class LinearClassifier(OnlineClassifier):
-    """A classifier with a weight for each feature, and with more than two classes for each class."""
-
-    _face = Face.ESTIMATOR
-
-    @property
-    def coef_(self) -> Array:
-        """The mean weights: (1, n_features) for two classes, otherwise (n_classes, n_features).
-
-        They apply to features as given, even if the model scales them. They cannot express that `scale="standard"`
-        clips values, nor the length of a row, by which `scale="unit"` divides it.
-        """
-        weights = self._fitted("coef_").weights()[:, : self.n_features_in_]
-        return weights / self._classifier.feature_scales(self.n_features_in_)
-
-    @property
-    def intercept_(self) -> Array:
-        """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
-        learner, count = self._fitted("intercept_"), self.n_features_in_
-        weights = learner.weights()
-        centred: Array = weights[:, :count] @ (learner.feature_centres(count) / learner.feature_scales(count))
-        constants = weights[:, count:]
-        return (constants[:, 0] if constants.size else 0.0) - centred
+class ExplainedClassifier(OnlineClassifier):
+    """A classifier whose scores are explained by features."""
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
@@ -102,10 +82,7 @@ class LinearClassifier(OnlineClassifier):
             raise ValueError(
                 f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
             )
-        learner = self._classifier
-        scale = learner.learner.running_scale
-        seen = values if scale is None else scale.apply(values[np.newaxis]).dense()[0]
-        return parts_of_scores(self._named(), learner.class_labels(), learner.weights(), self._variances(), seen)
+        return explain_row(self._classifier.snapshot, self._named(), values)
 
     def _named(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
@@ -113,6 +90,31 @@ class LinearClassifier(OnlineClassifier):
 
     def _variances(self) -> Array | None:
         return None
+
+
+class LinearClassifier(ExplainedClassifier):
+    """A classifier with a weight for each feature, and with more than two classes for each class."""
+
+    _face = Face.ESTIMATOR
+
+    @property
+    def coef_(self) -> Array:
+        """The mean weights: (1, n_features) for two classes, otherwise (n_classes, n_features).
+
+        They apply to features as given, even if the model scales them. They cannot express that `scale="standard"`
+        clips values, nor the length of a row, by which `scale="unit"` divides it.
+        """
+        weights = self._fitted("coef_").weights()[:, : self.n_features_in_]
+        return weights / self._classifier.feature_scales(self.n_features_in_)
+
+    @property
+    def intercept_(self) -> Array:
+        """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
+        learner, count = self._fitted("intercept_"), self.n_features_in_
+        weights = learner.weights()
+        centred: Array = weights[:, :count] @ (learner.feature_centres(count) / learner.feature_scales(count))
+        constants = weights[:, count:]
+        return (constants[:, 0] if constants.size else 0.0) - centred
 
     def _new_classifier(self, rows: Rows) -> Classifier:
         settings = self._settings()

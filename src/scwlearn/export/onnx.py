@@ -1,4 +1,4 @@
-"""A linear classifier as an ONNX model of doubles, with labels, scores and calibrated probabilities."""
+"""A linear classifier or a committee as an ONNX model of doubles, with labels, scores and calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -21,36 +21,46 @@ _MAX_LOGIT = 30.0
 _TAIL = 0.00033535013046647811
 _MIN_PROBABILITY = 1e-13
 _MIN_GAP = -1e300
+_SUREST = 16.0
 
 
 def to_onnx(model: TrainedModel) -> bytes:
-    """Return a linear classifier as the content of an ONNX file.
+    """Return a linear classifier or a committee as the content of an ONNX file.
 
     The input ``X`` is a table of doubles with a column for each feature. The outputs are ``label``, ``scores`` (of the
     second of two classes, else of each class) and ``probabilities`` (of each class), with classes sorted by label. The
     metadata holds the ``classes`` and the names of the columns, ``features``, as JSON.
     """
     learner, order = model.classifier, model.classifier.classes.order
-    columns, means = Columns.of(model), learner.weights()
-    labels_in_order, classes, rows = learner.classes.values_in_order, len(learner.classes), len(means)
-    if 8 * rows * columns.width ** (2 if learner.learner.model.covariance.correlated else 1) > MAX_BYTES:
+    labels_in_order, classes = learner.classes.values_in_order, len(learner.classes)
+    members = model.members()
+    columns = Columns.of(members[0])
+    sizes = [2 if member.classifier.learner.model.covariance.correlated else 1 for member in members]
+    if 8 * len(learner.class_labels()) * sum(columns.width**size for size in sizes) > MAX_BYTES:
         raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
     graph = Graph()
-    x = _scaled(graph, graph.input("X", ["N", columns.width]), learner.config.scale, columns)
+    x = graph.input("X", ["N", columns.width])
+    if model.is_linear:
+        scores, top, variance = _look(graph, x, model)
+    else:
+        scores, top, variance = _mixed(graph, x, model, members), None, None
     # Inside the graph, classes are in the learner's order, which decides ties.
-    intercept = means[:, -1] if learner.config.intercept else np.zeros(rows)
-    coef, intercept = _in_learner_order(columns.scatter(means), intercept, order)
-    scores, variances = x @ coef.T + intercept, _variances(graph, x, model, columns)
     agree = learner.argmax_consistent
     if learner.is_binary:
-        score, variance = graph.op("Squeeze", scores, [1]), graph.op("Squeeze", variances, [1])
-        index = graph.to_int(score >= 0.0)
-        probabilities = _binary_probabilities(graph, score, variance, learner.calibration, agree=agree)
-        scores = score if order[0] == 0 else -score
+        index = graph.to_int(scores >= 0.0)
+        if variance is None:
+            probabilities = _both(graph, graph.op("Sigmoid", _clip_logit(graph, scores)))
+        else:
+            probabilities = _binary_probabilities(graph, scores, variance, learner.calibration, agree=agree)
+        scores = scores if order[0] == 0 else -scores
     else:
-        top = graph.op("ArgMax", scores, axis=1, keepdims=1)
-        index, variance = graph.op("Squeeze", top, [1]), graph.op("GatherElements", variances, top, axis=1)
-        probabilities = _class_probabilities(graph, scores, top, variance, learner.calibration, agree=agree)
+        top = graph.op("ArgMax", scores, axis=1, keepdims=1) if top is None else top
+        index = graph.op("Squeeze", top, [1])
+        if variance is None:
+            gap = scores - graph.op("GatherElements", scores, top, axis=1)
+            probabilities = _normalized(graph, graph.op("Exp", graph.op("Max", gap, -_MAX_LOGIT)))
+        else:
+            probabilities = _class_probabilities(graph, scores, top, variance, learner.calibration, agree=agree)
         scores = graph.op("Gather", scores, order, axis=1)
     probabilities = graph.op("Gather", probabilities, order, axis=1)
     if learner.costs is not None:
@@ -64,6 +74,40 @@ def to_onnx(model: TrainedModel) -> bytes:
     if columns.names is not None:
         metadata["features"] = json.dumps(columns.names)
     return graph.serialize(metadata)
+
+
+def _look(graph: Graph, x: Node, model: TrainedModel) -> tuple[Node, Node | None, Node]:
+    """Return the scores of a linear classifier, with several classes the top class, and the variance of the largest."""
+    learner, columns = model.classifier, Columns.of(model)
+    means = learner.weights()
+    seen = _scaled(graph, x, learner.config.scale, columns)
+    intercept = means[:, -1] if learner.config.intercept else np.zeros(len(means))
+    coef, intercept = _in_learner_order(columns.scatter(means), intercept, learner.classes.order)
+    scores, variances = seen @ coef.T + intercept, _variances(graph, seen, model, columns)
+    if learner.is_binary:
+        return graph.op("Squeeze", scores, [1]), None, graph.op("Squeeze", variances, [1])
+    top = graph.op("ArgMax", scores, axis=1, keepdims=1)
+    return scores, top, graph.op("GatherElements", variances, top, axis=1)
+
+
+def _mixed(graph: Graph, x: Node, model: TrainedModel, members: list[TrainedModel]) -> Node:
+    """Return the mixed log-odds of a committee, as native/calibrate/mixing.hpp computes them."""
+    mixed: Node | None = None
+    for member, weight in zip(members, model.classifier.learner.mixture.weights.tolist(), strict=True):
+        scores, top, variance = _look(graph, x, member)
+        curve = member.classifier.calibration
+        if curve.slopes == (0.0, 0.0):
+            # The curve has not seen a score other than 0 yet.
+            gap = scores if top is None else scores - graph.op("GatherElements", scores, top, axis=1)
+            logs = graph.op("Clip", gap / graph.op("Sqrt", variance + 1.0), -1.0, 1.0)
+        elif top is None:
+            logs = graph.op("Clip", _binary_logit(graph, scores, variance, curve), -_SUREST, _SUREST)
+        else:
+            p = _class_probabilities(graph, scores, top, variance, curve, agree=False)
+            logs = graph.op("Max", graph.op("Log", p), -_SUREST)
+        mixed = logs * weight if mixed is None else mixed + logs * weight
+    assert mixed is not None
+    return mixed
 
 
 def _scaled(graph: Graph, x: Node, scale: str, columns: Columns) -> Node:
@@ -124,15 +168,24 @@ def _labels(model: TrainedModel) -> NDArray[Any]:
 
 def _binary_probabilities(graph: Graph, score: Node, variance: Node, curve: Calibration, *, agree: bool) -> Node:
     """Return the probabilities of both classes, of shape (rows, 2); `agree` makes them consistent with the label."""
+    second = graph.op("Sigmoid", _binary_logit(graph, score, variance, curve))
+    if agree:
+        at_least, at_most = graph.op("Max", second, JUST_OVER_HALF), graph.op("Min", second, 1 - JUST_OVER_HALF)
+        second = graph.op("Where", score >= 0.0, at_least, at_most)
+    return _both(graph, second)
+
+
+def _binary_logit(graph: Graph, score: Node, variance: Node, curve: Calibration) -> Node:
+    """Return the calibrated log-odds of the second class."""
     (a, b), (c,) = curve.slopes, curve.constants.tolist()
     noisy, sure = _signals(graph, score, variance)
     noisy = graph.op("Clip", noisy, -curve.limits[0], curve.limits[0])
     sure = graph.op("Clip", sure, -curve.limits[1], curve.limits[1])
-    logit = _clip_logit(graph, noisy * a + sure * b + c)
-    second = graph.op("Sigmoid", _corrected(graph, logit, curve.shifts))
-    if agree:
-        at_least, at_most = graph.op("Max", second, JUST_OVER_HALF), graph.op("Min", second, 1 - JUST_OVER_HALF)
-        second = graph.op("Where", score >= 0.0, at_least, at_most)
+    return _corrected(graph, _clip_logit(graph, noisy * a + sure * b + c), curve.shifts)
+
+
+def _both(graph: Graph, second: Node) -> Node:
+    """Return the probabilities of two classes, of shape (rows, 2)."""
     return graph.op("Concat", *(graph.op("Unsqueeze", p, [1]) for p in (1.0 - second, second)), axis=1)
 
 

@@ -354,7 +354,7 @@ class Classifier:
 
     def weights(self) -> Array:
         """Return the mean weights, intercepts included: (1, size) for up to two classes, else (classes, size)."""
-        return self.snapshot.by_label(self._model.weights())
+        return self.snapshot.by_label(self.learner.shown_weights())
 
     def variances(self) -> Array:
         """Return the variance of each weight, in the same shape."""

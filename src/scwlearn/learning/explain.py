@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -142,9 +142,9 @@ class NamedWeights(NamedTuple):
         return np.array([texts.read({str(name): 1.0})[1][0] for name in names.values()])
 
 
-def largest_named_weights(snapshot: Snapshot, count: int, *, second_order: bool) -> dict[Any, list[Weight]]:
+def largest_named_weights(snapshot: Snapshot, count: int) -> dict[Any, list[Weight]]:
     """Return the largest weights of each class of a learner from dicts, by name."""
-    shown = named_weights(snapshot, second_order=second_order)
+    shown = named_weights(snapshot)
     features = [*shown.names]
     weights = snapshot.by_label(shown.weights)[:, features]
     variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, features]
@@ -157,7 +157,36 @@ def largest_named_weights(snapshot: Snapshot, count: int, *, second_order: bool)
     }
 
 
-def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
+def parts_of_dict(snapshot: Snapshot, x: dict[Any, Any]) -> dict[Any, list[Part]]:
+    """Return what the features of a dict add to the score of each class, the largest first, the intercept last."""
+    shown, intercept = named_weights(snapshot), snapshot.learner.config.intercept
+    features, values, _ = shown.vocabulary.read(x)
+    width = shown.weights.shape[-1] - intercept
+    # All slots of hashed names count in the length of a row; new names do not.
+    counted: Container[int] = range(width) if shown.vocabulary.hashed else shown.names
+    given = {i: value for i, value in zip(features, values, strict=True) if i in counted}
+    present = {i: value for i, value in shown.scaled([*given], [*given.values()]).items() if i in shown.names}
+    known = {i: shown.names[i] for i in present}
+    signs = shown.signs(known)
+    at = [*present, *range(width, shown.weights.shape[-1])]
+    weights = snapshot.by_label(shown.weights)[:, at]
+    weights[:, : len(known)] *= signs
+    seen = np.array([*present.values()]) * signs
+    variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, at]
+    return parts_of_scores([*known.values()], snapshot.class_labels(), weights, variances, seen)
+
+
+def parts_of_row(snapshot: Snapshot, names: Sequence[Any], values: Array) -> dict[Any, list[Part]]:
+    """Return what the features of a row add to the score of each class, the largest first, the intercept last."""
+    learner = snapshot.learner
+    model, _, scale = learner.state()
+    seen = values if scale is None else scale.apply(values[np.newaxis]).dense()[0]
+    variances = snapshot.variances_by_label(model.variances()) if learner.rule.order == 2 else None
+    weights = snapshot.by_label(learner.shown_weights())
+    return parts_of_scores(names, snapshot.class_labels(), weights, variances, seen)
+
+
+def named_weights(snapshot: Snapshot) -> NamedWeights:
     """Return the weights of a learner from dicts by name; only second-order rules have variances."""
     learner = snapshot.learner
     if learner.model is None:
@@ -167,7 +196,7 @@ def named_weights(snapshot: Snapshot, *, second_order: bool) -> NamedWeights:
     return NamedWeights(
         vocabulary,
         {feature: name for name, feature in sorted(vocabulary.names.items(), key=itemgetter(1)) if feature < width},
-        model.weights(),
-        model.variances() if second_order else None,
+        learner.shown_weights(),
+        model.variances() if learner.rule.order == 2 else None,
         scale,
     )

@@ -166,6 +166,10 @@ class Learner(OneAtATime):
             one.look_rows(*arrays, scores[part], variances[part])
         return scores, variances
 
+    def shown_weights(self) -> Array:
+        """Return the weights that explain the model, the intercept last: (classes, size), or (1, size) if binary."""
+        return self._fitted().weights()
+
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return a learner on the same model, in the same memory, with other values of the rule's parameters.
 

@@ -32,12 +32,12 @@ def _second_order(rule: Rule) -> bool:
     return rule.order == 2
 
 
+def _has_covariance(rule: Rule) -> bool:
+    return rule.order == 2 or rule.is_committee
+
+
 def _is_single(rule: Rule) -> bool:
     return not rule.is_committee
-
-
-def _single_second_order(rule: Rule) -> bool:
-    return _is_single(rule) and _second_order(rule)
 
 
 def _is_committee(rule: Rule) -> bool:
@@ -142,7 +142,7 @@ SETTINGS = (
         'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
         'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule.',
         LINEAR | Face.COMMITTEE,
-        applies_to=_second_order,
+        applies_to=_has_covariance,
         helps={
             Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
             'slowly), "identity" (never updated), or "auto": the diagonal that suits the rule.',
@@ -157,7 +157,7 @@ SETTINGS = (
         1.0,
         "Variance of each weight in the prior N(0, initial_variance I).",
         LINEAR | _ALL_KERNEL,
-        applies_to=_single_second_order,
+        applies_to=_second_order,
         helps={Face.COMMAND: "Variance of each weight in the prior."},
         # Products with any value that a row may hold stay finite.
         low=1e-100,
@@ -169,7 +169,7 @@ SETTINGS = (
         0.0,
         "Lower bound on each variance, as a fraction of the initial variance; keeps the model adaptive under drift.",
         LINEAR | Face.KERNEL_LEARNER,
-        applies_to=_single_second_order,
+        applies_to=_second_order,
         low=0.0,
         high=1.0,
         closed=True,
@@ -192,7 +192,7 @@ SETTINGS = (
         False,
         "With more than two classes: whether all classes share one Sigma (joint only).",
         LINEAR,
-        applies_to=_single_second_order,
+        applies_to=_second_order,
         helps={Face.COMMAND: "Share one Sigma among all classes."},
         conflict=_shared_conflict,
     ),

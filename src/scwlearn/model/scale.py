@@ -101,6 +101,11 @@ class RunningScale:
         return np.where(count == 0, 1.0, np.where(constant, np.inf, scales))
 
     @property
+    def counts(self) -> Array:
+        """The number of rows in which each feature was not 0."""
+        return self._seen()[:, COUNT].copy()
+
+    @property
     def centres(self) -> Array:
         """What is subtracted from each feature before it is divided: the mean of a dense feature, otherwise 0."""
         features = self._seen()

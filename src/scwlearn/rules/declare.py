@@ -380,7 +380,8 @@ AUTO = Rule(
     name="auto",
     title="Committee",
     estimator="AutoClassifier",
-    order=2,
+    # It has no variances of its own.
+    order=1,
     parameters=(),
     large_margin=True,
     non_separable=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from scwlearn.data.schema import Schema, stored_features
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.committee.explain import member_snapshots
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.explain import INTERCEPT, Weight, largest_named_weights, largest_weights
 from scwlearn.learning.learner import Learner
@@ -128,15 +129,27 @@ class TrainedModel:
         learner = self.classifier.learner
         return isinstance(learner, Learner) and not isinstance(learner, Committee)
 
+    def members(self) -> list[TrainedModel]:
+        """Return the members of a committee, or this model itself."""
+        classifier = self.classifier
+        if not isinstance(classifier.learner, Committee):
+            return [self]
+        found = []
+        for snapshot in member_snapshots(classifier.snapshot):
+            member = Classifier(snapshot.learner.config, features=classifier.features)
+            member.snapshot = snapshot
+            found.append(replace(self, classifier=member))
+        return found
+
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
         """Return the largest weights of each class of a linear model; with two classes, of the second.
 
         The weights are those of scaled features. Numbered features are named as in their file.
         """
-        if self.classifier.learner.model is None or not self.is_linear:
+        if self.classifier.learner.model is None:
             return {}
         if self.vocabulary is not None:
-            top = largest_named_weights(self.classifier.snapshot, count, second_order=self.rule.order == 2)
+            top = largest_named_weights(self.classifier.snapshot, count)
             if self.vocabulary.key_type is not int:
                 return top
             first = self.first_number
@@ -286,7 +299,7 @@ def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts
             facts["held_out"] = record.holdout
     if model.saved is not None and "made" in model.saved.notes:
         facts["made"] = model.saved.notes["made"]
-    if not model.is_linear or model.classifier.learner.model is None:
+    if not isinstance(model.classifier.learner, Learner) or model.classifier.learner.model is None:
         if features:
             raise ValueError("the model has no weights of features")
         return facts

@@ -122,6 +122,12 @@ class Committee(Learner):
         scores = self.scores(x)
         return scores, np.zeros(len(scores))
 
+    def shown_weights(self) -> Array:
+        """Return what a typical value of each feature adds to the mixed log-odds, the intercept last."""
+        from scwlearn.learning.committee.explain import typical_weights
+
+        return typical_weights(self)
+
     def _member(self, number: int, *, named: bool = False) -> Learner:
         """Return a member as a learner of rows that are scaled already, or of rows as the committee takes them."""
         config = self.config.member_configs[number]

@@ -1,0 +1,173 @@
+"""What the features of an example add to the mixed log-odds of a committee, and its largest weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.explain import INTERCEPT, Part, named_weights, parts_of_dict, parts_of_row
+from scwlearn.model.calibration import Calibration
+from scwlearn.model.scale import RunningScale
+from scwlearn.model.snapshot import Snapshot
+
+Array = NDArray[np.float64]
+
+# As in native/calibrate: signals are clipped at this multiple of their usual size, log-odds at this many.
+_LARGEST_SIGNAL = 5.0
+_SUREST = 16.0
+# A limit that no signal has set yet.
+_NO_LIMIT = 1e60
+
+
+def member_snapshots(snapshot: Snapshot) -> list[Snapshot]:
+    """Return each member of a committee with its calibration, as a classifier of its own has them."""
+    committee: Committee = snapshot.learner
+    pairs = zip(committee.members(), committee.mixture.calibrations, strict=True)
+    return [Snapshot(learner, calibration, snapshot.classes) for learner, calibration in pairs]
+
+
+def committee_parts(
+    snapshot: Snapshot,
+    parts: Sequence[Mapping[Any, Sequence[Part]]],
+    looks: Sequence[tuple[Array, float]],
+    values: Mapping[Any, float],
+) -> dict[Any, list[Part]]:
+    """Return what each feature of an example adds to the mixed score of each class.
+
+    The log-odds of a member are nearly proportional to its score, so a feature adds its part of the score times the
+    slope there. What the curve of a calibration leaves over belongs to the intercept.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The committee.
+    parts : list of dict
+        For each member, what the features add to its own scores.
+    looks : list of pairs
+        For each member, the scores of the example (an array of one in the binary case) and their variance.
+    values : dict
+        The values of the example, before scaling, by name.
+    """
+    mixture = snapshot.learner.mixture
+    scores, variances = [look[0] for look in looks], [np.array([look[1]]) for look in looks]
+    shape = (1,) if snapshot.is_binary else (1, -1)
+    mixed = mixture.mix([score.reshape(shape) for score in scores], variances).reshape(-1)
+    by_label = dict(zip(snapshot.class_labels(), snapshot.by_label(mixed[:, np.newaxis])[:, 0].tolist(), strict=True))
+    slopes = [
+        float(weight) * _slope(calibration, score, variance)
+        for weight, calibration, (score, variance) in zip(mixture.weights, mixture.calibrations, looks, strict=True)
+    ]
+    return {
+        label: _combined([own[label] for own in parts], slopes, by_label[label], values)
+        for label in snapshot.class_labels()
+    }
+
+
+def _combined(
+    members: Sequence[Sequence[Part]], slopes: Sequence[float], total: float, values: Mapping[Any, float]
+) -> list[Part]:
+    adds: dict[Any, float] = {}
+    for parts, slope in zip(members, slopes, strict=True):
+        for part in parts:
+            if part.name != INTERCEPT:
+                adds[part.name] = adds.get(part.name, 0.0) + slope * part.adds
+    by_size = sorted(adds.items(), key=lambda item: -abs(item[1]))
+    rest = total - math.fsum(adds.values())
+    found = []
+    for name, add in by_size:
+        value = values.get(name, 0.0)
+        found.append(Part(name, value, add / value if value else math.nan, math.nan, add))
+    return [*found, Part(INTERCEPT, 1.0, rest, math.nan, rest)]
+
+
+def _slope(calibration: Calibration, scores: Array, variance: float) -> float:
+    """Return the ratio of the log-odds of a member to its scores, at this example."""
+    if calibration.n_scores == 1:
+        score = float(scores[0])
+        ends = [_logit(calibration.probability(at, variance)) for at in (score, 0.0)]
+        return (ends[0] - ends[1]) / score if score else 0.0
+    known = np.isfinite(scores)
+    p = calibration.probabilities(scores.reshape(1, -1), np.array([variance]))[0, known]
+    away, logs = scores[known] - scores[known].mean(), np.maximum(np.log(p), -_SUREST)
+    spread = float(away @ away)
+    return float(away @ (logs - logs.mean())) / spread if spread else 0.0
+
+
+def _logit(p: float) -> float:
+    return min(max(math.log(p / (1 - p)), -_SUREST), _SUREST)
+
+
+def typical_weights(committee: Committee) -> Array:
+    """Return what a typical value of each feature adds to the mixed log-odds: (classes, features), then the intercept.
+
+    A feature that is scaled by its deviation or size has a typical value of 1.
+    """
+    mixture = committee.mixture
+    model: Any = committee._fitted()
+    total: Any = 0.0
+    for number, (config, gaussian) in enumerate(zip(committee.config.member_configs, model.gaussians, strict=True)):
+        slope = mixture.weights[number] * _usual_slope(mixture.calibrations[number])
+        weights = gaussian.weights() * slope
+        width = weights.shape[1] - committee.config.intercept
+        weights[:, :width] *= _typical_values(committee, config.scale, width)
+        total = total + weights
+    return np.asarray(total)
+
+
+def _usual_slope(calibration: Calibration) -> float:
+    """Return how much the log-odds of a member change with its score, for scores of the usual size."""
+    if not 0 < calibration.limits[0] < _NO_LIMIT:
+        return 1.0
+    noisy, sure = (limit / _LARGEST_SIGNAL for limit in calibration.limits)
+    a, b = calibration.slopes
+    return a + b * sure / noisy
+
+
+def _typical_values(committee: Committee, kind: str, width: int) -> Array:
+    """Return a typical value of each feature, as a member with this scale sees it."""
+    scales = committee.running_scale.by_kind
+    if kind == "unit":
+        counts = scales["unit"].counts[:width]
+        return np.full(width, 1 / math.sqrt(max(1.0, counts.sum() / max(1, committee.counts.seen))))
+    if kind != "none" or not scales:
+        return np.ones(width)
+    known: RunningScale = scales.get("standard") or next(iter(scales.values()))
+    typical = known.scales[:width]
+    return np.where(np.isfinite(typical), typical, 0.0)
+
+
+def explain_dict(snapshot: Snapshot, x: dict[Any, Any]) -> dict[Any, list[Part]]:
+    """Return what the features of a dict add to the score of each class, of a committee or a single learner."""
+    committee = snapshot.learner
+    if not isinstance(committee, Committee) or committee.model is None:
+        return parts_of_dict(snapshot, x)
+    members = member_snapshots(snapshot)
+    looks = [member.learner.scores_and_variances_many((x,)) for member in members]
+    parts = [parts_of_dict(member, x) for member in members]
+    given = _values_of(members[0], x)
+    return committee_parts(snapshot, parts, [(scores[0:1].reshape(-1), float(v[0])) for scores, v in looks], given)
+
+
+def _values_of(member: Snapshot, x: dict[Any, Any]) -> dict[Any, float]:
+    """Return the values of the known features of a dict by name, before scaling."""
+    shown = named_weights(member)
+    features, values, _ = shown.vocabulary.read(x)
+    known = {i: shown.names[i] for i in features if i in shown.names}
+    signs = dict(zip(known, shown.signs(known).tolist(), strict=True))
+    return {known[i]: value * signs[i] for i, value in zip(features, values, strict=True) if i in known}
+
+
+def explain_row(snapshot: Snapshot, names: Sequence[Any], values: Array) -> dict[Any, list[Part]]:
+    """Return what the features of a row add to the score of each class, of a committee or a single learner."""
+    if not isinstance(snapshot.learner, Committee):
+        return parts_of_row(snapshot, names, values)
+    members, row = member_snapshots(snapshot), values[np.newaxis]
+    looks = [member.learner.scores_and_top_variances(row) for member in members]
+    parts = [parts_of_row(member, names, values) for member in members]
+    given = dict(zip(names, values.tolist(), strict=True))
+    return committee_parts(snapshot, parts, [(scores.reshape(-1), float(v[0])) for scores, v in looks], given)

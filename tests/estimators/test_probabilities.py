@@ -64,3 +64,14 @@ def test_columns_follow_the_sorted_labels():
     model = SCW1(covariance="diagonal").partial_fit(x, names)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.predict_proba(x)[names == "a", 0].mean() > 0.5 > model.predict_proba(x)[names == "b", 0].mean()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("features", "by_heart"), [(100, False), (101, True)])
+def test_probabilities_of_wide_data_learn_from_the_first_epoch_only(features, by_heart, classes):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(100, features)), rng.integers(classes, size=100)
+    once, twice = (AROW(n_epochs=n, covariance="diagonal", random_state=0).fit(x, y) for n in (1, 2))
+    states = [model._classifier.calibration.state for model in (once, twice)]
+    assert np.array_equal(*states) == by_heart
+    assert (once.coef_ != twice.coef_).any()

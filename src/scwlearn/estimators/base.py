@@ -82,9 +82,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 classifier.costs.check_labels(classifier.classes)
             random = _random(self.random_state)
             shuffle = check_bool("shuffle", self.shuffle)
-            for _ in range(epochs):
+            for epoch in range(epochs):
                 order = random.permutation(len(rows)) if shuffle else None
-                classifier.learn(rows, labels, order=order, weights=weights)
+                calibrate = not epoch or not classifier.learns_by_heart(len(rows))
+                classifier.learn(rows, labels, order=order, weights=weights, calibrate=calibrate)
             self._classifier = classifier
         classifier.warn(stacklevel=2)
         return self

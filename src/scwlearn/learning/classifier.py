@@ -22,7 +22,6 @@ from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.examine import NEW, Findings, examine
-from scwlearn.learning.learner import Learner
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -170,6 +169,7 @@ class Classifier:
         order: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         observer: Observer | None = None,
+        calibrate: bool = True,
     ) -> Counts:
         """Learn from each row in turn. All or nothing.
 
@@ -185,6 +185,8 @@ class Classifier:
             The weight of each row.
         observer : function, optional
             Called with the scores before learning, once the rows have been learned from.
+        calibrate : bool
+            Whether the probabilities learn, too; see `learns_by_heart`.
 
         Returns
         -------
@@ -200,7 +202,14 @@ class Classifier:
                 rows, y = rows.take(places), y[places]
                 checked, places = None if checked is None else checked[places], None
             rows = tuple(rows.dicts())
-        return self._learn(rows, y, places, checked, observer)
+        return self._learn(rows, y, places, checked, observer, calibrate=calibrate)
+
+    def learns_by_heart(self, examples: int) -> bool:
+        """Return whether there are more features than this number of examples.
+
+        After a pass over them, their scores then say little about new ones, and must not calibrate the probabilities.
+        """
+        return (self.learner.n_features or 0) > examples
 
     def learn_many(
         self, examples: Iterable[dict[Any, Any]], y: NDArray[Any], weights: ArrayLike | None = None
@@ -221,6 +230,8 @@ class Classifier:
         order: NDArray[np.intp] | None,
         sample_weights: Array | None,
         observer: Observer | None,
+        *,
+        calibrate: bool = True,
     ) -> Counts:
         places = nonzero_rows(np.arange(len(rows)) if order is None else order, sample_weights)
         places = places[self.class_weights.is_nonzero(y[places])]
@@ -232,7 +243,7 @@ class Classifier:
             by_class = _spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
         before = self.counts
-        lesson = _Lesson(rows, numbers, order, weights, sample_weights, observer)
+        lesson = _Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate)
         if self.is_binary and len(classes) > 2:
             self.snapshot = self._learn_third_class(lesson, classes, places)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
@@ -268,8 +279,8 @@ class Classifier:
         """
         if self.findings is not None or len(labels) < FEWEST_IN_ORDER:
             return
-        model = self.learner.model if isinstance(self.learner, Learner) else None
-        sizes = model is not None and self.config.scale == "none" and not model.covariance.correlated
+        # Kernels and committees have no scale of their own.
+        sizes = self.config.settings.get("scale") == "none" and not self._model.covariance.correlated
         self.findings = examine(rows, labels, sizes=sizes, constant=sizes and self.config.intercept)
 
     def warn(self, stacklevel: int) -> None:
@@ -388,6 +399,7 @@ class _Lesson(NamedTuple):
     #: Without class weights, which must change the scores but not how often classes occur.
     sample_weights: Array | None
     observer: Observer | None
+    calibrate: bool
 
     def part(self, places: NDArray[np.intp]) -> _Lesson:
         """Return the lesson with weight 0 for all rows but these."""
@@ -427,6 +439,8 @@ class _Lesson(NamedTuple):
         numbers = self.numbers[places]
         if self.observer is not None:
             self.observer(ProgressiveScores(snapshot, numbers, scores, variances))
+        if not self.calibrate:
+            return
         weights = None if self.sample_weights is None else self.sample_weights[places]
         # A class that is not known yet has a score of -infinity.
         sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))

@@ -117,6 +117,8 @@ class TrainingRun:
     #: Once the run has begun.
     metrics: ProgressiveMetrics = field(init=False)
     _read: int = field(default=0, init=False)
+    # Whether the probabilities learn, too.
+    _calibrate: bool = field(default=True, init=False)
     _started: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -148,6 +150,7 @@ class TrainingRun:
                 for part in self._hold_out(examples, keep=epoch == 0):
                     self.learn(part)
             done = self.counts - before
+            self._calibrate = not (self.has_begun and self.classifier.learns_by_heart(done.seen))
             self.passes.append(Pass(done.seen, done.mistakes, done.updates))
         self.finish()
 
@@ -251,7 +254,9 @@ class TrainingRun:
         if not isinstance(part.x, NamedRows):
             part = part.widened(classifier.widen(part.x.width))
         try:
-            return classifier.learn(part.x, labels, weights=part.weights, observer=self.metrics)
+            return classifier.learn(
+                part.x, labels, weights=part.weights, observer=self.metrics, calibrate=self._calibrate
+            )
         except ValueError:
             self._check_feature_counts(part)
             raise

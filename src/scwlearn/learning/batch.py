@@ -83,6 +83,19 @@ class LabeledBatch:
         places = np.arange(len(self.rows)) if self.places is None else self.places
         return places if self.numbers is None else self.numbers[places]
 
+    def part(self, chosen: slice) -> LabeledBatch:
+        """Return a part of the rounds, with rows, labels and weights in learning order."""
+        assert isinstance(self.rows, Rows)
+        if self.places is None:
+            places: Any = chosen
+            rows = self.rows.slice(chosen.start, chosen.stop)
+        else:
+            places = self.places[chosen]
+            rows = self.rows.take(places)
+        weights = None if self.weights is None else self.weights[places]
+        own = None if self.sample_weights is None else self.sample_weights[places]
+        return LabeledBatch(rows, self.labels[places], weights, None, None, own)
+
     def sorted(self) -> LabeledBatch:
         """Return the batch with its labels and weights in learning order, for rows that are in that order."""
         if self.places is None:

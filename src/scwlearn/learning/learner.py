@@ -311,8 +311,10 @@ class Learner(OneAtATime):
             scale.restore(before)
             raise
 
-    def _learn_rows(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
-        """Learn block by block; after an error the model and the counts are as they were."""
+    def _learn_rows(
+        self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None, *, undo: bool = True
+    ) -> None:
+        """Learn block by block; after an error the model and the counts are as they were, if it may be undone."""
         model = self._first_model(rows, classes) if self.model is None else self.model.writable()
         model = self._with_room(model, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
@@ -333,7 +335,7 @@ class Learner(OneAtATime):
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
-        before = None if safe or model is not self.model else model.copy()
+        before = None if safe or not undo or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
         try:
             for block in rows.blocks(block_rows, batch.places):

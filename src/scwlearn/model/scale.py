@@ -114,7 +114,9 @@ class RunningScale:
         dense, share = self._dense(features)
         return np.where(dense, share * features[:, MEAN], 0.0)
 
-    def learn(self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None) -> Rows:
+    def learn(
+        self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None, undo: bool = True
+    ) -> Rows:
         """Update the scale with each row in turn and return the rows, scaled.
 
         Each row is scaled by the values up to and including its own. All or nothing: after an error the scale is as
@@ -128,6 +130,8 @@ class RunningScale:
             Sample weights. A row of weight 0 is scaled but does not count; other weights make no difference.
         order : array-like of int, optional
             The order in which to process the rows.
+        undo : bool
+            Whether an error must leave the scale as it was; if not, its state is not copied first.
 
         Returns
         -------
@@ -148,7 +152,7 @@ class RunningScale:
         state = self._blank(rows.width) if self.state is None else self.state
         # Ctrl-C may interrupt between two blocks, but not within one; entries that a standard scale adds need memory.
         may_stop = len(rows) > _rows_at_once(rows) or (self.kind == "standard" and 8 * rows.stored >= rows.width)
-        if may_stop or not state.flags.writeable:
+        if (undo and may_stop) or not state.flags.writeable:
             state = state.copy()
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:

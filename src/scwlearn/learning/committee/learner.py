@@ -28,6 +28,10 @@ Array = NDArray[np.float64]
 
 # Members are copied for a rollback unless a batch has fewer rows than this part of their entries.
 _SMALL_BATCH = 1 / 8
+# Rows go through all members in chunks that stay in the cache: of about this many values, in multiples of as many rows
+# as a full covariance learns together.
+_VALUES_OF_A_CHUNK = 2**18
+_ROWS_OF_A_CHUNK = 4096
 
 
 class Committee(Learner):
@@ -140,42 +144,42 @@ class Committee(Learner):
         return member
 
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
-        """Let each member learn from the rows as it sees them, all or none of them, then the mixture."""
+        """Let the members learn from the rows as they see them, all or none of them, and the mixture."""
         rows.check()
-        model, small = self.model, False
-        if model is not None:
-            known = classes <= self._known_classes()
-            small = known and batch.rounds < _SMALL_BATCH * model.entries / len(model.gaussians)
+        model, mixture = self.model, self.mixture
+        # Few rows cannot be interrupted: the loops do not look for Ctrl-C.
+        small = model is not None and batch.rounds < _SMALL_BATCH * model.entries / len(model.gaussians)
+        small = small and classes <= self._known_classes() and batch.rounds <= _ROWS_OF_A_CHUNK
         before = None if small or model is None else model.copy()
-        scales = None if small else self.running_scale.copy()
-        mixture = self.mixture
+        scales, state = None if small else self.running_scale.copy(), None if small else copy(mixture)
         learners = [self._member(number) for number in range(len(self.config.member_configs))]
-        looks: list[Recorded] = []
+        self._widen_mixture(classes)
         try:
-            scaled = self.running_scale.learn(rows, order=batch.places)
-            in_order = batch.sorted()
-            for learner, config in zip(learners, self.config.member_configs, strict=True):
-                looks.append(learner._axis.record(batch.rounds, classes))
-                if config.scale == "none":
-                    learner._learn_rows(batch, rows, classes, looks[-1])
-                else:
-                    learner._learn_rows(in_order, scaled[config.scale], classes, looks[-1])
-            self._widen_mixture(classes)
-            weights = in_order.weights if in_order.sample_weights is None else in_order.sample_weights
-            mixed = self._learn_mixture(looks, in_order.labels, weights)
+            for start in range(0, batch.rounds, chunk := _rows_of_a_chunk(rows)):
+                part = slice(start, min(start + chunk, batch.rounds))
+                mixed = self._learn_chunk(learners, batch.part(part), classes)
+                if record is not None:
+                    record.scores[part], record.variances[part] = mixed, 0.0
             self.model = Models(tuple(learner._fitted() for learner in learners))
         except BaseException:
-            if not small:
-                assert scales is not None
+            if scales is not None and state is not None:
                 self.running_scale.restore(scales)
-                self.model, self.mixture = before, mixture
+                self.model, self.mixture = before, state
             raise
-        if record is not None:
-            record.scores[:] = mixed
-            record.variances[:] = 0.0
 
-    def _learn_mixture(self, looks: list[Recorded], labels: NDArray[Any], weights: Array | None) -> Array:
-        numbers = np.asarray(labels > 0 if self.is_binary else labels, dtype=np.int64)
+    def _learn_chunk(self, learners: list[Learner], batch: LabeledBatch, classes: int) -> Array:
+        """Let each member learn from rows in learning order, then the mixture; return the mixed scores before."""
+        assert isinstance(batch.rows, Rows)
+        rows = self.running_scale.learn(batch.rows)
+        looks = []
+        for learner, config in zip(learners, self.config.member_configs, strict=True):
+            looks.append(learner._axis.record(batch.rounds, classes))
+            learner._learn_rows(batch, rows[config.scale], classes, looks[-1], undo=False)
+        return self._learn_mixture(looks, batch)
+
+    def _learn_mixture(self, looks: list[Recorded], batch: LabeledBatch) -> Array:
+        numbers = np.asarray(batch.labels > 0 if self.is_binary else batch.labels, dtype=np.int64)
+        weights = batch.weights if batch.sample_weights is None else batch.sample_weights
         scores, variances = [look.scores for look in looks], [look.variances for look in looks]
         mixed = self.mixture.learn(scores, variances, numbers, weights)
         right = (mixed >= 0) == numbers if self.is_binary else _right(mixed, numbers)
@@ -218,6 +222,11 @@ class Committee(Learner):
     def _mapped(self, model: Models, change: Any) -> Models:
         learners = [self._member(number) for number in range(len(model.gaussians))]
         return Models(tuple(map(change, learners, model.gaussians)))
+
+
+def _rows_of_a_chunk(rows: Rows) -> int:
+    fitting = _VALUES_OF_A_CHUNK * len(rows) // max(1, rows.stored)
+    return max(1, fitting // _ROWS_OF_A_CHUNK) * _ROWS_OF_A_CHUNK
 
 
 def _right(mixed: Array, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

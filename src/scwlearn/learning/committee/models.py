@@ -77,9 +77,9 @@ class Scales:
         """Return the state of each as writable arrays, copied first if they are read-only."""
         return [scale.writable_state() for scale in self.by_kind.values()]
 
-    def learn(self, rows: Rows, *, order: NDArray[np.intp] | None) -> dict[str, Rows]:
-        """Update each scale with the rows and return the rows by kind, scaled, in that order."""
-        return {kind: scale.learn(rows, order=order) for kind, scale in self.by_kind.items()}
+    def learn(self, rows: Rows) -> dict[str, Rows]:
+        """Update each scale with the rows and return them by kind; after an error the scales have to be restored."""
+        return {"none": rows} | {kind: scale.learn(rows, undo=False) for kind, scale in self.by_kind.items()}
 
     def apply(self, rows: Rows) -> dict[str, Rows]:
         """Return the rows by kind, those of kind "none" as they are."""

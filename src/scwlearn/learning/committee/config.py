@@ -16,7 +16,7 @@ DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
     {"rule": "arow"},
     {"rule": "scw1", "scale": "standard"},
     {"rule": "arow", "scale": "unit", "initial_variance": 10.0},
-    {"rule": "pa1", "scale": "standard"},
+    {"rule": "pa1", "scale": "rms"},
 )
 
 MAX_MEMBERS = 16

@@ -39,7 +39,7 @@ def errors_of_most_confident(Model):
     """Return the mean error among the k most confident examples, for each k, by probability and by margin."""
     errors = []
     for train, test in splits():
-        model = Model().fit(X[train], y[train])
+        model = Model(random_state=0).fit(X[train], y[train])
         wrong = model.predict(X[test]) != y[test]
         for confidence in (by_probability, by_margin):
             order = np.argsort(-confidence(model, X[test]), kind="stable")
@@ -74,7 +74,7 @@ def unknown_rejected(unknown, rejected=0.05):
     shares = []
     for train, test in splits():
         train = train[y[train] != unknown]
-        model = AROW().fit(X[train], y[train])
+        model = AROW(random_state=0).fit(X[train], y[train])
         best = model.decision_function(X[test]).argmax(axis=1)
         variance = model.margin_variance(X[test])[np.arange(len(test)), best]
         doubt = 1 - by_probability(model, X[test])

@@ -23,7 +23,7 @@ sets = {
 
 figure, panels = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
 for panel, (name, (X, y, gamma)) in zip(panels, sets.items(), strict=True):
-    model = KernelSCW1(gamma=gamma, eta=0.9, fit_intercept=False).fit(X, y)
+    model = KernelSCW1(gamma=gamma, eta=0.9, fit_intercept=False, random_state=0).fit(X, y)
     sides = [np.linspace(X[:, i].min() - 1.5, X[:, i].max() + 1.5, 151) for i in (0, 1)]
     grid = np.column_stack([axis.ravel() for axis in np.meshgrid(*sides)])
     probability = norm.cdf(model.decision_function(grid) / np.sqrt(model.margin_variance(grid))).reshape(151, 151)

@@ -2,7 +2,7 @@
 # make test    run the linters, the type checker, the import layers and all tests
 # make bench   compare the speed with other libraries: a table and pictures in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
-# Also: make test-quick, lint, sanitize, fuzz, evaluation, calibration, several-classes, docs, wheel, lock, clean.
+# Also: make test-quick, lint, sanitize, fuzz, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +19,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test test-quick lint sanitize fuzz bench evaluation calibration several-classes docs wheel lock clean
+.PHONY: demo test test-quick lint sanitize fuzz bench evaluation calibration several-classes quality docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -36,7 +36,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy native/compile_rules.py
-	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/speed/*.py
+	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/quality/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 
 # The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -83,6 +83,12 @@ calibration: $(BENCH_VENV)/package.stamp
 CLASSES ?=
 several-classes: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python benchmarks/several_classes.py --data-dir $(DATA) $(CLASSES)
+
+# Compare errors and probabilities after one pass with other libraries on the data in DATA: half an hour on two cores.
+# It resumes after an interruption. Arguments: make quality QUALITY="--orders 1", QUALITY="--publish", QUALITY="--help".
+QUALITY ?=
+quality: $(BENCH_VENV)/package.stamp
+	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m quality.run --data-dir $(DATA) $(QUALITY)
 
 docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build

@@ -10,8 +10,7 @@ import lzma
 import os
 import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,11 +21,10 @@ from class_sets import Split
 from data_sets import DEFAULT_DIRECTORY, SEED
 from numpy.typing import NDArray
 from publish_evaluation import shrink
+from quality.peers import Pass, river, vowpal_wabbit
 from reliability import Quality, confidence, curve, quality
-from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from speed.harness import Unavailable
-from speed.peers import module
 
 import scwlearn
 from scwlearn.data.formats.libsvm import load_libsvm
@@ -95,53 +93,16 @@ def sgd(x: Any, y: Numbers, x_test: Any, _: int) -> Array:
     return probabilities
 
 
-def as_dicts(x: Any) -> Iterator[dict[int, float]]:
-    """Yield the rows as dicts for River."""
-    rows = sparse.csr_matrix(x)
-    for start, end in zip(rows.indptr, rows.indptr[1:], strict=False):
-        yield dict(zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True))
-
-
-def river(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
-    """Run River's logistic regression; several classes with its OneVsRestClassifier."""
-    model = module("river.linear_model").LogisticRegression()
-    if classes > 2:
-        model = module("river.multiclass").OneVsRestClassifier(model)
-    for row, label in zip(as_dicts(x), y.tolist(), strict=True):
-        model.learn_one(row, bool(label) if classes == 2 else label)
-    results = [model.predict_proba_one(row) for row in as_dicts(x_test)]
-    return np.array([[probabilities.get(number, 0.0) for number in range(classes)] for probabilities in results])
-
-
-def vowpal_wabbit(x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
-    """Run Vowpal Wabbit with the logistic loss on files, as its users do; several classes with --oaa."""
-    workspace = module("vowpalwabbit").Workspace
-    quiet = "--no_stdin --quiet" if classes == 2 else "--no_stdin --quiet --probabilities"
-    how = "--link logistic" if classes == 2 else f"--oaa {classes}"
-    with tempfile.TemporaryDirectory() as folder:
-        rows, results, model = (str(Path(folder) / name) for name in ("rows.vw", "predictions.txt", "model.vw"))
-        _write(rows, x, 2 * y - 1 if classes == 2 else y + 1)
-        workspace(f"--loss_function logistic -b 22 {how} -d {rows} -f {model} {quiet}").finish()
-        _write(rows, x_test, np.zeros(x_test.shape[0], dtype=np.intp))
-        workspace(f"-t -i {model} -d {rows} -p {results} {quiet}").finish()
-        lines = Path(results).read_text().splitlines()
-    if classes == 2:
-        second = np.array(lines, dtype=np.float64)
-        return np.stack([1 - second, second], axis=1)
-    return np.array([[part.partition(":")[2] for part in line.split()] for line in lines], dtype=np.float64)
-
-
-def _write(path: str, x: Any, labels: Numbers) -> None:
-    with Path(path).open("w") as file:
-        for row, label in zip(as_dicts(x), labels.tolist(), strict=True):
-            file.write(f"{label or ''} | {' '.join(f'{i}:{v:.6g}' for i, v in row.items())}\n")
+def peer(run: Callable[..., Pass], x: Any, y: Numbers, x_test: Any, classes: int) -> Array:
+    """Run one pass of River or Vowpal Wabbit."""
+    return run(x, y, x_test, classes).after
 
 
 OURS = ("AROW", "SCW1", "SCW2", "PA1", "Perceptron")
 PEERS: dict[str, Model] = {
     "SGDClassifier(log_loss)": sgd,
-    "River LogisticRegression": river,
-    "Vowpal Wabbit": vowpal_wabbit,
+    "River LogisticRegression": partial(peer, partial(river, "LogisticRegression")),
+    "Vowpal Wabbit": partial(peer, vowpal_wabbit),
 }
 MODELS: dict[str, Model] = {**{name: partial(ours, name) for name in OURS}, **PEERS}
 

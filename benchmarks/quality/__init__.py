@@ -1,0 +1,1 @@
+"""Quality benchmark: errors and probabilities after one pass, ours and those of other libraries."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,6 @@ from sklearn.svm import LinearSVC
 import scwlearn
 from quality import peers
 from quality.sets import Split
-from scwlearn.learning.grid import count_grid
-from scwlearn.learning.tuning import grid
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -49,33 +47,23 @@ class Model:
     slow: bool = False
 
 
-def _ours(make: Callable[[], Any], split: Split) -> Outcome:
-    model = make()
-    start = time.perf_counter()
-    model.fit(split.x, split.y)
-    seconds = time.perf_counter() - start
-    progressive = model.n_mistakes_ / model.n_seen_
-    return Outcome(model.predict(split.x_test), model.predict_proba(split.x_test), progressive, seconds)
-
-
 def _default(name: str) -> Callable[[Split], Outcome]:
-    return partial(_ours, partial(getattr(scwlearn, name), shuffle=False))
+    def run(split: Split) -> Outcome:
+        model = getattr(scwlearn, name)(shuffle=False)
+        start = time.perf_counter()
+        model.fit(split.x, split.y)
+        seconds = time.perf_counter() - start
+        return replace(_fitted(model, split, seconds), progressive=model.n_mistakes_ / model.n_seen_)
+
+    return run
 
 
 def _tuned(split: Split) -> Outcome:
     """Run SCW1 with the cell of its grid that makes the fewest mistakes in one pass over the training rows."""
+    model = scwlearn.TunedClassifier(scwlearn.SCW1(shuffle=False))
     start = time.perf_counter()
-    cells = grid("scw1")
-    if split.classes == 2:
-        signs = np.where(split.y == 1, 1, -1)
-        settings: dict[str, Any] = {"covariance": "auto", "intercept": True}
-        mistakes = [counts.mistakes for counts in count_grid("scw1", cells, split.x, signs, **settings)]
-    else:
-        fitted = (scwlearn.SCW1(shuffle=False, **cell).fit(split.x, split.y) for cell in cells)
-        mistakes = [model.n_mistakes_ for model in fitted]
-    best = cells[int(np.argmin(mistakes))]
-    found = _ours(partial(scwlearn.SCW1, shuffle=False, **best), split)
-    return Outcome(found.predicted, found.probabilities, found.progressive, time.perf_counter() - start)
+    model.fit(split.x, split.y)
+    return replace(_fitted(model, split, time.perf_counter() - start), progressive=model.best_error_)
 
 
 def _online(make: Callable[[], Any], split: Split) -> Outcome:
@@ -90,7 +78,7 @@ def _online(make: Callable[[], Any], split: Split) -> Outcome:
         x, y = split.x[first:last], split.y[first:last]
         mistakes += int(np.sum(other.predict(x) != y)) if first else 1
         other.partial_fit(x, y, classes=classes)
-    return Outcome(found.predicted, found.probabilities, mistakes / len(split.y), seconds)
+    return replace(found, progressive=mistakes / len(split.y))
 
 
 def _blocks(rows: int) -> Iterator[tuple[int, int]]:

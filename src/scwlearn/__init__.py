@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scwlearn.data.features import Features as Features
     from scwlearn.estimators import *  # noqa: F403
+    from scwlearn.estimators.tuned import TunedClassifier as TunedClassifier
     from scwlearn.files import load as load
     from scwlearn.files import save as save
     from scwlearn.kernels import KernelLearner as KernelLearner
@@ -27,6 +28,7 @@ _HOMES = {
     "Learner": "scwlearn.learning.learner",
     "KernelLearner": "scwlearn.kernels",
     "StreamClassifier": "scwlearn.stream",
+    "TunedClassifier": "scwlearn.estimators.tuned",
     "progressive_validation": "scwlearn.learning.progressive",
     "loss_bound": "scwlearn.learning.bounds",
     "merge": "scwlearn.learning.merging",

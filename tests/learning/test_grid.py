@@ -316,7 +316,8 @@ def test_tuning_equals_separate_runs(rule, covariance):
     x, y = examples(400)
     made = [(Learner(rule, covariance=covariance, **cell).learn(x, y).mistakes, cell) for cell in grid(rule)]
     fewest = min(mistakes for mistakes, _ in made)
-    assert tune(rule, x, y, covariance=covariance) == [cell for mistakes, cell in made if mistakes == fewest][-1]
+    best = tune(rule, x, y, covariance=covariance, intercept=False)
+    assert best in [cell for mistakes, cell in made if mistakes == fewest]
 
 
 def test_tuning_follows_an_order():

@@ -14,9 +14,15 @@ def results(values, rule="scw1"):
     return [CellResult(cell, Counts(1000, m, m)) for cell, m in zip(cells, values, strict=True)]
 
 
-def test_ties_go_to_the_larger_values():
-    best = best_first(results([5, 3, 3, 3, 4, 9]))[0]
-    assert dict(best.cell.parameters) == {"C": 1.0, "eta": 0.6}
+def test_ties_go_to_the_cell_nearest_to_the_default():
+    # The default, C=0.5 and eta=0.75, lies between the cells.
+    found = best_first(results([5, 3, 3, 3, 4, 9]))
+    assert [dict(each.parameters) for each in found[:3]] == [
+        {"C": 0.1, "eta": 0.9},
+        {"C": 0.1, "eta": 0.7},
+        {"C": 1.0, "eta": 0.6},
+    ]
+    assert dict(best_first(results([3, 3], "arow"))[0].parameters) == {"r": 1.0}
 
 
 def test_ties_between_algorithms_go_to_the_first():

@@ -75,17 +75,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             rows, labels = self._examples(X, y, reset=True)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
             classifier = self._start(rows).with_costs(self._costs)
-            if weights is not None and not weights.any():
-                raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
-            classifier.add_classes(_at_least_two(labels if weights is None else labels[weights != 0]))
+            classifier.add_classes(training_classes(labels, weights))
             if classifier.costs is not None:
                 classifier.costs.check_labels(classifier.classes)
-            random = _random(self.random_state)
-            shuffle = check_bool("shuffle", self.shuffle)
+            orders = self._orders(len(rows))
             for epoch in range(epochs):
-                order = random.permutation(len(rows)) if shuffle else None
                 calibrate = not epoch or not classifier.learns_by_heart(len(rows))
-                classifier.learn(rows, labels, order=order, weights=weights, calibrate=calibrate)
+                classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate)
             self._classifier = classifier
         classifier.warn(stacklevel=2)
         return self
@@ -299,6 +295,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         # The constructor of a subclass may not take them.
         return getattr(self, "costs", None)
 
+    def _orders(self, count: int) -> Iterator[NDArray[np.intp] | None]:
+        """Yield the order of the rows in each pass of `fit`; None for that of the rows."""
+        random = as_random_state(self.random_state)
+        shuffle = check_bool("shuffle", self.shuffle)
+        while True:
+            yield random.permutation(count) if shuffle else None
+
     def _counts(self, name: str) -> Counts:
         return self._fitted(name).counts
 
@@ -366,16 +369,20 @@ def _rollback(estimator: OnlineClassifier) -> Iterator[None]:
         raise
 
 
-def _random(seed: Any) -> np.random.RandomState:
+def training_classes(labels: NDArray[Any], weights: Array | None) -> NDArray[Any]:
+    """Return the classes of the examples that `fit` learns from; raise a ValueError if there are fewer than two."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
+    classes: NDArray[Any] = np.unique(labels if weights is None else labels[weights != 0])
+    if len(classes) < 2:
+        raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
+    return classes
+
+
+def as_random_state(seed: Any) -> np.random.RandomState:
+    """Return the random numbers of a seed; raise a ValueError for what is none."""
     try:
         random: np.random.RandomState = check_random_state(seed)
     except ValueError as error:
         raise ValueError(f"random_state must be None, a whole number or a RandomState: {error}") from None
     return random
-
-
-def _at_least_two(labels: NDArray[Any]) -> NDArray[Any]:
-    classes: NDArray[Any] = np.unique(labels)
-    if len(classes) < 2:
-        raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
-    return classes

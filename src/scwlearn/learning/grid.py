@@ -115,6 +115,18 @@ def count_grid(
     [1000, 1000, 1000]
     """
     learners = [Learner(rule, **(settings | dict(cell))) for cell in cells]
+    return count_together(learners, x, y, order=order, progress=progress)
+
+
+def count_together(
+    learners: Sequence[Learner],
+    x: Any,
+    y: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> list[Counts]:
+    """Return the counts that `learn_together` would return, and leave the learners as they are."""
     return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False)]
 
 

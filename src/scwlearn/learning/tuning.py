@@ -1,14 +1,26 @@
-"""Tuning: choose the parameters of a rule from its grid by progressive validation."""
+"""Tuning: choose the parameters of a classifier from a grid by progressive validation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from scwlearn.learning.grid import Progress, count_grid
+from scwlearn._util.threads import allowed_threads
+from scwlearn.data.labels import as_labels
+from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.weights import check_weights
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.grid import Progress, count_together
+from scwlearn.learning.learner import Learner
+from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule, find_rule
 
 
@@ -34,8 +46,93 @@ def grid(rule: str | Rule, given: Mapping[str, Sequence[float]] | None = None) -
     (81, [{}])
     """
     declared = find_rule(rule) if isinstance(rule, str) else rule
-    chosen = {p.name: p.grid or (p.default,) for p in declared.parameters} | dict(given or {})
-    return [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
+    return combinations({p.name: p.grid or (p.default,) for p in declared.parameters} | dict(given or {}))
+
+
+def combinations(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return every combination of the values of some names."""
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def nearest_first(cells: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any]) -> list[int]:
+    """Return the places of the cells of a grid, beginning with the one that is the fewest steps from the defaults.
+
+    Of two cells at the same distance the later one comes first, as in the authors' toolbox.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        All cells of the grid.
+    defaults : dict
+        The default of each name. It need not be in the grid.
+
+    Examples
+    --------
+    >>> from scwlearn.learning.tuning import grid, nearest_first
+    >>> cells = grid("arow", {"r": [0.25, 0.5, 1.0, 2.0]})
+    >>> [cells[place]["r"] for place in nearest_first(cells, {"r": 1.0})]
+    [1.0, 2.0, 0.5, 0.25]
+    """
+    steps = [0.0] * len(cells)
+    for name in cells[0]:
+        values: list[Any] = []
+        for cell in cells:
+            if cell[name] not in values:  # some have no hash
+                values.append(cell[name])
+        default = defaults[name]
+        if all(isinstance(value, int | float) for value in (*values, default)):
+            values.sort()
+            home = bisect(values, default) - 0.5
+        else:
+            home = -0.5
+        if default in values:
+            home = values.index(default)
+        for place, cell in enumerate(cells):
+            steps[place] += abs(values.index(cell[name]) - home)
+    return sorted(range(len(cells)), key=lambda place: (steps[place], -place))
+
+
+def count_each(
+    makers: Sequence[Callable[[], Classifier]],
+    rows: Rows,
+    labels: NDArray[Any],
+    *,
+    order: ArrayLike | None = None,
+    weights: NDArray[np.float64] | None = None,
+    progress: Progress | None = None,
+) -> list[Counts]:
+    """Train new classifiers in one pass over the same rows, and return the counts of each without keeping them.
+
+    With two classes and no weights, linear classifiers learn together in the native grid; others learn in turn, as many
+    at a time as there are threads.
+
+    Parameters
+    ----------
+    makers : sequence of callable
+        Functions that return a new classifier each.
+    rows, labels, order, weights
+        As for `Classifier.learn`. All classes take part from the start.
+    progress : callable, optional
+        Called now and then with the number of rows done and in total, each counted once for each classifier.
+    """
+    classes = np.unique(labels if weights is None else labels[weights != 0])
+    first = makers[0]()
+    if len(classes) <= 2 and weights is None and first.class_weights.given is None and type(first.learner) is Learner:
+        signs = np.where(labels == classes[-1], 1, -1) if len(classes) == 2 else np.full(len(labels), -1)
+        return count_together([make().learner for make in makers], rows, signs, order=order, progress=progress)
+
+    def run(make: Callable[[], Classifier]) -> Counts:
+        classifier = make()
+        classifier.add_classes(classes)
+        return classifier.learn(rows, labels, order=order, weights=weights)
+
+    found = []
+    with ThreadPoolExecutor(allowed_threads()) as pool:
+        for counts in pool.map(run, makers):
+            found.append(counts)
+            if progress is not None:
+                progress(len(found) * len(rows), len(makers) * len(rows))
+    return found
 
 
 def tune(
@@ -44,6 +141,7 @@ def tune(
     y: ArrayLike,
     *,
     order: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> dict[str, float]:
@@ -55,19 +153,25 @@ def tune(
         The algorithm.
     x : matrix, dense or sparse
         The rows.
-    y : vector of -1 and +1
-        Their labels.
+    y : vector
+        Their labels, of any kind and number of classes.
     order : vector of int, optional
         The order of the rows.
+    weights : vector, optional
+        The weight of each row.
     progress : callable, optional
         Called now and then with the number of rows done and in total, each counted once for each cell.
     **settings
-        Settings of the `Learner`.
+        Settings of a `Learner`, and `class_weight`. Their defaults are those of the estimators: with an intercept.
 
     Returns
     -------
     dict
-        The best cell of the grid; ties go to the larger values, as in the authors' toolbox.
+        The best cell of the grid; of equal ones, the one nearest to the default parameters.
+
+    See Also
+    --------
+    scwlearn.TunedClassifier : the same as a scikit-learn estimator.
 
     Examples
     --------
@@ -77,6 +181,19 @@ def tune(
     >>> tune("arow", X, y, covariance="diagonal")
     {'r': 0.0625}
     """
-    cells = grid(rule)[::-1]
-    counts = count_grid(rule, cells, x, y, order=order, progress=progress, **settings)
-    return min(zip(counts, cells, strict=True), key=lambda scored: scored[0].mistakes)[1]
+    declared = find_rule(rule) if isinstance(rule, str) else rule
+    class_weight = settings.pop("class_weight", None)
+    cells = grid(declared)
+
+    def maker(cell: Mapping[str, float]) -> Callable[[], Classifier]:
+        config = LearnerConfig.create(declared, settings | dict(cell), defaults_of=Face.ESTIMATOR)
+        return lambda: Classifier(config, class_weight)
+
+    rows = as_rows(x)
+    labels = as_labels(y)
+    if len(labels) != len(rows):
+        raise ValueError(f"y must hold {len(rows)} labels, one for each row, got {len(labels)}")
+    checked = check_weights(weights, len(rows))
+    counts = count_each([maker(cell) for cell in cells], rows, labels, order=order, weights=checked, progress=progress)
+    order_of_ties = nearest_first(cells, {p.name: p.default for p in declared.parameters})
+    return cells[min(order_of_ties, key=lambda place: counts[place].mistakes)]

@@ -19,7 +19,7 @@ from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.grid import learn_together
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps
-from scwlearn.learning.tuning import grid
+from scwlearn.learning.tuning import grid, nearest_first
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import training_labels
 from scwlearn.runs.metrics import LabelCounts
@@ -90,13 +90,17 @@ def grid_cells(
 def best_first(results: Iterable[CellResult], metric: str = "error") -> list[CellResult]:
     """Sort results from the best.
 
-    Among equal cells of an algorithm the one with the larger values comes first, as in the authors' toolbox; equal
-    algorithms keep their order.
+    Among equal cells of an algorithm the one nearest to its default parameters comes first; equal algorithms keep their
+    order.
     """
     by_rule: dict[str, list[CellResult]] = {}
     for result in results:
         by_rule.setdefault(result.rule.name, []).append(result)
-    return sorted((each for group in by_rule.values() for each in group[::-1]), key=lambda each: each.value(metric))
+    ordered = []
+    for group in by_rule.values():
+        defaults = {p.name: p.default for p in group[0].rule.parameters}
+        ordered += [group[place] for place in nearest_first([each.parameters for each in group], defaults)]
+    return sorted(ordered, key=lambda each: each.value(metric))
 
 
 def grid_axes(results: Sequence[CellResult]) -> dict[str, list[float]]:

@@ -85,7 +85,7 @@ def test_tune_chooses_parameters_on_a_separate_order(capsys, data):
     order = np.random.default_rng([3, 0]).permutation(300)
     signs = np.where(y == y[order[0]], -1, 1)
     for name in ("arow", "scw1"):
-        assert found[name]["parameters"] == tune(name, x, signs, order=order, covariance="diagonal")
+        assert found[name]["parameters"] == tune(name, x, signs, order=order, covariance="diagonal", intercept=False)
     assert found["perceptron"]["parameters"] == {}
 
 

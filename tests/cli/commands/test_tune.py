@@ -209,7 +209,7 @@ def test_a_picture_is_drawn(capsys, data, tmp_path, algorithms, suffix):
         (["--grid", "C=a"], "expected NAME=VALUE,... as in C=0.1,1,10, got 'C=a'"),
         (["--grid", "r=1"], "scw1 has no parameter 'r'; its parameters: C, eta"),
         (["--grid", "eta=0.3"], "eta must be a number strictly between 0.5 and 1, got 0.3"),
-        (["-a", "scw3"], "unknown algorithm 'scw3'; choose from perceptron"),
+        (["-a", "scw3"], "unknown algorithm 'scw3'; choose from auto, perceptron"),
         (["-a", ","], "expected NAME,..., got ','"),
         (["--plot", "a.gif"], "expected a file name ending in .svg or .png, got 'a.gif'"),
         (["--metric", "f1"], "'f1' is not one of 'error', 'log-loss'"),

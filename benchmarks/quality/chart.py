@@ -52,9 +52,10 @@ def draw(results: Results, models: Sequence[str], path: Path) -> None:
             "Held-out error after one pass, relative to SCW1 on raw features",
             "Left is better. Ratios beyond the axis are drawn at its end. Batch models see all rows at once.",
         )
-        handles, titles = panels[0].get_legend_handles_labels()
+        # SCW1 is a dot in the second panel only: in the first it is the line at 1.
+        handles, titles = panels[1].get_legend_handles_labels()
         figure.tight_layout(rect=(0, 0.5 / figure.get_figheight(), 1, 1 - 0.6 / figure.get_figheight()))
-        figure.legend(handles, titles, loc="lower center", ncols=5, frameon=False, fontsize=8.5)
+        figure.legend(handles[::-1], titles[::-1], loc="lower center", ncols=6, frameon=False, fontsize=8.5)
         pictures.write_both(figure, path)
         plt.close(figure)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -119,7 +120,9 @@ def markdown(results: Results, costs: dict[str, float], models: Sequence[str]) -
     lines += [
         f"| {text} | {measured} | {'met' if met else '**missed**'} |" for text, measured, met in targets(results, costs)
     ]
-    parts = ["\n".join(lines)]
+    orders = 1 + max(key.order for key in results.records)
+    today = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+    parts = [f"Measured on {today}, random orders: {orders}, data sets: {len(results.sets)}.", "\n".join(lines)]
     for features, title in (("raw", "On raw features"), ("standardised", "On standardised features")):
         parts += [f"### {title}", _summary(results, features, models)]
     for features, measure, title in (

@@ -87,9 +87,9 @@ _NEWS = ("20news/20news.train.libsvm.xz", "20news/20news.test.libsvm.xz")
 
 #: The sets that take longest come first, so that no process is left alone with one of them.
 SETS: dict[str, Callable[[Path], Examples]] = {
+    "mnist": partial(_classes, name="mnist", factor=255),
     "20news": partial(_files, paths=_NEWS, width=59_051, dense=False),
     "20news-tfidf": partial(_classes, name="20news"),
-    "mnist": partial(_classes, name="mnist", factor=255),
     "usps": partial(_classes, name="usps"),
     "covtype7": partial(_files, paths=("covtype/covtype.multi.libsvm.xz",), width=54, dense=True),
     "mitface": partial(_binary, name="mitface"),

@@ -20,18 +20,20 @@ from speed.harness import Scale
 from quality import chart, records
 from quality.cost import costs
 from quality.models import BASE, COMMITTEE, MODELS
-from quality.report import Results, markdown, targets
+from quality.report import Results, advice, markdown, targets
 from quality.sets import SETS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def publish(text: str, picture: Path) -> None:
-    """Update the tables of docs/quality.md and its picture."""
+def publish(results: Results, text: str, picture: Path) -> None:
+    """Update the tables of docs/quality.md, its picture, and the advice of docs/choosing.md."""
     shrink(picture.with_suffix(".png"), DOCS / "images" / "quality.webp")
-    page = DOCS / "quality.md"
     begin, end = "<!-- quality -->\n", "<!-- /quality -->"
-    page.write_text(re.sub(f"{begin}.*{end}", lambda _: begin + text + end, page.read_text(), flags=re.DOTALL))
+    for page, part in (("quality.md", text), ("choosing.md", advice(results))):
+        old = (DOCS / page).read_text()
+        new = re.sub(f"{begin}.*{end}", lambda _, part=part: begin + part + end, old, flags=re.DOTALL)  # type: ignore[misc]
+        (DOCS / page).write_text(new)
 
 
 def _costs(path: Path, *, skip: bool) -> dict[str, float]:
@@ -54,7 +56,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=DOCS.parent / "build" / "quality")
     parser.add_argument("--fresh", action="store_true", help="measure the given models again on the given sets")
     parser.add_argument("--no-cost", action="store_true", help="do not measure the time of the committee")
-    parser.add_argument("--publish", action="store_true", help="update docs/quality.md")
+    parser.add_argument("--publish", action="store_true", help="update docs/quality.md and docs/choosing.md")
     asked = parser.parse_args()
     path = asked.output / "results.jsonl"
     if asked.fresh:
@@ -74,7 +76,7 @@ def main() -> None:
     for target in targets(results, taken):
         print(f"{'met   ' if target.met else 'MISSED'}  {target.measured:>20}  {target.text}", file=sys.stderr)
     if asked.publish:
-        publish(text, asked.output / "quality")
+        publish(results, text, asked.output / "quality")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -146,6 +147,8 @@ class Committee(Learner):
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Let the members learn from the rows as they see them, all or none of them, and the mixture."""
         rows.check()
+        # Rows with names are in the columns of the model now.
+        batch = replace(batch, rows=rows)
         model, mixture = self.model, self.mixture
         # Few rows cannot be interrupted: the loops do not look for Ctrl-C.
         small = model is not None and batch.rounds < _SMALL_BATCH * model.entries / len(model.gaussians)

@@ -167,7 +167,8 @@ class ModelBatch:
 
 
 def _needs_own_run(cell: ModelConfig) -> bool:
-    return cell.learner_config.max_features is not None or cell.settings.get("class_weight") is not None
+    own = cell.rule.is_committee or cell.learner_config.max_features is not None
+    return own or cell.settings.get("class_weight") is not None
 
 
 class _JointModels:

@@ -94,6 +94,16 @@ def test_settings_mean_the_same_as_in_train(capsys, data, settings):
         assert cell["mistakes"] == trained(capsys, data, *flags, *settings)["curve"][-1]["mistakes"]
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_committee_competes_with_tuned_algorithms(capsys, tmp_path, source):
+    paths = files(tmp_path, *SOURCES[source])
+    found = tuned(capsys, *paths, "-a", "auto,arow", "--grid", "r=0.5,2")
+    cell = next(cell for cell in found["cells"] if cell["algorithm"] == "auto")
+    end = trained(capsys, *paths, "-a", "auto")["curve"][-1]
+    assert (found["seen"], cell["mistakes"]) == (end["seen"], end["mistakes"])
+    assert len(found["cells"]) == 3
+
+
 def test_the_printed_command_trains_the_best_cell_with_the_given_options(capsys, data, tmp_path):
     spaced = tmp_path / "with space.libsvm"
     spaced.write_text(libsvm_text(100))

@@ -27,7 +27,7 @@ from helpers import state
 from reference import NAMES
 from scwlearn import AROW, CW, PA1, PA2, SCW1, SCW2, Learner, Perceptron
 from scwlearn.data.rows import Rows
-from scwlearn.learning.config import AUTO_FULL_LIMIT
+from scwlearn.learning.growing import AUTO_FULL_LIMIT
 from scwlearn.rules import HOLD, Parameter, Step, all_rules, find_rule, rule
 
 EVERY = [getattr(scwlearn, rule.estimator) for rule in all_rules()]

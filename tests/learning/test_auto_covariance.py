@@ -5,7 +5,7 @@ import pytest
 
 from multi_class_full_examples import assert_close, examples
 from scwlearn import SCW1, Learner
-from scwlearn.learning.config import AUTO_FULL_ENTRIES
+from scwlearn.learning.growing import AUTO_FULL_ENTRIES
 
 pytestmark = pytest.mark.native
 
@@ -35,7 +35,7 @@ def test_auto_chooses_full_while_all_classes_together_are_small(classes, how, ex
 
 
 def test_auto_does_not_depend_on_the_classes_in_a_batch(monkeypatch):
-    monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 3 * 21**2)
+    monkeypatch.setattr("scwlearn.learning.growing.AUTO_FULL_ENTRIES", 3 * 21**2)
     x, y = examples(21, 1.0)
     batch, rows = Learner(n_classes=0), Learner(n_classes=0)
     batch.learn(x, y)
@@ -47,7 +47,7 @@ def test_auto_does_not_depend_on_the_classes_in_a_batch(monkeypatch):
 
 
 def test_auto_keeps_the_form_chosen_with_two_classes(monkeypatch):
-    monkeypatch.setattr("scwlearn.learning.config.AUTO_FULL_ENTRIES", 2 * 21**2)
+    monkeypatch.setattr("scwlearn.learning.growing.AUTO_FULL_ENTRIES", 2 * 21**2)
     x, y = examples(21, 1.0)
     model = SCW1().partial_fit(x[y < 2], y[y < 2])
     assert model.partial_fit(x, y).covariance_kind_ == "full"

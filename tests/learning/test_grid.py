@@ -336,7 +336,10 @@ def new_together(rules, models, intercept=False, threads=1):
 def natives(count, size=3, covariance="diagonal"):
     learners = [Learner("arow", covariance=covariance) for _ in range(count)]
     rules = [native_rule(learner.rule, learner.parameters) for learner in learners]
-    models = [learner._prior(size, 1).native(np.zeros(3, dtype=np.int64)) for learner in learners]
+    models = [
+        learner._prior(learner.covariance_for(size), size, 1).native(np.zeros(3, dtype=np.int64))
+        for learner in learners
+    ]
     return rules, models
 
 

@@ -236,7 +236,7 @@ def test_tens_of_thousands_of_names_are_found_and_distinguished():
     # Strings of every width in which Python stores them, each with a similar one of another width.
     letters = "a\xe9\u20ac\U0001d4d0"
     names = [f"{letters[i % 4]}{i // 4}" for i in range(count)]
-    named, rows = Learner("arow"), Learner("arow", covariance="diagonal")
+    named, rows = (Learner("arow", covariance="diagonal") for _ in range(2))
     known = {}
     for at, row in zip(places, values, strict=True):
         for i in at:

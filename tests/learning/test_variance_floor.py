@@ -269,7 +269,7 @@ def test_splitting_a_binary_learner_keeps_the_floor(form, covariance):
 
 
 def test_dicts_respect_the_floor():
-    learner = Learner("arow", variance_floor=0.3)
+    learner = Learner("arow", covariance="diagonal", variance_floor=0.3)
     for label in (1, -1) * 50:
         learner.learn_one({"a": 1.0, "b": 2.0}, label)
     assert learner.model.variances()[0, :2] == pytest.approx([0.3, 0.3])

@@ -161,7 +161,8 @@ class Plain:
 def test_scores_equal_those_of_a_model_in_plain_python(rule):
     # Three classes are declared, since the plain model is multi-class; two more appear.
     examples, labels = draw_stream(120, seed=5)
-    model, plain = StreamClassifier(rule, classes=LABELS[:3]), Plain(rule)
+    covariance = "identity" if rule == "pa1" else "diagonal"
+    model, plain = StreamClassifier(rule, classes=LABELS[:3], covariance=covariance), Plain(rule)
     plain.weights, plain.variances = {y: {} for y in model.classes}, {y: {} for y in model.classes}
     for example, label in zip(examples, labels, strict=True):
         x = numbers_of(example)
@@ -188,8 +189,8 @@ def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
         for name, value in numbers_of(example).items():
             if name != INTERCEPT:
                 row[names[name]] = value
-    settings = {"covariance": "identity" if rule == "pa1" else "diagonal", "intercept": True, "scale": scale}
-    other = Classifier(LearnerConfig.create(rule, settings | {"multi_class": multi_class}))
+    settings = {"intercept": True, "scale": scale, "multi_class": multi_class}
+    other = Classifier(LearnerConfig.create(rule, settings))
     other.learn(x, np.array(TARGETS))
     known = [*range(len(names)), -1]
     np.testing.assert_allclose(model._classifier.weights()[:, known], other.weights(), rtol=1e-9, atol=1e-12)

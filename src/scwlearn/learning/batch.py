@@ -85,13 +85,8 @@ class LabeledBatch:
 
     def part(self, chosen: slice) -> LabeledBatch:
         """Return a part of the rounds, with rows, labels and weights in learning order."""
-        assert isinstance(self.rows, Rows)
-        if self.places is None:
-            places: Any = chosen
-            rows = self.rows.slice(chosen.start, chosen.stop)
-        else:
-            places = self.places[chosen]
-            rows = self.rows.take(places)
+        places: Any = chosen if self.places is None else self.places[chosen]
+        rows = self.rows.slice(chosen.start, chosen.stop) if self.places is None else self.rows.take(places)
         weights = None if self.weights is None else self.weights[places]
         own = None if self.sample_weights is None else self.sample_weights[places]
         return LabeledBatch(rows, self.labels[places], weights, None, None, own)

@@ -46,6 +46,11 @@ class Recorded:
     #: bits of the scores.
     has_variances: bool = True
 
+    def part(self, part: slice) -> Recorded:
+        """Return the record of some of the rows, in the same memory."""
+        lines = None if self.lines is None else self.lines[part]
+        return Recorded(self.scores[part], self.variances[part], lines, self.has_variances)
+
     def out(self, part: slice) -> dict[str, Any]:
         """Return the arrays that the native loops write for a part of the rows."""
         if self.lines is not None:

@@ -127,31 +127,3 @@ class LearnerConfig:
 def check_setting(name: str, value: Any) -> Any:
     """Return a value of the setting of that name, or raise an error that says what is allowed."""
     return BY_NAME[name].check(value)
-
-
-#: Up to this many features "auto" keeps a full covariance (docs/covariances.md has the measurements).
-AUTO_FULL_LIMIT = 500
-
-#: With several classes, also only while all their covariances together have at most this many entries (64 MB).
-AUTO_FULL_ENTRIES = 2**23
-
-
-def auto_covariance(rule: Rule | OwnRule, width: int, *, named: bool = False, sigmas: int = 1) -> str:
-    """Return the covariance that "auto" stands for.
-
-    Parameters
-    ----------
-    rule : Rule or function
-        The rule.
-    width : int
-        The number of features.
-    named : bool
-        Whether features come by name, so that their number is not known yet.
-    sigmas : int
-        The number of covariances: one per class, unless they share one.
-    """
-    if isinstance(rule, Rule) and rule.order == 1:
-        return "identity"
-    if width <= AUTO_FULL_LIMIT and sigmas * width**2 <= AUTO_FULL_ENTRIES and not named:
-        return "full"
-    return rule.diagonal if isinstance(rule, Rule) else "diagonal"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -14,17 +15,15 @@ from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.rows import Rows, UnsortedError, as_rows
-from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch, map_blocks, occurrences, with_constant
+from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch, map_blocks, with_constant
 from scwlearn.learning.class_axis import Recorded
-from scwlearn.learning.config import LearnerConfig, auto_covariance
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, new_tally
 from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
 from scwlearn.learning.placing import Placement, placed_rows
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
-from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
-from scwlearn.model.vocabulary import room_for
 from scwlearn.rules import OwnRule, Rule
 
 Array = NDArray[np.float64]
@@ -129,7 +128,9 @@ class Learner(OneAtATime):
         if self.model is None:
             self._classes += count
             return
-        model = self._with_room(self.model, self._known_classes() + count).writable()
+        classes = self._known_classes() + count
+        model = self._fitting(self.model, 0 if self.vocabulary is None else len(self.vocabulary), classes)
+        model = self._with_room(model, classes).writable()
         model.add_classes(count)
         self.model = model
 
@@ -187,7 +188,7 @@ class Learner(OneAtATime):
         known = model.size - self.config.intercept
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        self.model = self._widened(model, n_features - known)
+        self.model = self._widened(self._fitting_width(model, n_features), n_features - known)
         if self.running_scale is not None:
             self.running_scale = self.running_scale.arranged(np.arange(known), n_features)
 
@@ -216,8 +217,8 @@ class Learner(OneAtATime):
             return self._shallow_copy()
 
     @contextmanager
-    def _in_columns(self, x: NamedRows, order: NDArray[np.intp] | None) -> Iterator[Rows]:
-        """Yield named rows, which will be learned from in that order, in the columns of the model.
+    def _in_columns(self, x: NamedRows, order: NDArray[np.intp] | None, classes: int) -> Iterator[Rows]:
+        """Yield named rows, which will be learned from in that order, in the columns of a model for these classes.
 
         New names are known once these rows have been learned from.
         """
@@ -227,11 +228,12 @@ class Learner(OneAtATime):
             one = self._start_named() if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
             placement = Placement(vocabulary, x, order)
-            room = width if placement.width <= width else room_for(placement.width, width)
-            if room > width:
+            model = self._fitting(self._fitted(), max(len(vocabulary), placement.width), classes)
+            room = width if placement.width <= width else self._room_for(model, placement.width)
+            if room > width or model is not self.model:
                 scale = self.running_scale
-                wider = None if scale is None else scale.arranged(np.arange(width), room)
-                self._replace_model(self._widened(self._fitted(), room - width), vocabulary, wider)
+                wider = scale if scale is None or room == width else scale.arranged(np.arange(width), room)
+                self._replace_model(self._widened(model, room - width), vocabulary, wider)
             try:
                 yield placement.rows(room)
             finally:
@@ -283,9 +285,25 @@ class Learner(OneAtATime):
         if isinstance(batch.rows, Rows):
             self._learn_scaled(batch, batch.rows, classes, record)
         else:
-            with self._in_columns(batch.rows, batch.places) as rows:
-                self._learn_scaled(batch, rows, classes, record)
+            self._learn_named(batch, record)
         return self.counts - before
+
+    def _learn_named(self, batch: LabeledBatch, record: Recorded | None) -> None:
+        """Learn from named rows, in several parts if the model must change between two of them."""
+        ends = self._ends_of_parts(batch)
+        before = None if len(ends) == 1 else copy(self)
+        try:
+            for start, end in pairwise([0, *ends]):
+                chosen = slice(start, end)
+                part = batch if before is None else batch.part(chosen)
+                assert isinstance(part.rows, NamedRows)
+                classes = self._classes_after(part)
+                with self._in_columns(part.rows, part.places, classes) as rows:
+                    self._learn_scaled(part, rows, classes, record and record.part(chosen))
+        except BaseException:
+            if before is not None:
+                self.__dict__.update(vars(before))
+            raise
 
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Learn from the rows as the model sees them; restore the scale if they cannot be learned from."""
@@ -322,6 +340,9 @@ class Learner(OneAtATime):
         work = form.work(size, stored, lanes, classes, model.joint)
         block_rows = max(1, int(WORK_OF_A_BLOCK / work))
         at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
+        if self._may_turn(model):
+            # The last bits of a full covariance depend on the blocks, and must be those of single examples.
+            at_once = 1
         # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
         # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
@@ -349,46 +370,6 @@ class Learner(OneAtATime):
             if counts is not None:
                 np.copyto(tally, counts)
             raise
-
-    def _first_model(self, rows: Rows, classes: int) -> Gaussian:
-        model = self._prior(rows.width, classes)
-        if model.covariance.correlated:
-            model.covariance.arrange(model.memory, occurrences(rows, self.config.intercept))
-        return model
-
-    def _prior(self, width: int, classes: int, *, named: bool = False) -> Gaussian:
-        form = covariance(
-            self.covariance_for(width, named=named), shared=self.config.shared_covariance and not self.is_binary
-        )
-        size = width + self.config.intercept
-        with self._axis.reserve(form, size, classes):
-            model = self._axis.prior(form, size, classes, self.config)
-        model.known[0] = self._classes
-        return model
-
-    def covariance_for(self, width: int, *, named: bool = False) -> str:
-        """Return the form of Sigma for this number of features; "auto" is decided by the first row."""
-        name: str = self.config.covariance
-        if name != "auto":
-            return name
-        # Without the new classes of a batch, so that learning a batch equals learning its rows one by one.
-        sigmas = 1 if self.config.shared_covariance else max(1, self._classes)
-        return auto_covariance(self.rule, width, named=named, sigmas=sigmas)
-
-    def _widened(self, model: Gaussian, count: int) -> Gaussian:
-        if not count:
-            return model
-        with self._axis.reserve(model.covariance, model.size + count, model.lanes):
-            return model.widened(model.size - self.config.intercept, count)
-
-    def _with_room(self, model: Gaussian, classes: int) -> Gaussian:
-        if classes <= model.lanes:
-            return model
-        with self._axis.reserve(model.covariance, model.size, classes):
-            return model.with_room(classes)
-
-    def _with_room_for(self, model: Gaussian, y: float) -> Gaussian:
-        return model if self.is_binary else self._with_room(model, int(y) + 1)
 
 
 _ARGUMENTS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -14,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn.data.weights import check_weights
-from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.counters import Counts
+from scwlearn.learning.growing import Growing
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
-from scwlearn.model.vocabulary import certain_features, room_for
+from scwlearn.model.vocabulary import certain_features
 
 Array = NDArray[np.float64]
 
@@ -32,16 +31,12 @@ _STATE = ("model", "vocabulary", "running_scale", *NO_HANDLES)
 STATE_LOCK = RLock()
 
 
-class OneAtATime(BaseLearner):
+class OneAtATime(Growing):
     """Learning and scoring of single examples. Scoring is safe in several threads while one learns.
 
     The score of an example is a float, or with several classes an array of the scores of all.
     """
 
-    #: The Gaussian over the weights; None before the first example.
-    model: Gaussian | None
-    #: The names of the features; None for a learner that does not learn from dicts.
-    vocabulary: Vocabulary | None
     #: The scale of the features; None if they are not scaled.
     running_scale: RunningScale | None
     # Rows, mistakes and updates, which the native loops increment.
@@ -147,7 +142,7 @@ class OneAtATime(BaseLearner):
             return first
         answer = (self._plain or self._handle(named=False)).learn(vector, y, w)
         if answer is None:
-            self.model = self._with_room_for(self.model, y)
+            self.model = self._with_room(self.model, self._classes_with(y))
             answer = self._handle(named=False).learn(vector, y, w)
         return answer
 
@@ -297,11 +292,11 @@ class OneAtATime(BaseLearner):
 
     def _start_named(self) -> Any:
         """Start a model with room for some names and return its handle."""
-        most, hashed, room = self.config.max_features, self.config.overflow == "hash", room_for(0)
-        if most is not None:
-            room = most if hashed else min(room, most)
-        scale = None if self.running_scale is None else self.running_scale.arranged(np.empty(0, np.int64), room)
-        return self._replace_model(self._prior(room, self._classes, named=True), Vocabulary(most, hashed), scale)
+        model, scale = self._first_named_model(), self.running_scale
+        if scale is not None:
+            scale = scale.arranged(np.empty(0, np.int64), model.size - self.config.intercept)
+        vocabulary = Vocabulary(self.config.max_features, self.config.overflow == "hash")
+        return self._replace_model(model, vocabulary, scale)
 
     def _make_room(self, one: Any, x: dict[Any, Any], y: float) -> Any:
         """Return a handle with room for the new names of this example and for its class."""
@@ -311,19 +306,19 @@ class OneAtATime(BaseLearner):
             return self._named
         model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
         most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept
-        wanted = known + len(new_names)
-        room = room_for(wanted, width)
+        wanted, classes = known + len(new_names), self._classes_with(y)
+        model = self._fitting(model, wanted, classes)
         kept = np.arange(width, dtype=np.int64)
         if most is not None and wanted > most:
             present = [i for i in features if i < known]
             kept = certain_features(model, vocabulary, wanted - most, present)
             model = model.marginal(np.append(kept, np.arange(width, model.size)))
             vocabulary = vocabulary.kept(kept)
-        room = room if most is None else min(room, most)
+        room = max(width, self._room_for(model, wanted))
         if scale is not None:
             scale = scale.arranged(kept, room)
         wider = self._widened(model, room - len(kept))
-        return self._replace_model(self._with_room_for(wider, y), vocabulary, scale)
+        return self._replace_model(self._with_room(wider, classes), vocabulary, scale)
 
     def _replace_model(self, model: Gaussian, vocabulary: Vocabulary, scale: RunningScale | None) -> Any:
         """Replace the state at once, so that another thread sees either model whole, and return the new handle."""
@@ -349,18 +344,6 @@ class OneAtATime(BaseLearner):
     def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> Any:
         rule, native = self.config.native_rule, model.native(self._tally, **self.config.native)
         return self._axis.one_by_one(rule, native, self.config, vocabulary, scales)
-
-    @abstractmethod
-    def _prior(self, width: int, classes: int, *, named: bool = False) -> Gaussian:
-        """Return a model that has learned nothing, with room for features and classes."""
-
-    @abstractmethod
-    def _widened(self, model: Gaussian, count: int) -> Gaussian:
-        """Return a model with `count` more features after the known ones."""
-
-    @abstractmethod
-    def _with_room_for(self, model: Gaussian, y: float) -> Gaussian:
-        """Return a model with room for the class of that label."""
 
 
 def as_vector(x: ArrayLike) -> Array:

@@ -94,6 +94,9 @@ class Covariance(Protocol):
     def variances(self, memory: Array, prior: float) -> Array:
         """Return the diagonals of Sigma: (lanes, size), or (1, size) if shared."""
 
+    def precisions(self, memory: Array, prior: float) -> Array:
+        """Return the diagonals of Sigma^-1, in the same shape."""
+
     def root(self, memory: Array, lane: int, prior: float) -> Array:
         """Return R with R R' = Sigma of a class."""
 

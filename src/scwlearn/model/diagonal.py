@@ -9,6 +9,7 @@ class Diagonal(Interleaved):
     """Inverts the diagonal of the new Sigma^-1: 1/s_i grows by precision x_i^2, as if feature i had been alone."""
 
     name = "diagonal"
+    by_precision = True
 
 
 class DiagonalDrop(Interleaved):

@@ -151,6 +151,9 @@ class Full:
     def variances(self, memory: Array, prior: float) -> Array:
         return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
 
+    def precisions(self, memory: Array, prior: float) -> Array:
+        return np.array([_precisions(sigma) for sigma in self._sigmas(memory)])
+
     def root(self, memory: Array, lane: int, prior: float) -> Array:
         return _root(self._sigmas(memory)[0 if self.shared else lane])
 
@@ -214,6 +217,15 @@ def _variances(sigma: Array) -> Array:
     slices = np.array_split(np.arange(size), max(1, size // 256))
     by_place = [_squared_lengths(sigma[3:, rows].T * np.sqrt(sigma[2, :size])) for rows in slices]
     return np.concatenate(by_place)[_places(sigma)]
+
+
+def _precisions(sigma: Array) -> Array:
+    # Sigma^-1 = U'^-1 D^-1 U^-1, and U is stored by columns.
+    size = len(sigma) - 3
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse = np.linalg.inv(sigma[3:, :size].T)
+        precisions: Array = _squared_lengths(inverse.T / np.sqrt(sigma[2, :size]))[_places(sigma)]
+    return precisions
 
 
 def _root(sigma: Array) -> Array:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import LANE_MULTIPLE, SCALARS, Model
+from scwlearn._native import LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
 from scwlearn.model.covariance import Array, Covariance, Matrix, aligned_copy, is_sound
+from scwlearn.model.interleaved import Interleaved
 
 # The entries of `scalars`, as in native/core.
 MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
@@ -128,6 +129,26 @@ class Gaussian:
         other._measure()
         return other
 
+    def diagonal(self, covariance: Interleaved) -> Gaussian:
+        """Return the model with the same weights and a diagonal Sigma, which keeps what its updates keep.
+
+        By precision, that is the diagonal of Sigma^-1: the variance of each weight if the others were known.
+        """
+        variances = self.covariance.variances(self.memory, self.initial_variance)
+        if covariance.by_precision:
+            precisions = self.covariance.precisions(self.memory, self.initial_variance)
+            # In theory no larger than those of Sigma; a model that diverged may have no finite precisions.
+            variances = np.where(np.isfinite(precisions), np.minimum(1 / precisions, variances), variances)
+            variances = np.maximum(variances, SMALLEST_VARIANCE)
+        memory = covariance.start(self.size, self.lanes, self.initial_variance)
+        one = type(covariance)()
+        row = one.start(self.size, 1, self.initial_variance)
+        for lane, means in enumerate(self.covariance.means(self.memory)):
+            one.means(row)[0] = means
+            one.diagonal_in_place(row)[:] = variances[0 if covariance.shared else lane]
+            covariance.fill(memory, lane, row)
+        return replace(self, covariance=covariance, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+
     def reordered(self, order: NDArray[np.intp]) -> Gaussian:
         """Return the model with feature `order[i]` at index i."""
         return self._with(self.covariance.reorder(self.memory, order))
@@ -146,11 +167,11 @@ class Gaussian:
         other._measure()
         return other
 
-    def with_room(self, classes: int) -> Gaussian:
-        """Return this model, or a copy with room for `classes` classes and half as many again."""
+    def with_room(self, classes: int, *, spare: bool = True) -> Gaussian:
+        """Return this model, or a copy with room for `classes` classes and, if there is to be some to spare, more."""
         if classes <= self.lanes:
             return self
-        lanes = lanes_for(max(classes, self.lanes + self.lanes // 2))
+        lanes = lanes_for(max(classes, self.lanes + self.lanes // 2) if spare else classes)
         memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, np.arange(self.lanes))
         scalars = prior_scalars(1 if self.joint else lanes)
         scalars[: len(self.scalars)] = self.scalars

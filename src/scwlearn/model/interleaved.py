@@ -23,6 +23,8 @@ class Interleaved:
     name = ""
     correlated = False
     keeps_variances = True
+    #: Whether an update gives the diagonal of the new Sigma^-1, not that of the new Sigma.
+    by_precision = False
 
     def size(self, memory: Array) -> int:
         return len(memory)
@@ -98,6 +100,9 @@ class Interleaved:
 
     def variances(self, memory: Array, prior: float) -> Array:
         return self._spread(memory).T.copy()
+
+    def precisions(self, memory: Array, prior: float) -> Array:
+        return np.asarray(1 / self.variances(memory, prior))
 
     def root(self, memory: Array, lane: int, prior: float) -> Array:
         return np.diag(np.sqrt(self.variances(memory, prior)[0 if self.shared else lane]))

@@ -188,12 +188,17 @@ def test_functions_that_differ_are_refused_by_name():
     assert message == f"models[0] and models[1] differ in rule: ungated and other{ALIKE}"
 
 
-def test_widths_with_different_auto_covariances_are_refused():
+def test_different_covariances_are_refused_unless_auto_chose_them():
     few, many = Learner("scw1"), Learner("scw1")
     few.learn(np.ones((1, 4)), [1])
     many.learn(np.ones((1, 501)), [1])
+    together = merge([few, many])
+    assert (few.model.covariance.name, together.model.covariance.name) == ("full", "diagonal")
+    few.model = few.diagonal(few.model)
+    assert merge([few, many]).model.memory.tolist() == together.model.memory.tolist()
+    full, diagonal = Learner("scw1", covariance="full"), Learner("scw1", covariance="diagonal")
     message = "models[0] and models[1] differ in covariance: full and diagonal"
-    assert refusal(lambda: merge([few, many])) == message + ALIKE
+    assert refusal(lambda: merge([full, diagonal])) == message + ALIKE
 
 
 def test_features_with_and_without_names_are_refused():

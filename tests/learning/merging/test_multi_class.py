@@ -311,12 +311,15 @@ def test_rivals_that_differ_are_refused():
         merge(models)
 
 
-def test_widths_with_different_auto_covariances_are_refused():
-    few, many = Learner("scw1", n_classes=0), Learner("scw1", n_classes=0)
-    few.learn(np.ones((1, 4)), [0])
-    many.learn(np.ones((1, 501)), [0])
-    with pytest.raises(ValueError, match=r"models\[0\] and models\[1\] differ in covariance: full and diagonal"):
-        merge([few, many])
+@pytest.mark.parametrize("how", [{}, {"shared_covariance": True}, {"multi_class": "ovr"}], ids=str)
+def test_a_full_covariance_that_auto_chose_becomes_diagonal_for_one_that_is(how):
+    few, many = Learner("arow", n_classes=2, **how), Learner("arow", n_classes=2, **how)
+    few.learn(np.arange(8.0).reshape(2, 4), [0, 1])
+    many.learn(np.ones((2, 501)), [0, 1])
+    together = merge([few, many])
+    few.model = few.diagonal(few.model)
+    assert together.model.covariance == few.model.covariance == many.model.covariance
+    assert merge([few, many]).model.memory.tolist() == together.model.memory.tolist()
 
 
 def test_a_prior_that_has_gone_further_than_a_model_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -142,6 +143,7 @@ class Committee(Learner):
             member.model = self.model.gaussians[number]
             member.vocabulary = self.vocabulary if named else None
         member._tally = self._tally.copy()
+        member._by_name = self.vocabulary is not None
         return member
 
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
@@ -207,24 +209,34 @@ class Committee(Learner):
             vocabulary, rules, natives, self.config.intercept, kinds, scales or [], scale_of, state, self._tally
         )
 
-    def _prior(self, width: int, classes: int, *, named: bool = False) -> Any:
+    def _first_named_model(self) -> Any:
         learners = [self._member(number) for number in range(len(self.config.member_configs))]
-        return Models(tuple(learner._prior(width, classes, named=named) for learner in learners))
+        return Models(tuple(learner._first_named_model() for learner in learners))
+
+    def _may_turn(self, model: Any) -> bool:
+        learners = [self._member(number) for number in range(len(model.gaussians))]
+        return any(map(Learner._may_turn, learners, model.gaussians))
+
+    def _ends_of_parts(self, batch: LabeledBatch) -> list[int]:
+        return sorted({end for member in self.members() for end in member._ends_of_parts(batch)})
+
+    def _fitting(self, model: Any, names: int, classes: int) -> Any:
+        return self._mapped(model, lambda learner, gaussian: learner._fitting(gaussian, names, classes))
+
+    def _fitting_width(self, model: Any, width: int) -> Any:
+        return self._mapped(model, lambda learner, gaussian: learner._fitting_width(gaussian, width))
 
     def _widened(self, model: Any, count: int) -> Any:
         return self._mapped(model, lambda learner, gaussian: learner._widened(gaussian, count))
 
     def _with_room(self, model: Any, classes: int) -> Any:
+        self._widen_mixture(classes)
         return self._mapped(model, lambda learner, gaussian: learner._with_room(gaussian, classes))
-
-    def _with_room_for(self, model: Any, y: float) -> Any:
-        if not self.is_binary:
-            self._widen_mixture(int(y) + 1)
-        return super()._with_room_for(model, y)
 
     def _mapped(self, model: Models, change: Any) -> Models:
         learners = [self._member(number) for number in range(len(model.gaussians))]
-        return Models(tuple(map(change, learners, model.gaussians)))
+        changed = tuple(map(change, learners, model.gaussians))
+        return model if all(map(operator.is_, changed, model.gaussians)) else Models(changed)
 
 
 def _rows_of_a_chunk(rows: Rows) -> int:

@@ -29,14 +29,31 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
     together._tally = add_counts([model._tally for model in models], None if prior is None else prior._tally)
     together._classes = max(model._known_classes() for model in by_title.values())
     if any(model.model is not None for model in by_title.values()):
-        learners = [*by_title.values()]
         vocabulary = unite_names({title: m.vocabulary for title, m in by_title.items() if m.model is not None})
+        learners = _of_one_form([*by_title.values()], together._classes, vocabulary)
         wide = _arranged(learners, together._classes, vocabulary)
         gaussians, scale = rescale_alike(learners, wide, vocabulary, again=prior is not None)
         before = None if prior is None else gaussians.pop()
         rule = method.rule_for(first.rule, gaussians[0].covariance, again=prior is not None)
         _take(together, merge_gaussians(gaussians, rule, method.weights, before), vocabulary, scale)
     return together
+
+
+def _of_one_form(learners: Sequence[Learner], classes: int, vocabulary: Vocabulary | None) -> Sequence[Learner]:
+    """Return the learners; if "auto" has made Sigma diagonal in one, or does so for what all know, then in all."""
+    full = [learner.model is None or learner.model.covariance.correlated for learner in learners]
+    fits = vocabulary is None or learners[0].keeps_full(len(vocabulary), classes)
+    if learners[0].config.covariance != "auto" or not any(full) or (all(full) and fits):
+        return learners
+    return [_diagonal(learner) for learner in learners]
+
+
+def _diagonal(learner: Learner) -> Learner:
+    if learner.model is None or not learner.model.covariance.correlated:
+        return learner
+    other = learner._shallow_copy()
+    other.model = learner.diagonal(learner.model)
+    return other
 
 
 def _take(together: Learner, gaussian: Gaussian, vocabulary: Vocabulary | None, scale: RunningScale | None) -> None:

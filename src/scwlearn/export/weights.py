@@ -85,7 +85,7 @@ class Weights:
             algorithm=model.rule.name,
             parameters=dict(config.parameters),
             initial_variance=prior,
-            settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": learner.covariance_kind},
+            settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": _covariance(learner)},
             counts=[*inner._tally.tolist()],
             calibration=_calibration_by_label(model),
             data=None
@@ -255,6 +255,12 @@ def _calibration_by_label(model: TrainedModel) -> Array | None:
     return state
 
 
+def _covariance(learner: Classifier) -> str:
+    """Return the covariance to continue with: a full one of "auto" must be able to become diagonal."""
+    inner = learner.learner
+    return "auto" if inner._may_turn(inner.model) else learner.covariance_kind
+
+
 def to_model(
     weights: Weights,
     rule: Rule | None = None,
@@ -299,7 +305,9 @@ def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
 def _set_weights(classifier: Classifier, weights: Weights) -> None:
     """Give the weights to a classifier that has learned nothing."""
     learner, named = classifier.learner, weights.features is not None
-    model: Gaussian = learner._prior(weights.coef.shape[1], learner._known_classes(), named=named)
+    count, classes = weights.coef.shape[1], learner._known_classes()
+    form = learner._form_for_names(count, classes) if named else learner.covariance_for(count)
+    model: Gaussian = learner._prior(form, count, classes)
     means = with_intercept(weights.coef, weights.intercept)
     variances = None if model.covariance.name == "identity" else _variances(weights)
     for number, mean in enumerate(means):

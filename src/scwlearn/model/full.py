@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import SMALLEST_VARIANCE, full_stride
+from scwlearn._util.threads import one_blas_thread
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -222,7 +223,8 @@ def _variances(sigma: Array) -> Array:
 def _precisions(sigma: Array) -> Array:
     # Sigma^-1 = U'^-1 D^-1 U^-1, and U is stored by columns.
     size = len(sigma) - 3
-    with np.errstate(over="ignore", invalid="ignore"):
+    # With one thread, so that the bits do not depend on their number.
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         inverse = np.linalg.inv(sigma[3:, :size].T)
         precisions: Array = _squared_lengths(inverse.T / np.sqrt(sigma[2, :size]))[_places(sigma)]
     return precisions

@@ -50,9 +50,11 @@ def first_with_too_many(x):
 def bits(model):
     """Return what the model has learned, bit for bit."""
     learner, calibration = model._classifier.learner, model._classifier.calibration
-    members = [(member.model.memory.tolist(), member.names) for member in getattr(learner, "members", [learner])]
-    mixture = learner.mixture.state.tolist() if hasattr(learner, "mixture") else None
-    return members, mixture, calibration.state.tolist() if mixture is None else None, model.counts
+    is_committee = model.rule.is_committee
+    members = learner.members() if is_committee else [learner]
+    probabilities = learner.mixture.state if is_committee else calibration.state
+    names = None if learner.config.slots else [*learner.names.items()]
+    return [member.model.memory.tolist() for member in members], names, probabilities.tolist(), model.counts
 
 
 def form(model):

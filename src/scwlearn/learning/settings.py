@@ -140,14 +140,16 @@ SETTINGS = (
         str,
         "auto",
         'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more slowly), "identity" (never '
-        'updated), or "auto": full for few features and classes, otherwise the diagonal that suits the rule.',
+        'updated), or "auto": full up to 500 features and not too many classes, otherwise the diagonal that suits the '
+        "rule.",
         LINEAR | Face.COMMITTEE,
         applies_to=_has_covariance,
         helps={
             Face.STREAM | Face.RIVER: 'Form of Sigma: "full", "diagonal", "diagonal-drop" (variances fall more '
-            'slowly), "identity" (never updated), or "auto": the diagonal that suits the rule.',
-            Face.COMMAND: "Form of the covariance matrix; auto: full for few numbered features, otherwise the diagonal "
-            "that suits the algorithm.",
+            'slowly), "identity" (never updated), or "auto": full up to 500 features and not too many classes, then '
+            "the diagonal that suits the rule.",
+            Face.COMMAND: "Form of the covariance matrix; auto: full for few features, otherwise the diagonal that "
+            "suits the algorithm.",
         },
         choices=("auto", *COVARIANCE_NAMES),
     ),

@@ -35,7 +35,7 @@ class Weight(NamedTuple):
     >>> model.learn_many([{"free": 1}, {"meeting": 1}], [True, False])
     >>> name, weight, deviation = model.top_features(1)[True][0]
     >>> name, round(weight, 2), round(deviation, 2)
-    ('meeting', -0.53, 0.71)
+    ('free', 0.5, 0.79)
     """
 
     name: Any
@@ -52,7 +52,7 @@ class Part(NamedTuple):
     >>> model = StreamClassifier("arow")
     >>> model.learn_many([{"free": 1}, {"meeting": 1}], [True, False])
     >>> [(part.name, part.value, round(part.adds, 2)) for part in model.explain({"free": 2})[True]]
-    [('free', 2.0, 0.67), ('(intercept)', 1.0, 0.07)]
+    [('free', 2.0, 1.0), ('(intercept)', 1.0, 0.0)]
     """
 
     name: Any

@@ -103,9 +103,15 @@ def targets(results: Results, costs: dict[str, float]) -> list[Target]:
         )
     for measure in ("progressive", "held_out"):
         ratios = results.ratios("raw", COMMITTEE, measure)
-        worst = max(ratios, key=lambda name: ratios[name])
-        text = f"{RATIOS[measure]} relative to {BASE}, worst set: at most 1.05"
-        found.append(Target(text, f"{ratios[worst]:.3f} ({worst})", ratios[worst] <= 1.05))
+        ordered = sorted(ratios, key=lambda name: -ratios[name])
+        # All sets that miss the target, or the worst one.
+        shown = [name for name in ordered if ratios[name] > 1.05] or ordered[:1]
+        measured = ", ".join(f"{ratios[name]:.3f} ({name})" for name in shown)
+        found.append(
+            Target(
+                f"{RATIOS[measure]} relative to {BASE}, worst sets: at most 1.05", measured, ratios[shown[0]] <= 1.05
+            )
+        )
     below, equal, count = results.below("raw", COMMITTEE, BATCH)
     found.append(
         Target(

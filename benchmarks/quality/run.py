@@ -74,7 +74,7 @@ def main() -> None:
     chart.draw(results, list(MODELS), asked.output / "quality")
     print(text)
     for target in targets(results, taken):
-        print(f"{'met   ' if target.met else 'MISSED'}  {target.measured:>20}  {target.text}", file=sys.stderr)
+        print(f"{'met   ' if target.met else 'MISSED'}  {target.text}: {target.measured}", file=sys.stderr)
     if asked.publish:
         publish(results, text, asked.output / "quality")
 

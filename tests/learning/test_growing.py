@@ -270,6 +270,26 @@ def test_the_example_that_brings_a_class_too_many_makes_sigma_diagonal(monkeypat
     assert form(shared) == "full"
 
 
+def test_the_members_of_a_committee_become_diagonal_each_in_its_turn(monkeypatch):
+    monkeypatch.setattr(growing, "AUTO_FULL_ENTRIES", 8 * 16**2)
+    x, y = stream(classes=20)
+    members = [{"rule": "arow", "shared_covariance": True}, {"rule": "scw1", "scale": "standard"}, "pa1"]
+    each, forms = StreamClassifier("auto", members=members), []
+    for example, label in zip(dicts(x), y.tolist(), strict=True):
+        each.learn_one(example, label)
+        forms.append(tuple(member.model.covariance.name for member in each._classifier.learner.members()))
+    many_classes, many_names = int(np.argmax(y == 8)), first_with_too_many(x)
+    assert many_classes < many_names
+    assert forms.index(("full", "diagonal", "identity")) == many_classes
+    assert forms.index(("diagonal", "diagonal", "identity")) == many_names
+    for rows in (7, 50, 120):
+        parts = StreamClassifier("auto", members=members)
+        for start in range(0, 120, rows):
+            part = slice(start, min(start + rows, 120))
+            parts._classifier.learn(named(x).slice(part.start, part.stop), y[part])
+        assert bits(parts) == bits(each)
+
+
 def test_classes_and_names_together_are_too_many(monkeypatch):
     # Room for 16 names and 16 classes, or for more names and 8 classes.
     monkeypatch.setattr(growing, "AUTO_FULL_ENTRIES", 16 * 16**2)

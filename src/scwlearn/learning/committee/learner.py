@@ -164,7 +164,9 @@ class Committee(Learner):
                 part = slice(start, min(start + chunk, batch.rounds))
                 mixed = self._learn_chunk(learners, batch.part(part), classes)
                 if record is not None:
-                    record.scores[part], record.variances[part] = mixed, 0.0
+                    # Later rows may bring classes.
+                    record.scores[part], record.variances[part] = -np.inf, 0.0
+                    record.scores[part][tuple(map(slice, mixed.shape))] = mixed
             self.model = Models(tuple(learner._fitted() for learner in learners))
         except BaseException:
             if scales is not None and state is not None:

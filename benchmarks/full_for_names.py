@@ -84,6 +84,7 @@ def rate_after(rule: str, form: str, examples: Dicts, y: np.ndarray) -> float:
     learner = Learner(rule, intercept=True)
     learner.learn_many(examples[:before], y[:before])
     learner = copy(learner)
+    assert learner.model is not None
     with patch.object(Gaussian, "diagonal", kept(form)):
         learner.model = learner.diagonal(learner.model)
     start = learner.counts.mistakes

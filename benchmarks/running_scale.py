@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -158,15 +159,10 @@ def print_kinds(directory: Path, count: int) -> None:
     """Print mistakes in proportion to those without scaling, as geometric means over sets."""
     kinds = product(("none", "rms", "standard", "unit"), (1, 10))
     runs: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {
-        kind + (f", initial variance {variance}" if variance > 1 else ""): lambda x, kind=kind, variance=variance: (
-            x,
-            {"scale": kind, "initial_variance": float(variance)},
-        )
+        kind + (f", initial variance {variance}" if variance > 1 else ""): partial(_scaled, kind, float(variance))
         for kind, variance in kinds
     }
-    runs |= {
-        f"standard, clipped {name}": lambda x, limit=limit: (clipped(x, limit), {}) for name, limit in LIMITS.items()
-    }
+    runs |= {f"standard, clipped {name}": partial(_clipped, limit) for name, limit in LIMITS.items()}
     found: dict[tuple[str, str, str], float] = {}
     for name in chain.from_iterable(GROUPS.values()):
         data = _set(name, directory)
@@ -193,6 +189,14 @@ def print_kinds(directory: Path, count: int) -> None:
     print()
 
 
+def _scaled(kind: str, variance: float, x: Any) -> tuple[Any, dict[str, Any]]:
+    return x, {"scale": kind, "initial_variance": variance}
+
+
+def _clipped(limit: float, x: Any) -> tuple[Any, dict[str, Any]]:
+    return clipped(x, limit), {}
+
+
 def _set(name: str, directory: Path) -> DataSet:
     """Load a set of scwlearn's benchmarks, of scikit-learn or of River."""
     if name in SOURCES:
@@ -203,7 +207,7 @@ def _set(name: str, directory: Path) -> DataSet:
         x, labels = np.array([[float(x.get(key, 0)) for key in keys] for x, _ in rows]), [str(y) for _, y in rows]
     else:
         x, labels = getattr(sklearn.datasets, f"load_{name.replace('-', '_')}")(return_X_y=True)
-    numbers = np.unique(labels, return_inverse=True)[1]
+    numbers = np.unique(labels, return_inverse=True)[1].astype(np.int8)
     return DataSet(name, name, x, numbers if numbers.max() > 1 else 2 * numbers - 1, True)
 
 

@@ -4,6 +4,8 @@ import pickle
 from copy import copy
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -119,8 +121,38 @@ def test_class_weights_do_not_change_what_the_mixture_counts():
     x, y = draw(7, 2)
     model = AutoClassifier(class_weight={0: 5.0}, shuffle=False).fit(x, y)
     plain = AutoClassifier(class_weight={0: 1.0}, shuffle=False).fit(x, y)
-    assert model._classifier.learner.mixture.rows == plain._classifier.learner.mixture.rows
+    streams = [StreamClassifier("auto", class_weight={0: weight}) for weight in (5.0, 1.0)]
+    for row, label in zip(dicts(x), y.tolist(), strict=True):
+        for stream in streams:
+            stream.learn_one(row, label)
+    for one, other in ((model, plain), streams):
+        learners = one._classifier.learner, other._classifier.learner
+        for weighted, own in zip(*(learner.mixture.calibrations for learner in learners), strict=True):
+            # Rows, the sum of their weights, and that of their fading weights.
+            np.testing.assert_array_equal(weighted.state[[1, 3, 5]], own.state[[1, 3, 5]])
+        for weighted, own in zip(*(learner.model.gaussians for learner in learners), strict=True):
+            assert not np.array_equal(weighted.weights(), own.weights())
     assert (model.predict(x) == 0).sum() >= (plain.predict(x) == 0).sum()
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_features": 9, "overflow": "hash"}])
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_tables_equal_dicts(in_turn, settings):
+    random = np.random.default_rng(14)
+    x = random.standard_normal((80, 40))
+    x[random.random(x.shape) < 0.95] = 0
+    # Names come late, since most values are 0; classes as well, if the rows are sorted by them.
+    y = random.integers(0, 5, len(x))
+    y = np.sort(y) if in_turn else y
+    table = pd.DataFrame(x, columns=[f"f{i}" for i in range(x.shape[1])])
+    one = StreamClassifier("auto", **settings)
+    one.learn_many(dicts(x), y)
+    for given in (table, pa.Table.from_pandas(table)):
+        other = StreamClassifier("auto", **settings)
+        other.learn_many(given, y)
+        assert other.counts == one.counts
+        np.testing.assert_array_equal(other.predict_proba_many(dicts(x)), one.predict_proba_many(dicts(x)))
+        np.testing.assert_array_equal(other.predict_proba_many(given), one.predict_proba_many(dicts(x)))
 
 
 @CLASSES

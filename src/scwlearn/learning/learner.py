@@ -154,7 +154,7 @@ class Learner(OneAtATime):
         """Compute scores, and of each row the variance of the largest; of named rows bit for bit as of dicts."""
         named = isinstance(x, NamedRows)
         view = self._frozen_view(x)
-        if view._fitted().covariance.correlated and not named:
+        if view._fitted().covariance.correlated and not (named or self._by_name):
             # Matrix products are faster than a loop over rows.
             return super().scores_and_top_variances(x)
         rows = view._scaled_rows(x)

@@ -222,6 +222,10 @@ def test_models_without_weights_are_refused(tmp_path, capsys):
             'the model divides each row by its length (scale="unit"), which plain weights cannot express; '
             "export it to ONNX",
         ),
+        (
+            saved(scwlearn.AutoClassifier().fit(x, y), tmp_path / "c.model"),
+            "the model is a committee, which plain weights cannot express; export it to ONNX",
+        ),
         (trained(tmp_path, "1 1:1\n", name="one"), "the model has seen fewer than two classes"),
     ]:
         converted(model, "-o", out, code=1)

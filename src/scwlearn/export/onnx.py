@@ -40,10 +40,10 @@ def to_onnx(model: TrainedModel) -> bytes:
         raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
     graph = Graph()
     x = graph.input("X", ["N", columns.width])
-    if model.is_linear:
-        scores, top, variance = _look(graph, x, model)
-    else:
+    if model.rule.is_committee:
         scores, top, variance = _mixed(graph, x, model, members), None, None
+    else:
+        scores, top, variance = _look(graph, x, model)
     # Inside the graph, classes are in the learner's order, which decides ties.
     agree = learner.argmax_consistent
     if learner.is_binary:

@@ -208,9 +208,11 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, model: TrainedModel) -> Self:
-        """Return the columns of a model; raise a ValueError if it has no weights of features."""
-        if not model.is_linear:
+        """Return the columns of a model; raise a ValueError unless it has one weight for each."""
+        if model.has_kernel:
             raise ValueError("a kernel model has no weights of features")
+        if model.rule.is_committee:
+            raise ValueError("the model is a committee, which plain weights cannot express; export it to ONNX")
         inner = model.classifier.learner
         if inner.model is None or len(model.classifier.classes) < 2:
             raise ValueError("the model has seen fewer than two classes, so it has no weights yet")

@@ -124,10 +124,9 @@ class TrainedModel:
         return {"schema": self.data_schema, "features": classifier.features, "slots": slots, "detects": False}
 
     @property
-    def is_linear(self) -> bool:
-        """Whether there is a weight for each feature, as there is none with a kernel."""
-        learner = self.classifier.learner
-        return isinstance(learner, Learner) and not isinstance(learner, Committee)
+    def has_kernel(self) -> bool:
+        """Whether the model has a kernel, and so no weights of features."""
+        return not isinstance(self.classifier.learner, Learner)
 
     def members(self) -> list[TrainedModel]:
         """Return the members of a committee, or this model itself."""

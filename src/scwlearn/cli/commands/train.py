@@ -173,7 +173,7 @@ def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig |
     rule, parameters = given["algorithm"], given_parameters(given)
     if resumed is None:
         return model_config(rule, parameters, given)
-    if not resumed.is_linear:
+    if resumed.has_kernel:
         raise ValueError(f"{given['resume']} holds a kernel model; the command line trains linear models only")
     if is_given("algorithm") and rule.name != resumed.rule.name:
         raise click.UsageError(f"{given['resume']} was trained with {resumed.rule.name}, not {rule.name}")

@@ -170,7 +170,7 @@ def test_a_requested_set_that_is_missing_is_an_error(tmp_path, capsys, monkeypat
     ("wrong", "code", "message"),
     [
         (["--datasets", "w9a"], 2, "no data set or group 'w9a'"),
-        (["--algorithms", "scw3"], 2, "unknown algorithm 'scw3'; choose from perceptron, "),
+        (["--algorithms", "scw3"], 2, "unknown algorithm 'scw3'; choose from auto, perceptron, "),
         (["--algorithms", ","], 2, "expected at least one name"),
         (["--permutations", "0"], 2, "0 is not in the range"),
         (["--tuning", "best"], 2, "'best' is not one of 'libol', 'cv'"),

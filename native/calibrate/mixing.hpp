@@ -6,7 +6,9 @@
 // Several classes, from the log-probabilities z_mr:
 //   u_r = sum over m of w_m z_mr                  P = softmax(u)
 // The weights minimise the log-loss of the rows so far, as a parabola around the weights at the time of each row, plus
-// kPriorRows/2 |w - 1/M|^2. Old rows fade.
+// kPriorRows/2 |w - 1/M|^2, times the mean weight of the rows. Old rows fade. The curvature of a row is that of its
+// log-loss or, if that is more, the outer product of the gradient with itself: the curvature of a sure mistake is nearly
+// 0, and the step would have no bound.
 #pragma once
 
 #include "calibrate/calibration.hpp"
@@ -25,14 +27,14 @@ inline constexpr std::int64_t kMostMembers = 16;
 // After the first kSlowStart rows, the weights are recomputed once per this many rows.
 inline constexpr std::int64_t kRowsPerStep = 16;
 
-// A view of the state of a mixture: weights, pull, curvature and the number of rows, then the calibration curve of each
-// member.
+// A view of the state of a mixture: weights, pull, curvature, the weight and the number of rows, then the calibration
+// curve of each member.
 class Mixing {
 public:
     Mixing(double* state, std::int64_t members, std::int64_t scores) noexcept
         : state_(state), members_(members), scores_(scores) {}
 
-    static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members) + 1; }
+    static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members) + 2; }
     static std::int64_t curve_entries(std::int64_t scores) noexcept { return kCurveEntries + scores * kScoreEntries; }
     static std::int64_t entries(std::int64_t members, std::int64_t scores) noexcept {
         return own_entries(members) + members * curve_entries(scores);
@@ -54,6 +56,7 @@ public:
     double* pull() const noexcept { return state_ + members_; }
     double* curvature() const noexcept { return state_ + 2 * members_; }
     double& rows() const noexcept { return state_[own_entries(members_) - 1]; }
+    double& weight() const noexcept { return state_[own_entries(members_) - 2]; }  // of all rows
 
     // Computes the mixed log-odds (two classes), or the mixed log-probability of each class up to a constant, from the
     // scores of each member and the variance of its largest; -infinity for a class that is not known.
@@ -79,7 +82,8 @@ public:
 
     // Recomputes the weights from the sums.
     void weigh() noexcept {
-        const double prior = kPriorRows, equal = 1.0 / static_cast<double>(members_);
+        const double prior = kPriorRows * (rows() > 0.0 ? weight() / rows() : 1.0);
+        const double equal = 1.0 / static_cast<double>(members_);
         double matrix[kMostMembers * kMostMembers], target[kMostMembers];
         for (std::int64_t i = 0; i < members_; ++i) {
             target[i] = pull()[i] + prior * equal;
@@ -138,17 +142,19 @@ private:
     }
 
     // Makes older rows fade; returns the weight of the next.
-    double enter(double weight) noexcept {
+    double enter(double weight_of_row) noexcept {
         rows() += 1.0;
-        const double kept = weight == 1.0 ? kKept : std::pow(kKept, std::min(weight, 1.0));
+        weight() += std::min(weight_of_row, kLargestWeight);
+        const double kept = weight_of_row == 1.0 ? kKept : std::pow(kKept, std::min(weight_of_row, 1.0));
         for (std::int64_t i = 0; i < members_ + members_ * members_; ++i) pull()[i] *= kept;
-        return std::min(weight, kLargestWeight);
+        return std::min(weight_of_row, kLargestWeight);
     }
 
     bool learn_binary(const double* z, double mixed, bool positive, double weight) noexcept {
         const auto [p, spread] = sigmoid(mixed);
-        const double w = enter(weight), bend = w * spread;
-        const double force = bend * mixed + w * ((positive ? 1.0 : 0.0) - p);
+        const double off = (positive ? 1.0 : 0.0) - p;
+        const double w = enter(weight), bend = w * std::max(spread, off * off);
+        const double force = bend * mixed + w * off;
         for (std::int64_t i = 0; i < members_; ++i) {
             pull()[i] += force * z[i];
             for (std::int64_t j = 0; j <= i; ++j) curvature()[i * members_ + j] += bend * z[i] * z[j];
@@ -178,8 +184,17 @@ private:
                     both += p[r] * (z[i * scores_ + r] - mean[i]) * (z[j * scores_ + r] - mean[j]);
                 bend[i * members_ + j] = bend[j * members_ + i] = w * both;
             }
+        double off[kMostMembers], size = 0.0, sharpness = 0.0;
         for (std::int64_t i = 0; i < members_; ++i) {
-            pull()[i] += w * (z[i * scores_ + label] - mean[i]);
+            off[i] = z[i * scores_ + label] - mean[i];
+            size += off[i] * off[i];
+            sharpness += bend[i * members_ + i] / w;
+        }
+        if (size > sharpness)
+            for (std::int64_t i = 0; i < members_; ++i)
+                for (std::int64_t j = 0; j < members_; ++j) bend[i * members_ + j] = w * off[i] * off[j];
+        for (std::int64_t i = 0; i < members_; ++i) {
+            pull()[i] += w * off[i];
             for (std::int64_t j = 0; j < members_; ++j) pull()[i] += bend[i * members_ + j] * weights()[j];
             for (std::int64_t j = 0; j <= i; ++j) curvature()[i * members_ + j] += bend[i * members_ + j];
         }

@@ -31,7 +31,7 @@ class Plain:
     def __init__(self, members, n_scores):
         self.curves = [Calibration(n_scores) for _ in range(members)]
         self.start = np.full(members, 1 / members)
-        self.rows = 0
+        self.rows = self.total = 0
         self.w, self.a, self.b = self.start, np.zeros((members, members)), np.zeros(members)
 
     def look(self, scores, variances):
@@ -56,13 +56,17 @@ class Plain:
         p = np.exp(mixed - mixed.max())
         p /= p.sum()
         away = z - (z @ p)[:, np.newaxis]
-        bend = weight * (away * p) @ away.T
+        bend, off = weight * (away * p) @ away.T, away[:, number]
+        if weight * (off @ off) > np.trace(bend):
+            bend = weight * np.outer(off, off)
         kept = self.kept ** min(weight, 1.0)
         self.a = kept * self.a + bend
-        self.b = kept * self.b + bend @ self.w + weight * away[:, number]
+        self.b = kept * self.b + bend @ self.w + weight * off
         self.rows += 1
+        self.total += weight
+        prior = self.prior * self.total / self.rows
         if self.rows < 100 or self.rows % 16 == 0:
-            self.w = np.linalg.solve(self.a + self.prior * np.eye(len(self.w)), self.b + self.prior * self.start)
+            self.w = np.linalg.solve(self.a + prior * np.eye(len(self.w)), self.b + prior * self.start)
         for curve, score, variance in zip(self.curves, scores, variances, strict=True):
             curve.learn(np.array([score]), np.array([variance]), [number], [weight])
         return mixed[1] - mixed[0] if self.curves[0].n_scores == 1 else mixed
@@ -186,3 +190,23 @@ def test_the_number_of_members_is_bounded():
     for members in (0, 17):
         with pytest.raises(ValueError, match="a committee has from 1 to 16 members"):
             Mixture(members)
+
+
+def test_a_few_wrong_labels_do_not_overturn_the_weights():
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 2, 20_000)
+    scores = [8.0 * (2 * labels - 1) + random.standard_normal(20_000) for _ in range(3)]
+    wrong = labels.copy()
+    wrong[[15_000, 15_010]] ^= 1
+    mixture = Mixture(3)
+    mixed = mixture.learn(scores, [np.ones(20_000)] * 3, wrong)
+    assert ((mixed > 0) == labels)[100:].all()
+    assert np.abs(mixture.weights).max() < 3
+
+
+def test_large_weights_of_all_rows_do_no_harm():
+    scores, variances, numbers = draw(11, rows=2000)
+    mixture = Mixture(3)
+    mixed = mixture.learn(scores, variances, numbers, np.full(2000, 100.0))
+    assert np.abs(mixture.weights).max() < 2
+    assert ((mixed > 0) == numbers).mean() > 0.8

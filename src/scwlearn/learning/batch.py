@@ -36,6 +36,8 @@ class LabeledBatch:
     numbers: NDArray[np.intp] | None
     #: The weights without class weights, if they differ: those of probabilities.
     sample_weights: Array | None = None
+    #: Whether probabilities are learned from these rows.
+    calibrate: bool = True
 
     @classmethod
     def create(
@@ -89,7 +91,7 @@ class LabeledBatch:
         rows = self.rows.slice(chosen.start, chosen.stop) if self.places is None else self.rows.take(places)
         weights = None if self.weights is None else self.weights[places]
         own = None if self.sample_weights is None else self.sample_weights[places]
-        return LabeledBatch(rows, self.labels[places], weights, None, None, own)
+        return LabeledBatch(rows, self.labels[places], weights, None, None, own, self.calibrate)
 
     def sorted(self) -> LabeledBatch:
         """Return the batch with its labels and weights in learning order, for rows that are in that order."""

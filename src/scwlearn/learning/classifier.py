@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -414,6 +415,7 @@ class _Lesson(NamedTuple):
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         if not isinstance(self.rows, tuple):
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
+            batch = replace(batch, calibrate=self.calibrate)
             before = learner.learn_batch(batch)
             self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
             return

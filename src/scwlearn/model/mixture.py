@@ -152,15 +152,16 @@ class Mixture(_native.Mixture):
         if prior is not None and all(part.rows == prior.rows for part in parts):
             # None has learned since the common model.
             return cls._of(prior, curves)
-        members, own = parts[0].members, slice(parts[0].members, parts[0].own_entries - 1)
+        members, own = parts[0].members, slice(parts[0].members, parts[0].own_entries - 2)
         whole = cls(members, curves[0].n_scores)
         state = np.concatenate([whole.state[: whole.own_entries], *(curve.state for curve in curves)])
         state[own] = sum(part.state[own] for part in parts)
         if prior is not None:
             left = [_KEPT ** (part.rows - prior.rows) for part in parts]
             state[own] -= (sum(left) - min(left)) * prior.state[own]
-        start = 0 if prior is None else prior.rows
-        state[own.stop] = start + sum(part.rows - start for part in parts)
+        # The weight and the number of rows.
+        start = np.zeros(2) if prior is None else prior.state[own.stop : own.stop + 2]
+        state[own.stop : own.stop + 2] = start + sum(part.state[own.stop : own.stop + 2] - start for part in parts)
         whole.state = state
         whole.weigh()
         return whole

@@ -21,7 +21,8 @@ from scwlearn.data.schema import Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
 
-# Label, weight and tag before the first bar. A comma in the first word is that of a table, unless it has costs: 1:2,2:3.
+# Label, weight and tag before the first bar. A comma in the first word is that of a table, unless it lists costs, as in
+# 1:2,2:3.
 _LINE_START = re.compile(rb"[^\s|,]*\||(?:[^\s|,]+[ \t]+){1,3}[^\s|]*\||\d+:[^\s|]*[ \t]+\|")
 # Characters that end a name in VW text.
 _NOT_IN_NAMES = re.compile(r"[ |:\x00-\x1f\x7f]")

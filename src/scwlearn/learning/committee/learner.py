@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import CommitteeByOne
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import LabeledBatch
@@ -21,14 +23,16 @@ from scwlearn.learning.committee.models import Models, Scales
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.one_at_a_time import OneAtATime
+from scwlearn.learning.one_at_a_time import STATE_LOCK, OneAtATime
 from scwlearn.model.log_odds import LogOdds
 from scwlearn.model.mixture import Mixture
 from scwlearn.model.scale import RunningScale
 
 Array = NDArray[np.float64]
 
-# Members are copied for a rollback unless a batch has fewer rows than this part of their entries.
+# Members are copied for a rollback unless they have more entries than this, and a batch has fewer rows than this part
+# of them.
+_QUICKLY_COPIED = 2**17
 _SMALL_BATCH = 1 / 8
 # Rows go through all members in chunks that stay in the cache: of about this many values, in multiples of as many rows
 # as a full covariance learns together.
@@ -106,13 +110,22 @@ class Committee(Learner):
 
     def scores(self, x: Any) -> Array:
         """Compute the mixed log-odds of each row, or with several classes those of each class."""
-        view = self._frozen_view(x)
+        with STATE_LOCK:
+            view = self._shallow_copy()
         rows = view._scaled_rows(x)
         looks = [
             view._member(number).scores_and_top_variances(rows[config.scale])  # type: ignore[index]
             for number, config in enumerate(view.config.member_configs)
         ]
-        return view.mixture.mix([scores for scores, _ in looks], [variances for _, variances in looks])
+        variances = [variance for _, variance in looks]
+        if self.is_binary:
+            return view.mixture.mix([scores for scores, _ in looks], variances)
+        # Another thread may have brought some members, or the mixture, another class.
+        classes = min([view.mixture.n_scores, *(scores.shape[1] for scores, _ in looks)])
+        known = [np.full((len(rows["none"]), view.mixture.n_scores), -np.inf) for _ in looks]  # type: ignore[index]
+        for padded, (scores, _) in zip(known, looks, strict=True):
+            padded[:, :classes] = scores[:, :classes]
+        return view.mixture.mix(known, variances)[:, :classes]
 
     def margin_variances(self, x: Any) -> Array:
         """Raise a TypeError: a committee has no variance."""
@@ -151,28 +164,53 @@ class Committee(Learner):
         rows.check()
         # Rows with names are in the columns of the model now.
         batch = replace(batch, rows=rows)
-        model, mixture = self.model, self.mixture
-        # Few rows cannot be interrupted: the loops do not look for Ctrl-C.
-        small = model is not None and batch.rounds < _SMALL_BATCH * model.entries / len(model.gaussians)
-        small = small and classes <= self._known_classes() and batch.rounds <= _ROWS_OF_A_CHUNK
-        before = None if small or model is None else model.copy()
-        scales, state = None if small else self.running_scale.copy(), None if small else copy(mixture)
+        if self._is_small(batch.rounds, classes):
+            # Copies would take longer than learning.
+            with interrupts_held():
+                self._learn_chunks(batch, classes, record)
+            return
+        with self._all_or_nothing():
+            self._learn_chunks(batch, classes, record)
+
+    def _is_small(self, rows: int, classes: int) -> bool:
+        """Return whether a batch is a single chunk, which is learned faster than the models are copied."""
+        if self.model is None or classes > self._known_classes() or rows > _ROWS_OF_A_CHUNK:
+            return False
+        entries = self.model.entries
+        return entries > _QUICKLY_COPIED and rows < _SMALL_BATCH * entries / len(self.model.gaussians)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Restore models, scales, mixture and counts after an error, in their own memory: others may share it."""
+        model, scales, mixture, tally = self.model, self.running_scale, self.mixture, self._tally
+        before = None if model is None else model.copy()
+        scales_before, state, counts = scales.copy(), mixture.state.copy(), tally.copy()
+        try:
+            yield
+        except BaseException:
+            with interrupts_held():
+                if model is not None and before is not None:
+                    model.restore(before)
+                scales.restore(scales_before)
+                np.copyto(mixture.state, state)
+                if tally.flags.writeable:
+                    np.copyto(tally, counts)
+                self.model, self.running_scale, self.mixture, self._tally = model, scales, mixture, tally
+            raise
+
+    def _learn_chunks(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> None:
+        assert isinstance(batch.rows, Rows)
         learners = [self._member(number) for number in range(len(self.config.member_configs))]
         self._widen_mixture(classes)
-        try:
-            for start in range(0, batch.rounds, chunk := _rows_of_a_chunk(rows)):
-                part = slice(start, min(start + chunk, batch.rounds))
-                mixed = self._learn_chunk(learners, batch.part(part), classes)
-                if record is not None:
-                    # Later rows may bring classes.
-                    record.scores[part], record.variances[part] = -np.inf, 0.0
-                    record.scores[part][tuple(map(slice, mixed.shape))] = mixed
-            self.model = Models(tuple(learner._fitted() for learner in learners))
-        except BaseException:
-            if scales is not None and state is not None:
-                self.running_scale.restore(scales)
-                self.model, self.mixture = before, state
-            raise
+        chunk = _rows_of_a_chunk(batch.rows)
+        for start in range(0, batch.rounds, chunk):
+            part = slice(start, min(start + chunk, batch.rounds))
+            mixed = self._learn_chunk(learners, batch.part(part), classes)
+            if record is not None:
+                # Later rows may bring classes.
+                record.scores[part], record.variances[part] = -np.inf, 0.0
+                record.scores[part][tuple(map(slice, mixed.shape))] = mixed
+        self.model = Models(tuple(learner._fitted() for learner in learners))
 
     def _learn_chunk(self, learners: list[Learner], batch: LabeledBatch, classes: int) -> Array:
         """Let each member learn from rows in learning order, then the mixture; return the mixed scores before."""
@@ -188,10 +226,15 @@ class Committee(Learner):
         numbers = np.asarray(batch.labels > 0 if self.is_binary else batch.labels, dtype=np.int64)
         weights = batch.weights if batch.sample_weights is None else batch.sample_weights
         scores, variances = [look.scores for look in looks], [look.variances for look in looks]
-        mixed = self.mixture.learn(scores, variances, numbers, weights)
+        if batch.calibrate:
+            mixed = self.mixture.learn(scores, variances, numbers, weights)
+        else:
+            mixed = self.mixture.mix(scores, variances)
         right = (mixed >= 0) == numbers if self.is_binary else _right(mixed, numbers)
         counted = len(mixed), len(mixed) - int(np.count_nonzero(right)), len(mixed)
-        self._tally = self._tally + np.array(counted, dtype=np.int64)
+        # In place, as the models: others may share them.
+        self._tally = np.require(self._tally, requirements="W")
+        self._tally += np.array(counted, dtype=np.int64)
         return mixed
 
     def _widen_mixture(self, classes: int) -> None:

@@ -52,6 +52,12 @@ class Models:
         """Return these models, those whose memory is read-only or misaligned copied."""
         return Models(tuple(gaussian.writable() for gaussian in self.gaussians))
 
+    def restore(self, other: Models) -> None:
+        """Copy the state of models of the same shapes into the memory of these, where it can have changed."""
+        for gaussian, before in zip(self.gaussians, other.gaussians, strict=True):
+            if gaussian.memory.flags.writeable:
+                gaussian.restore(before)
+
     def add_classes(self, count: int) -> None:
         """Make more classes known, which start from the prior; there must be room for them."""
         for gaussian in self.gaussians:

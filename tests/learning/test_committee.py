@@ -1,0 +1,131 @@
+"""What can go wrong while a committee learns: errors and Ctrl-C between members, other threads, several epochs."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from scwlearn import AutoClassifier
+from scwlearn._util.interrupts import interrupts_held
+from scwlearn.learning.learner import Learner
+from scwlearn.model.mixture import Mixture
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((9500, 12))
+
+
+def labels(classes, late=0):
+    y = RANDOM.integers(0, classes, len(X))
+    if late:
+        y[300:] = RANDOM.integers(0, classes + late, len(X) - 300)
+    return y
+
+
+def whole_state(model):
+    learner = model._classifier.learner
+    arrays = [a for g in learner.model.gaussians for a in (g.memory, g.scalars, g.known)]
+    arrays += [scale.state for scale in learner.running_scale.by_kind.values()]
+    arrays.append(learner.mixture.state)
+    return [array.tobytes() for array in arrays], learner.counts, model.classes_.tolist()
+
+
+@pytest.mark.parametrize("rows", [20, 9000])
+@pytest.mark.parametrize(("classes", "late"), [(2, 0), (2, 1), (3, 0), (3, 2)])
+@pytest.mark.parametrize(("owner", "method"), [(Learner, "_learn_rows"), (Mixture, "learn")])
+def test_an_interruption_between_two_members_leaves_all_as_they_were(monkeypatch, rows, classes, late, owner, method):
+    y = labels(classes, late)
+    model = AutoClassifier(shuffle=False).fit(X[:300], y[:300])
+    before, learn = whole_state(model), getattr(owner, method)
+    for stop_at in (1, 2, 4, 6):
+        calls = []
+
+        def stop(self, *args, calls=calls, stop_at=stop_at, **kwargs):
+            calls.append(self)
+            if len(calls) == stop_at:
+                raise KeyboardInterrupt
+            return learn(self, *args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, method, stop)
+            try:
+                model.partial_fit(X[300 : 300 + rows], y[300 : 300 + rows])
+            except KeyboardInterrupt:
+                assert whole_state(model) == before
+            else:
+                break
+
+
+def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch):
+    x = sparse.random_array((60, 50_000), density=0.001, format="csr", rng=0)
+    y = np.arange(60) % 2
+    model = AutoClassifier(shuffle=False).fit(x, y)
+    expected = AutoClassifier(shuffle=False).fit(x, y).partial_fit(x[:10], y[:10])
+    learn = Learner._learn_rows
+
+    def interrupted(self, *args, **kwargs):
+        os.kill(os.getpid(), signal.SIGINT)
+        return learn(self, *args, **kwargs)
+
+    monkeypatch.setattr(Learner, "_learn_rows", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(x[:10], y[:10])
+    assert whole_state(model) == whole_state(expected)
+
+
+def test_interrupts_are_held_in_the_main_thread_only():
+    done = []
+
+    def here():
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        here()
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def elsewhere():
+        with interrupts_held():
+            done.append(2)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert done == [1, 2]
+
+
+def test_others_may_predict_while_classes_are_added():
+    y = RANDOM.integers(0, 3, 4000)
+    model = AutoClassifier(shuffle=False, covariance="diagonal").fit(X[:300], y[:300])
+    problems, stop = [], threading.Event()
+
+    def predict():
+        while not stop.is_set():
+            try:
+                chances = model.predict_proba(X[:50])
+                assert np.isfinite(chances).all()
+            except Exception as error:
+                problems.append(error)
+
+    thread = threading.Thread(target=predict)
+    thread.start()
+    for step in range(30):
+        model.partial_fit(X[step * 100 : step * 100 + 100], np.append(y[:99], 3 + step))
+    stop.set()
+    thread.join()
+    assert not problems
+    assert len(model.classes_) == 33
+
+
+def test_wide_data_is_calibrated_on_the_first_epoch_only():
+    x = np.random.default_rng(1).standard_normal((60, 400))
+    y = (x[:, 0] > 0).astype(int)
+    once, often = (AutoClassifier(n_epochs=n, shuffle=False).fit(x, y) for n in (1, 5))
+    mixtures = [model._classifier.learner.mixture for model in (once, often)]
+    assert mixtures[0].rows == mixtures[1].rows == 60
+    np.testing.assert_array_equal(mixtures[0].state, mixtures[1].state)
+    assert often.n_seen_ == 300

@@ -17,8 +17,8 @@ from scwlearn.data.schema import Schema, stored_features
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.committee.explain import member_snapshots
 from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.committee.members import member_classifiers
 from scwlearn.learning.explain import INTERCEPT, Weight, largest_named_weights, largest_weights
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import AUTO, Rule, all_rules
@@ -133,12 +133,7 @@ class TrainedModel:
         classifier = self.classifier
         if not isinstance(classifier.learner, Committee):
             return [self]
-        found = []
-        for snapshot in member_snapshots(classifier.snapshot):
-            member = Classifier(snapshot.learner.config, features=classifier.features)
-            member.snapshot = snapshot
-            found.append(replace(self, classifier=member))
-        return found
+        return [replace(self, classifier=member) for member in member_classifiers(classifier)]
 
     def top_weights(self, count: int) -> dict[Any, list[Weight]]:
         """Return the largest weights of each class of a linear model; with two classes, of the second.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.committee.members import member_snapshots
 from scwlearn.learning.explain import INTERCEPT, Part, named_weights, parts_of_dict, parts_of_row
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.scale import RunningScale
@@ -22,13 +23,6 @@ _LARGEST_SIGNAL = 5.0
 _SUREST = 16.0
 # A limit that no signal has set yet.
 _NO_LIMIT = 1e60
-
-
-def member_snapshots(snapshot: Snapshot) -> list[Snapshot]:
-    """Return each member of a committee with its calibration, as a classifier of its own has them."""
-    committee: Committee = snapshot.learner
-    pairs = zip(committee.members(), committee.mixture.calibrations, strict=True)
-    return [Snapshot(learner, calibration, snapshot.classes) for learner, calibration in pairs]
 
 
 def committee_parts(
@@ -75,7 +69,8 @@ def _combined(
     for parts, slope in zip(members, slopes, strict=True):
         for part in parts:
             if part.name != INTERCEPT:
-                adds[part.name] = adds.get(part.name, 0.0) + slope * part.adds
+                # What a member without a say adds may have overflowed.
+                adds[part.name] = adds.get(part.name, 0.0) + (slope * part.adds if slope else 0.0)
     by_size = sorted(adds.items(), key=lambda item: -abs(item[1]))
     rest = total - math.fsum(adds.values())
     found = []
@@ -87,15 +82,34 @@ def _combined(
 
 def _slope(calibration: Calibration, scores: Array, variance: float) -> float:
     """Return the ratio of the log-odds of a member to its scores, at this example."""
-    if calibration.n_scores == 1:
-        score = float(scores[0])
-        ends = [_logit(calibration.probability(at, variance)) for at in (score, 0.0)]
-        return (ends[0] - ends[1]) / score if score else 0.0
     known = np.isfinite(scores)
-    p = calibration.probabilities(scores.reshape(1, -1), np.array([variance]))[0, known]
-    away, logs = scores[known] - scores[known].mean(), np.maximum(np.log(p), -_SUREST)
+    is_binary = calibration.n_scores == 1
+    is_sound = 0 <= variance < math.inf and bool(known.all() if is_binary else (scores < math.inf).all())
+    size = float(np.abs(scores[known]).max(initial=0.0))
+    if not is_sound or size == 0:
+        # As in the mixture, a member whose numbers overflowed says nothing.
+        return 0.0
+    if is_binary:
+        score = float(scores[0])
+        if not any(calibration.slopes):
+            return float(_guess(scores, variance)[0]) / score
+        ends = [_logit(calibration.probability(at, variance)) for at in (score, 0.0)]
+        return (ends[0] - ends[1]) / score
+    if any(calibration.slopes):
+        p = calibration.probabilities(scores.reshape(1, -1), np.array([variance]))[0, known]
+        logs = np.maximum(np.log(p), -_SUREST)
+    else:
+        logs = _guess(scores[known] - scores[known].max(), variance)
+    # Relative to their size, so that no square overflows.
+    away = scores[known] / size
+    away -= away.mean()
     spread = float(away @ away)
-    return float(away @ (logs - logs.mean())) / spread if spread else 0.0
+    return float(away @ (logs - logs.mean())) / spread / size if spread else 0.0
+
+
+def _guess(scores: Array, variance: float) -> Array:
+    """Return the log-odds of a member whose curve has no slope yet: scores relative to their noise."""
+    return np.clip(scores / math.sqrt(1 + variance), -1.0, 1.0)
 
 
 def _logit(p: float) -> float:

@@ -14,6 +14,7 @@ from scwlearn.data.features import Features
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.learner import Committee
+from scwlearn.learning.committee.members import member_classifiers
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.learners import add_counts
@@ -59,8 +60,8 @@ def _merge_committees(
     models: Sequence[Classifier], prior: Classifier | None, method: Method
 ) -> tuple[Snapshot, NDArray[np.int64]]:
     """Merge the members of the same place, each with its calibration, then the mixtures."""
-    members = zip(*map(_members, models), strict=True)
-    starts = [None] * len(models[0].learner.config.member_configs) if prior is None else _members(prior)
+    members = zip(*map(member_classifiers, models), strict=True)
+    starts = [None] * len(models[0].learner.config.member_configs) if prior is None else member_classifiers(prior)
     done = [
         _merge_learners(titled(parts, start), start is not None, method)
         for parts, start in zip(members, starts, strict=True)
@@ -75,18 +76,6 @@ def _merge_committees(
     learner.mixture = Mixture.merged(mixtures, curves, before and before.mixture)
     learner._tally = add_counts([committee._tally for committee in committees], before and before._tally)
     return Snapshot(learner, learner.calibration_type(curves[0].n_scores), first.classes), seen
-
-
-def _members(model: Classifier) -> list[Classifier]:
-    """Return each member of a committee as a classifier of its own."""
-    committee = model.learner
-    members = []
-    for learner, calibration in zip(committee.members(), committee.mixture.calibrations, strict=True):
-        member = model._shallow_copy()
-        member.config, member.learner_type = learner.config, Learner
-        member.snapshot = Snapshot(learner, calibration, model.classes)
-        members.append(member)
-    return members
 
 
 def _merge_calibrations(parts: Sequence[Any], before: Any) -> Any:

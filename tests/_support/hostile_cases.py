@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from scwlearn.model.mixture import Mixture
+
 
 def numbers(*values):
     return np.array(values, dtype=np.float64).tobytes()
@@ -242,6 +244,29 @@ CASES = [
         "array 'calibration': window must be a number strictly between 1 and inf, got 0.5",
     ),
     ("two classes", set_number("calibration", 1, -3.0), "calibration[1]: row count must be >= 0, got -3.0"),
+    # The mixture of 2 members has 8 numbers and its row count, then a calibration for each.
+    ("committee", set_number("mixture", 0, np.inf), "mixture[0]: value must be finite, got inf"),
+    ("committee", set_number("mixture", 8, -1.0), "mixture[8]: row count must be an integer >= 0, got -1.0"),
+    ("committee", set_number("mixture", 8, 2.5), "mixture[8]: row count must be an integer >= 0, got 2.5"),
+    ("committee", set_number("mixture", 8, 1e300), "mixture[8]: row count must be an integer >= 0, got 1e+300"),
+    ("committee", set_number("mixture", 10, -3.0), "mixture[10]: row count must be >= 0, got -3.0"),
+    ("committee", set_number("mixture", 10, 1e300), "mixture[10]: row count must be >= 0, got 1e+300"),
+    (
+        "committee",
+        set_number("mixture", 9, 0.5),
+        "array 'mixture': window must be a number strictly between 1 and inf, got 0.5",
+    ),
+    (
+        "committee several",
+        # A mixture of 5 classes.
+        lambda f: f.replace("mixture", Mixture(2, 5).state.tobytes(), [len(Mixture(2, 5).state)]),
+        "array 'mixture' does not fit 4 classes",
+    ),
+    (
+        "committee nothing",
+        set_field("learner", "n_classes", 2**31 - 1),
+        "array 'mixture' does not fit 2147483647 classes",
+    ),
     (
         "full",
         set_number("memory", 16, 3.0),

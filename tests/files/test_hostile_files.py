@@ -51,6 +51,9 @@ MODELS = {
     "learner": lambda: trained(scwlearn.Learner("pa1", intercept=True)),
     "multi learner": lambda: trained(scwlearn.Learner("nherd", n_classes=0)),
     "kernel learner": lambda: trained(KernelLearner("pa2")),
+    "committee": lambda: scwlearn.AutoClassifier(members=["arow", "pa1"], shuffle=False).fit(X, NUMBERS > 1),
+    "committee several": lambda: scwlearn.AutoClassifier(members=["arow", "pa1"], shuffle=False).fit(X, NUMBERS),
+    "committee nothing": lambda: scwlearn.StreamClassifier("auto", classes=["a", "b", "c"]),
     "not fitted": lambda: scwlearn.SCW2(),
     "nothing learned": lambda: scwlearn.StreamClassifier("arow", classes=["a", "b", "c"]),
 }

@@ -7,12 +7,11 @@ from typing import Any
 from scwlearn.files.codec import FLOAT64, LARGEST, ArrayReader, Arrays, check_range
 from scwlearn.files.gaussian import decode_gaussian, encode_gaussian
 from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject
-from scwlearn.files.learner import decode_counters
+from scwlearn.files.learner import check_curve, decode_counters
 from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_scale, encode_vocabulary
 from scwlearn.learning.committee.config import CommitteeConfig
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.models import Models
-from scwlearn.model.calibration import WINDOW
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.mixture import Mixture
 
@@ -91,22 +90,20 @@ def _decode_mixture(committee: Committee, arrays: ArrayReader) -> Mixture:
     state = arrays.take(_MIXTURE, FLOAT64, (None,))
     mixture = Mixture(members)
     if not committee.is_binary:
-        own, one = mixture.own_entries, len(mixture.state)
-        two = len(Mixture(members, 2).state)
-        scores, left = divmod(len(state) - one, two - one)
-        if left or scores < 1 or scores + 1 < committee._known_classes():
-            raise InvalidModelFile(f"array {_MIXTURE!r} does not fit {committee._known_classes()} classes")
-        mixture = Mixture(members, scores + 1)
-        assert mixture.own_entries == own
+        one, two = len(mixture.state), len(Mixture(members, 2).state)
+        classes = max(2, committee._known_classes())
+        # Before a mixture of so many classes is allocated.
+        if len(state) != one + (classes - 1) * (two - one):
+            raise InvalidModelFile(f"array {_MIXTURE!r} does not fit {classes} classes")
+        mixture = Mixture(members, classes)
     if state.shape != mixture.state.shape:
         raise InvalidModelFile(f"array {_MIXTURE!r} must have {len(mixture.state)} numbers, got {len(state)}")
     check_range(_MIXTURE, state, -LARGEST, LARGEST, "value must be finite")
+    curves = mixture.own_entries
+    rows = float(state[curves - 1])
+    if not (0 <= rows <= MAX_COUNT and rows.is_integer()):
+        raise InvalidModelFile(f"{_MIXTURE}[{curves - 1}]: row count must be an integer >= 0, got {rows}")
+    for start in range(curves, len(state), (len(state) - curves) // members):
+        check_curve(_MIXTURE, state, start)
     mixture.state = state
-    for curve in mixture.calibrations:
-        if not 0 <= curve.rows <= MAX_COUNT:
-            raise InvalidModelFile(f"array {_MIXTURE!r}: row counts must be >= 0")
-        try:
-            WINDOW.check(curve.window)
-        except ValueError as error:
-            raise InvalidModelFile(f"array {_MIXTURE!r}: {error}") from None
     return mixture

@@ -229,12 +229,16 @@ def decode_classifier(learner: Any, fields: JsonObject, arrays: ArrayReader) -> 
 
 def _decode_calibration(arrays: ArrayReader, n_scores: int) -> Calibration:
     curve = Calibration(n_scores)
-    state = arrays.take("calibration", FLOAT64, curve.state.shape)
-    check_range("calibration", state, -LARGEST, LARGEST, "value must be finite")
-    check_range("calibration", state, 0, MAX_COUNT, "row count must be >= 0", slice(1, 2))
-    curve.state = state
-    try:
-        WINDOW.check(curve.window)
-    except ValueError as error:
-        raise InvalidModelFile(f"array 'calibration': {error}") from None
+    curve.state = arrays.take("calibration", FLOAT64, curve.state.shape)
+    check_range("calibration", curve.state, -LARGEST, LARGEST, "value must be finite")
+    check_curve("calibration", curve.state)
     return curve
+
+
+def check_curve(name: str, array: NDArray[np.float64], start: int = 0) -> None:
+    """Check the window and the row count of the calibration whose state is in a finite array, from `start` on."""
+    check_range(name, array, 0, MAX_COUNT, "row count must be >= 0", slice(start + 1, start + 2))
+    try:
+        WINDOW.check(float(array[start]))
+    except ValueError as error:
+        raise InvalidModelFile(f"array {name!r}: {error}") from None

@@ -77,6 +77,15 @@ def test_a_runtime_computes_the_outputs_of_the_model(name, classes):
     check_agreement(model, np.vstack([x[200:], np.zeros((1, x.shape[1])), 100 * x[:5]]))
 
 
+def test_rounding_below_0_does_not_spoil_a_variance():
+    random = np.random.default_rng(0)
+    x = np.repeat(random.standard_normal((200, 1)), 12, axis=1) * 1e6
+    model = scwlearn.AROW(r=1e-8, shuffle=False).fit(x, x[:, 0] > 0)
+    outputs = session(to_onnx(TrainedModel.from_saved(SavedModel.from_model(model)))).run(None, {"X": x})
+    np.testing.assert_array_equal(outputs[0], model.predict(x))
+    assert np.isfinite(outputs[2]).all()
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.float64, bool])
 def test_labels_keep_their_type(kind):
     x, y = arrays()

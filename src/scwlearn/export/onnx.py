@@ -151,9 +151,10 @@ def _variances(graph: Graph, x: Node, model: TrainedModel, columns: Columns) -> 
     # (classes, rows, features) times x, summed over the features.
     products = (graph.op("Unsqueeze", x, [0]) @ table) * x
     variance = graph.op("Transpose", graph.op("ReduceSum", products, [2], keepdims=0), perm=[1, 0])
-    if not has_intercept:
-        return variance
-    return variance + x @ (2 * columns.scatter(matrices[:, -1])).T + matrices[:, -1, -1]
+    if has_intercept:
+        variance = variance + x @ (2 * columns.scatter(matrices[:, -1])).T + matrices[:, -1, -1]
+    # Rounding may make it negative, and its square root NaN.
+    return graph.op("Max", variance, 0.0)
 
 
 def _labels(model: TrainedModel) -> NDArray[Any]:

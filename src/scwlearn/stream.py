@@ -239,7 +239,7 @@ class StreamClassifier:
         ['spam', 'ham']
         """
         classifier, rows, labels = self._classifier, self._rows(examples), as_labels(y)
-        if isinstance(rows, NamedRows) and classifier.config.covariance == "full":
+        if isinstance(rows, NamedRows) and classifier.config.always_full:
             # A batch is learned in blocks, whose last bits differ.
             rows = tuple(rows.dicts())
         if not isinstance(rows, NamedRows):
@@ -287,7 +287,8 @@ class StreamClassifier:
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
 
-        If hashing makes names share a weight, the most frequent one is shown. Weights apply to scaled features.
+        If hashing makes names share a weight, the most frequent one is shown. Weights apply to scaled features; those
+        of a committee are what a typical value of each feature adds to the score.
 
         Parameters
         ----------
@@ -297,8 +298,8 @@ class StreamClassifier:
         Returns
         -------
         dict
-            A list of `Weight` (name, weight, standard deviation) by label. First-order rules have no standard
-            deviation: it is NaN.
+            A list of `Weight` (name, weight, standard deviation) by label. First-order rules and committees have no
+            standard deviation: it is NaN.
 
         Examples
         --------
@@ -313,7 +314,8 @@ class StreamClassifier:
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """Return what each known feature adds to the score of each class (with two classes, of the second).
 
-        Values and weights are those after scaling.
+        Values and weights are those after scaling. Those of a committee are before scaling, since its members scale
+        differently, and their standard deviations are NaN.
 
         Parameters
         ----------

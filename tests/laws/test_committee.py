@@ -66,7 +66,7 @@ def test_dicts_one_by_one_equal_many(classes):
     many.learn_many(dicts(x), y)
     np.testing.assert_array_equal(one.predict_proba_many(dicts(x)), many.predict_proba_many(dicts(x)))
     assert one.counts == many.counts
-    assert [*one.predict_proba_one(dicts(x)[3]).values()] == many.predict_proba_many(dicts(x))[3].tolist()
+    assert [[*one.predict_proba_one(row).values()] for row in dicts(x)] == many.predict_proba_many(dicts(x)).tolist()
 
 
 @CLASSES
@@ -135,7 +135,12 @@ def test_class_weights_do_not_change_what_the_mixture_counts():
     assert (model.predict(x) == 0).sum() >= (plain.predict(x) == 0).sum()
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_features": 9, "overflow": "hash"}])
+FULL_MEMBER = ["arow", {"rule": "scw1", "covariance": "full"}]
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"max_features": 9, "overflow": "hash"}, {"members": FULL_MEMBER, "covariance": "diagonal"}]
+)
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_tables_equal_dicts(in_turn, settings):
     random = np.random.default_rng(14)
@@ -236,6 +241,34 @@ def test_explanations_add_up_to_the_score(classes):
             assert max(totals, key=totals.get) == max(by_label, key=by_label.get)
 
 
+@CLASSES
+def test_a_member_that_overflowed_explains_nothing(classes):
+    random = np.random.default_rng(1)
+    x = random.standard_normal((30, 8))
+    x[random.random(x.shape) < 0.05] = 1e150
+    model = StreamClassifier("auto")
+    model.learn_many(dicts(x), np.arange(len(x)) % classes)
+    learner = model._classifier.learner
+    looks = [member.scores_and_variances_many(dicts(x)) for member in learner.members()]
+    assert not all(np.isfinite(numbers).all() for look in looks for numbers in look)
+    for row, score in zip(dicts(x), learner.score_many(dicts(x)), strict=True):
+        totals = [sum(part.adds for part in parts) for parts in model.explain(row).values()]
+        np.testing.assert_allclose(totals, np.atleast_1d(score), atol=1e-9)
+
+
+@CLASSES
+def test_explanations_before_a_curve_has_a_slope(classes):
+    model = StreamClassifier("auto", members=["arow"], intercept=False)
+    for label in range(classes):
+        model.learn_one({f"f{label}": 1.0}, label)
+    assert not any(model._classifier.learner.mixture.calibrations[0].slopes)
+    explained = [*model.explain({"f0": 1.0, "f1": -1.0}).values()]
+    assert all(abs(parts[0].adds) > 0.1 for parts in explained[:2])
+    # The features make all the difference between classes.
+    rest = [parts[-1].adds for parts in explained]
+    np.testing.assert_allclose(rest, 0 if classes == 2 else rest[0], atol=1e-9)
+
+
 def test_the_largest_weights_are_those_of_the_features_that_matter():
     random = np.random.default_rng(0)
     x = random.standard_normal((500, 6)) * 10.0 ** np.arange(-3, 3)
@@ -248,6 +281,24 @@ def test_member_weights_name_the_members():
     model = AutoClassifier(members=["arow", {"rule": "scw1", "C": 2.0}]).fit(*load_breast_cancer(return_X_y=True))
     assert [*model.member_weights_] == ["AROW", "SCW-I, C=2.0"]
     assert 0.5 < sum(model.member_weights_.values()) < 2.0
+
+
+def test_member_weights_keep_members_with_equal_titles():
+    members = ["arow", "arow", {"rule": "arow", "covariance": "diagonal"}, {"rule": "pa1"}, "arow"]
+    model = AutoClassifier(members=members).fit(*load_iris(return_X_y=True))
+    titles = ["AROW", "AROW (2)", "AROW, covariance=diagonal", "PA-I", "AROW (3)"]
+    assert [*model.member_weights_] == titles
+    np.testing.assert_array_equal([*model.member_weights_.values()], model._classifier.learner.mixture.weights)
+
+
+def test_members_cannot_change_in_place():
+    x, y = draw(15, 2)
+    members = [{"rule": "scw1", "C": 1.0}, "arow"]
+    model = AutoClassifier(members=members).fit(x, y)
+    model.partial_fit(x, y)
+    members[0]["C"] = 2.0
+    with pytest.raises(ValueError, match=r"members cannot change from .*'C': 1.0.* to .*'C': 2.0.* once the model has"):
+        model.partial_fit(x, y)
 
 
 @pytest.mark.parametrize(

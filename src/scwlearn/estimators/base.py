@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
@@ -245,9 +245,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Return a classifier with the current parameters; `rows` are the first that it will learn from."""
 
     def _start(self, rows: Rows) -> Classifier:
-        # Copied, since the user may change a dict of class weights in place.
+        # Copied, since the user may change a dict of class weights or of a member in place.
         fixed = fixed_settings(self._face, self._rule)
-        self._started_with = {name: copy(getattr(self, name)) for name in fixed if hasattr(self, name)}
+        self._started_with = {name: deepcopy(getattr(self, name)) for name in fixed if hasattr(self, name)}
         return self._new_classifier(rows)
 
     def _settings(self) -> dict[str, Any]:

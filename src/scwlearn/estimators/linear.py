@@ -26,7 +26,8 @@ class ExplainedClassifier(OnlineClassifier):
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
 
-        Weights apply to features as the model sees them, after scaling.
+        Weights apply to features as the model sees them, after scaling; those of a committee are what a typical value
+        of each feature adds to the score.
 
         Parameters
         ----------
@@ -36,8 +37,8 @@ class ExplainedClassifier(OnlineClassifier):
         Returns
         -------
         dict
-            A list of `Weight` (name, weight, standard deviation) by label. First-order rules have no standard
-            deviation: it is NaN.
+            A list of `Weight` (name, weight, standard deviation) by label. First-order rules and committees have no
+            standard deviation: it is NaN.
 
         Examples
         --------
@@ -54,7 +55,8 @@ class ExplainedClassifier(OnlineClassifier):
     def explain(self, x: Any) -> dict[Any, list[Part]]:
         """Return what each feature of one example adds to the score of each class (with two classes, of the second).
 
-        Values and weights are as the model sees them, after scaling.
+        Values and weights are as the model sees them, after scaling. Those of a committee are before scaling, since its
+        members scale differently, and their standard deviations are NaN.
 
         Parameters
         ----------

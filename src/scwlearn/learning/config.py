@@ -100,6 +100,11 @@ class LearnerConfig:
         return int(self.settings["max_features"] or 0) if hashed else 0
 
     @property
+    def always_full(self) -> bool:
+        """Whether Sigma is full however many features there are."""
+        return bool(self.covariance == "full")
+
+    @property
     def drops_features(self) -> bool:
         """Whether named features are dropped when there are too many."""
         return self.max_features is not None and self.overflow == "drop"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -46,13 +45,13 @@ class LogOdds:
 
     def probability(self, score: float, variance: float) -> float:
         """Return P(+1) of a single row."""
-        return 1 / (1 + math.exp(-min(max(score, -_MAX_LOGIT), _MAX_LOGIT)))
+        return float(_sigmoid(np.array([score]))[0])
 
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:
         """Return P(+1) of each row (binary), or P of each class for each row."""
         logits = np.asarray(scores, dtype=np.float64)
         if self.n_scores == 1:
-            return 1 / (1 + np.exp(-np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))
+            return _sigmoid(logits)
         below = np.where(np.isneginf(logits), -np.inf, logits - logits.max(axis=1, keepdims=True, initial=-1e300))
         odds = np.where(np.isneginf(below), 0.0, np.exp(np.maximum(below, -_MAX_LOGIT)))
         total = odds.sum(axis=1, keepdims=True)
@@ -78,3 +77,8 @@ class LogOdds:
     def merged(cls, parts: Sequence[LogOdds], prior: LogOdds | None = None) -> Self:
         """Return the curve of a merged model."""
         return cls(parts[0].n_scores)
+
+
+def _sigmoid(logits: Array) -> Array:
+    # Of a single row, too: math.exp may differ in the last bit.
+    return 1 / (1 + np.exp(-np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -76,8 +77,19 @@ class CommitteeConfig(LearnerConfig):
 
     @property
     def titles(self) -> list[str]:
-        """A short description of each member."""
-        return [member_title(config) for config in self.member_configs]
+        """A short description of each member; equal ones are numbered."""
+        times: Counter[str] = Counter()
+        found = []
+        for member, config in zip(self.settings["members"], self.member_configs, strict=True):
+            title = _title(member, config)
+            times[title] += 1
+            found.append(title if times[title] == 1 else f"{title} ({times[title]})")
+        return found
+
+    @property
+    def always_full(self) -> bool:
+        """Whether that of any member is."""
+        return any(member.always_full for member in self.member_configs)
 
 
 def configure(
@@ -89,15 +101,16 @@ def configure(
     return LearnerConfig.create(rule, given, defaults_of=defaults_of)
 
 
-def member_title(config: LearnerConfig) -> str:
-    """Return the name of a member's rule and those of its settings that are not the default."""
+def _title(member: Mapping[str, Any], config: LearnerConfig) -> str:
+    """Return the name of a member's rule, those of its settings that are not the default, and its own covariance."""
     assert isinstance(config.rule, Rule)
     parameters = {p.name: p.default for p in config.rule.parameters}
     own = {name: value for name, value in config.parameters.items() if value != parameters[name]}
     own |= {
         name: value
         for name, value in config.settings.items()
-        if name not in _SHARED and value != BY_NAME[name].default_in(Face.LEARNER)
+        if (name not in _SHARED and value != BY_NAME[name].default_in(Face.LEARNER))
+        or (name == "covariance" and name in member)
     }
     return ", ".join([config.rule.title, *(f"{name}={value}" for name, value in own.items())])
 

@@ -15,11 +15,12 @@ from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import as_labels, given_classes
 from scwlearn.data.tables.arrow import is_table, table_rows
 from scwlearn.data.weights import check_weights
-from scwlearn.learning.classifier import Classifier, Dicts
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.config import configure
 from scwlearn.learning.committee.explain import explain_dict
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.explain import Part, Weight, largest_named_weights
+from scwlearn.learning.lesson import Dicts
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature

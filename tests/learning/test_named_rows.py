@@ -17,7 +17,7 @@ from scwlearn.data.batch import NamedRows
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.data.rows import Rows
-from scwlearn.learning.classifier import ProgressiveScores
+from scwlearn.learning.lesson import ProgressiveScores
 
 WORDS = [f"w{i}" for i in range(40)]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,28 +22,10 @@ from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.examine import NEW, Findings, examine
+from scwlearn.learning.lesson import Dicts, Lesson, Observer
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
-
-#: Dicts of named features.
-Dicts = tuple[dict[Any, Any], ...]
-
-
-class ProgressiveScores(NamedTuple):
-    """Scores of examples just before they were learned from."""
-
-    #: The classes and the calibration before them; its learner may have learned from them already.
-    snapshot: Snapshot
-    #: The class number of each example, its score (with several classes the scores of all), and its variance (that of
-    #: the class with the largest score).
-    numbers: NDArray[np.int32]
-    scores: Array
-    variances: Array
-
-
-#: Called with the scores of examples before they were learned from.
-Observer = Callable[[ProgressiveScores], None]
 
 
 class Classifier:
@@ -244,7 +225,7 @@ class Classifier:
             by_class = _spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
         before = self.counts
-        lesson = _Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate)
+        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate)
         if self.is_binary and len(classes) > 2:
             self.snapshot = self._learn_third_class(lesson, classes, places)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
@@ -291,7 +272,7 @@ class Classifier:
             for message in self.findings.messages():
                 warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
 
-    def _learn_third_class(self, lesson: _Lesson, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
+    def _learn_third_class(self, lesson: Lesson, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
         """Learn from the rows before the first of the third class as a binary classifier, then split it."""
         third = int(np.argmax(lesson.numbers[places] >= 2))
         two = Snapshot(copy(self.learner), copy(self.calibration), classes.first(2))
@@ -388,67 +369,6 @@ class Classifier:
     @property
     def _model(self) -> Any:
         return self.learner.model
-
-
-class _Lesson(NamedTuple):
-    """Rows with class numbers and weights, for a learner and its calibration."""
-
-    rows: Rows | NamedRows | Dicts
-    numbers: NDArray[np.int32]
-    order: NDArray[np.intp] | None
-    weights: Array | None
-    #: Without class weights, which must change the scores but not how often classes occur.
-    sample_weights: Array | None
-    observer: Observer | None
-    calibrate: bool
-
-    def part(self, places: NDArray[np.intp]) -> _Lesson:
-        """Return the lesson with weight 0 for all rows but these."""
-        weights = np.zeros(len(self.rows))
-        weights[places] = 1.0 if self.weights is None else self.weights[places]
-        return self._replace(weights=weights)
-
-    def teach(self, snapshot: Snapshot) -> None:
-        """Let the learner learn from the rows, and the calibration from their scores before that."""
-        learner = snapshot.learner
-        if not snapshot.is_binary:
-            snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
-        if not isinstance(self.rows, tuple):
-            batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
-            batch = replace(batch, calibrate=self.calibrate)
-            before = learner.learn_batch(batch)
-            self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
-            return
-        count, seen = len(self.rows), learner.counts.seen
-        places = nonzero_rows(np.arange(count), self.weights)
-        scores, variances = learner.empty_scores(count, len(snapshot.classes)), np.empty(count)
-        try:
-            labels = learner.labels(self.numbers)
-            learner.learn_dicts(self.rows, labels, self.weights, scores, variances, self._own_weights)
-        finally:
-            done = places[: learner.counts.seen - seen]
-            self._calibrate(snapshot, scores[done], variances[done], done)
-
-    @property
-    def _own_weights(self) -> Array | None:
-        """The sample weights, if the learner gets others."""
-        if self.weights is self.sample_weights:
-            return None
-        return np.ones(len(self.rows)) if self.sample_weights is None else self.sample_weights
-
-    def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: NDArray[np.intp]) -> None:
-        """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""
-        numbers = self.numbers[places]
-        if self.observer is not None:
-            self.observer(ProgressiveScores(snapshot, numbers, scores, variances))
-        if not self.calibrate:
-            return
-        weights = None if self.sample_weights is None else self.sample_weights[places]
-        # A class that is not known yet has a score of -infinity.
-        sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
-        if not sound.all():
-            weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
-        snapshot.calibration.learn(scores, variances, numbers, weights)
 
 
 def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.labels import Classes, looks_sorted
-from scwlearn.learning.classifier import Classifier, ProgressiveScores
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.lesson import ProgressiveScores
 from scwlearn.runs.record import Baseline, Bin
 
 #: Confusion matrices of more classes than this are not kept.

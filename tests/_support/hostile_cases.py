@@ -33,6 +33,8 @@ def header(name, **fields):
 
 
 STATE = ("learner", "state")
+# Where the calibrations begin in the mixture of two members.
+CURVES = Mixture(2).own_entries
 #: Name of the model, change, and start of the message.
 CASES = [
     # The header.
@@ -244,16 +246,37 @@ CASES = [
         "array 'calibration': window must be a number strictly between 1 and inf, got 0.5",
     ),
     ("two classes", set_number("calibration", 1, -3.0), "calibration[1]: row count must be >= 0, got -3.0"),
-    # The mixture of 2 members has 8 numbers and its row count, then a calibration for each.
+    # The weights of the mixture, its sums, the weight and the number of rows; then the calibration of each member.
     ("committee", set_number("mixture", 0, np.inf), "mixture[0]: value must be finite, got inf"),
-    ("committee", set_number("mixture", 8, -1.0), "mixture[8]: row count must be an integer >= 0, got -1.0"),
-    ("committee", set_number("mixture", 8, 2.5), "mixture[8]: row count must be an integer >= 0, got 2.5"),
-    ("committee", set_number("mixture", 8, 1e300), "mixture[8]: row count must be an integer >= 0, got 1e+300"),
-    ("committee", set_number("mixture", 10, -3.0), "mixture[10]: row count must be >= 0, got -3.0"),
-    ("committee", set_number("mixture", 10, 1e300), "mixture[10]: row count must be >= 0, got 1e+300"),
     (
         "committee",
-        set_number("mixture", 9, 0.5),
+        set_number("mixture", CURVES - 2, -1.0),
+        f"mixture[{CURVES - 2}]: weight of all rows must be >= 0, got -1.0",
+    ),
+    (
+        "committee",
+        set_number("mixture", CURVES - 1, -1.0),
+        f"mixture[{CURVES - 1}]: row count must be an integer >= 0, got -1.0",
+    ),
+    (
+        "committee",
+        set_number("mixture", CURVES - 1, 2.5),
+        f"mixture[{CURVES - 1}]: row count must be an integer >= 0, got 2.5",
+    ),
+    (
+        "committee",
+        set_number("mixture", CURVES - 1, 1e300),
+        f"mixture[{CURVES - 1}]: row count must be an integer >= 0, got 1e+300",
+    ),
+    ("committee", set_number("mixture", CURVES + 1, -3.0), f"mixture[{CURVES + 1}]: row count must be >= 0, got -3.0"),
+    (
+        "committee",
+        set_number("mixture", CURVES + 1, 1e300),
+        f"mixture[{CURVES + 1}]: row count must be >= 0, got 1e+300",
+    ),
+    (
+        "committee",
+        set_number("mixture", CURVES, 0.5),
         "array 'mixture': window must be a number strictly between 1 and inf, got 0.5",
     ),
     (

@@ -100,6 +100,7 @@ def _decode_mixture(committee: Committee, arrays: ArrayReader) -> Mixture:
         raise InvalidModelFile(f"array {_MIXTURE!r} must have {len(mixture.state)} numbers, got {len(state)}")
     check_range(_MIXTURE, state, -LARGEST, LARGEST, "value must be finite")
     curves = mixture.own_entries
+    check_range(_MIXTURE, state, 0, LARGEST, "weight of all rows must be >= 0", slice(curves - 2, curves - 1))
     rows = float(state[curves - 1])
     if not (0 <= rows <= MAX_COUNT and rows.is_integer()):
         raise InvalidModelFile(f"{_MIXTURE}[{curves - 1}]: row count must be an integer >= 0, got {rows}")

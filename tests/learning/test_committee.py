@@ -17,6 +17,14 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((9500, 12))
 
 
+@pytest.fixture
+def interruptible():
+    """A job in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def labels(classes, late=0):
     y = RANDOM.integers(0, classes, len(X))
     if late:
@@ -58,6 +66,7 @@ def test_an_interruption_between_two_members_leaves_all_as_they_were(monkeypatch
                 break
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch):
     x = sparse.random_array((60, 50_000), density=0.001, format="csr", rng=0)
     y = np.arange(60) % 2
@@ -75,6 +84,7 @@ def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch):
     assert whole_state(model) == whole_state(expected)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupts_are_held_in_the_main_thread_only():
     done = []
 

@@ -28,6 +28,12 @@ BARS = (
     ("diagonal, sparse rows", "SGDClassifier", "SCW-I diagonal, CSR", "SGDClassifier(max_iter=1)"),
     ("train command", "Vowpal Wabbit command", "scwlearn train, the whole command, LIBSVM", "python -m vowpalwabbit"),
     (
+        "train command, JSON",
+        "Vowpal Wabbit command",
+        "scwlearn train, the whole command, JSON",
+        "python -m vowpalwabbit",
+    ),
+    (
         "diagonal, sparse rows",
         "SGDClassifier, in order",
         "SCW-I diagonal, CSR",

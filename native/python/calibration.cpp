@@ -79,7 +79,7 @@ public:
     nb::ndarray<nb::numpy, double> probabilities(const ReadOnly& scores, const Column<double>& variances) const {
         check_looks(scores, variances, {});
         auto out = std::make_unique_for_overwrite<double[]>(scores.size());
-        std::vector<double> state = copied();  // another thread may learn from single rows meanwhile
+        std::vector<double> state = copied();  // another thread may call learn_one while the GIL is released
         const Curve curve(state.data(), n_scores_);
         {
             const std::int64_t width = n_scores_;

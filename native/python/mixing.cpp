@@ -33,8 +33,9 @@ public:
 
     void mix(const std::vector<ReadOnly>& scores, const std::vector<Column<double>>& variances, const Numbers& out) const {
         const Table rows(*this, scores, variances, out);
-        const nb::object held = array_;
-        const Mixing mixing = this->mixing();
+        // Copied, because another thread may learn while the GIL is released.
+        std::vector<double> state(state_, state_ + Mixing::entries(members_, n_scores_));
+        const Mixing mixing(state.data(), members_, n_scores_);
         const nb::gil_scoped_release release_gil;
         std::vector<double> work(work_entries());
         for (std::int64_t row = 0; row < rows.count; ++row) {

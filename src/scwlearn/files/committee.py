@@ -92,7 +92,7 @@ def _decode_mixture(committee: Committee, arrays: ArrayReader) -> Mixture:
     if not committee.is_binary:
         one, two = len(mixture.state), len(Mixture(members, 2).state)
         classes = max(2, committee._known_classes())
-        # Before a mixture of so many classes is allocated.
+        # Check the length first: a forged file must not make us allocate a huge mixture.
         if len(state) != one + (classes - 1) * (two - one):
             raise InvalidModelFile(f"array {_MIXTURE!r} does not fit {classes} classes")
         mixture = Mixture(members, classes)

@@ -185,6 +185,9 @@ private:
 }  // namespace
 
 void bind_calibration(nb::module_& module) {
+    module.attr("LARGEST_LOGIT") = calibration::kLargestLogit;
+    module.attr("LARGEST_SIGNAL") = calibration::kLargestSignal;
+    module.attr("NO_LIMIT") = calibration::kNoLimit;
     nb::class_<Calibration>(module, "Calibration", "A curve from scores to probabilities, learned online.")
         .def(nb::init<std::int64_t, double>(), "n_scores"_a, "window"_a)
         .def_prop_rw("state", &Calibration::state, &Calibration::set_state,

@@ -134,6 +134,8 @@ private:
 }  // namespace
 
 void bind_mixing(nb::module_& module) {
+    module.attr("SUREST_LOGIT") = calibration::kSurest;
+    module.attr("KEPT_BY_MIXTURES") = calibration::kKept;
     nb::class_<Mixture>(module, "Mixture", "The calibrated members of a committee, mixed by an online logistic regression.")
         .def(nb::init<std::int64_t, std::int64_t, double>(), "members"_a, "n_scores"_a, "window"_a)
         .def_prop_rw("state", &Mixture::state, &Mixture::set_state,

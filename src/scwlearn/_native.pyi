@@ -385,6 +385,12 @@ def learn_coordinates(rule: Rule, models: Sequence[Model], known: Annotated[NDAr
     Learn from rows as coordinates in one span for all classes, or in one per class, as learn_rows does; return, for each span, the rows that became support. Adds to the tally of the first model.
     """
 
+LARGEST_LOGIT: float = 30.0
+
+LARGEST_SIGNAL: float = 5.0
+
+NO_LIMIT: float = 1e+60
+
 class Calibration:
     """A curve from scores to probabilities, learned online."""
 
@@ -461,6 +467,10 @@ class Calibration:
     def __getstate__(self) -> object: ...
 
     def __setstate__(self, arg: object, /) -> None: ...
+
+SUREST_LOGIT: float = 16.0
+
+KEPT_BY_MIXTURES: float = 0.9995
 
 class Mixture:
     """

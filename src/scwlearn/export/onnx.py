@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import LARGEST_LOGIT, SUREST_LOGIT
 from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
 from scwlearn.export.weights import Array, Columns
 from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
@@ -17,11 +18,9 @@ from scwlearn.runs.trained_model import TrainedModel
 
 # As in native/calibrate, whose formulas the functions on probabilities repeat step by step.
 _MAX_DEVIATIONS = 8.0
-_MAX_LOGIT = 30.0
 _TAIL = 0.00033535013046647811
 _MIN_PROBABILITY = 1e-13
 _MIN_GAP = -1e300
-_SUREST = 16.0
 
 
 def to_onnx(model: TrainedModel) -> bytes:
@@ -58,7 +57,7 @@ def to_onnx(model: TrainedModel) -> bytes:
         index = graph.op("Squeeze", top, [1])
         if variance is None:
             gap = scores - graph.op("GatherElements", scores, top, axis=1)
-            probabilities = _normalized(graph, graph.op("Exp", graph.op("Max", gap, -_MAX_LOGIT)))
+            probabilities = _normalized(graph, graph.op("Exp", graph.op("Max", gap, -LARGEST_LOGIT)))
         else:
             probabilities = _class_probabilities(graph, scores, top, variance, learner.calibration, agree=agree)
         scores = graph.op("Gather", scores, order, axis=1)
@@ -101,10 +100,10 @@ def _mixed(graph: Graph, x: Node, model: TrainedModel, members: list[TrainedMode
             gap = scores if top is None else scores - graph.op("GatherElements", scores, top, axis=1)
             logs = graph.op("Clip", gap / graph.op("Sqrt", variance + 1.0), -1.0, 1.0)
         elif top is None:
-            logs = graph.op("Clip", _binary_logit(graph, scores, variance, curve), -_SUREST, _SUREST)
+            logs = graph.op("Clip", _binary_logit(graph, scores, variance, curve), -SUREST_LOGIT, SUREST_LOGIT)
         else:
             p = _class_probabilities(graph, scores, top, variance, curve, agree=False)
-            logs = graph.op("Max", graph.op("Log", p), -_SUREST)
+            logs = graph.op("Max", graph.op("Log", p), -SUREST_LOGIT)
         mixed = logs * weight if mixed is None else mixed + logs * weight
     assert mixed is not None
     return mixed
@@ -200,7 +199,7 @@ def _class_probabilities(
     a, b = curve.slopes
     p = graph.op("Softmax", noisy * a + sure * b + curve.constants, axis=1)
     odds = p / graph.op("Max", 1.0 - p, 0.0)
-    logit = graph.op("Min", graph.op("Log", odds), _MAX_LOGIT)
+    logit = graph.op("Min", graph.op("Log", odds), LARGEST_LOGIT)
     corrected = graph.op("Exp", _corrected(graph, logit, curve.shifts))
     odds = graph.op("Where", p < _TAIL, odds * float(np.exp(curve.shifts[0])), corrected)
     p = _normalized(graph, graph.op("Max", odds / (odds + 1.0), _MIN_PROBABILITY))
@@ -224,7 +223,7 @@ def _corrected(graph: Graph, logit: Node, shifts: Array) -> Node:
 
 
 def _clip_logit(graph: Graph, logit: Node) -> Node:
-    return graph.op("Clip", logit, -_MAX_LOGIT, _MAX_LOGIT)
+    return graph.op("Clip", logit, -LARGEST_LOGIT, LARGEST_LOGIT)
 
 
 def _normalized(graph: Graph, p: Node) -> Node:

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from scwlearn._native import LARGEST_LOGIT
 
-# Bound on the log-odds of a probability, as in native/calibrate.
-_MAX_LOGIT = 30.0
+Array = NDArray[np.float64]
 
 
 class LogOdds:
@@ -53,7 +52,7 @@ class LogOdds:
         if self.n_scores == 1:
             return _sigmoid(logits)
         below = np.where(np.isneginf(logits), -np.inf, logits - logits.max(axis=1, keepdims=True, initial=-1e300))
-        odds = np.where(np.isneginf(below), 0.0, np.exp(np.maximum(below, -_MAX_LOGIT)))
+        odds = np.where(np.isneginf(below), 0.0, np.exp(np.maximum(below, -LARGEST_LOGIT)))
         total = odds.sum(axis=1, keepdims=True)
         return np.where(total > 0, odds / np.where(total > 0, total, 1.0), 1 / max(1, logits.shape[1]))
 
@@ -81,4 +80,4 @@ class LogOdds:
 
 def _sigmoid(logits: Array) -> Array:
     # Of a single row, too: math.exp may differ in the last bit.
-    return 1 / (1 + np.exp(-np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))
+    return 1 / (1 + np.exp(-np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT)))

@@ -13,9 +13,6 @@ from scwlearn.model.calibration import WINDOW, Calibration
 
 Array = NDArray[np.float64]
 
-# Each row makes earlier ones count for this much less: kKept of native/calibrate/mixing.hpp.
-_KEPT = 0.9995
-
 
 class Mixture(_native.Mixture):
     """Mixes the log-odds of several classifiers by an online logistic regression.
@@ -157,7 +154,7 @@ class Mixture(_native.Mixture):
         state = np.concatenate([whole.state[: whole.own_entries], *(curve.state for curve in curves)])
         state[own] = sum(part.state[own] for part in parts)
         if prior is not None:
-            left = [_KEPT ** (part.rows - prior.rows) for part in parts]
+            left = [_native.KEPT_BY_MIXTURES ** (part.rows - prior.rows) for part in parts]
             state[own] -= (sum(left) - min(left)) * prior.state[own]
         # The weight and the number of rows.
         start = np.zeros(2) if prior is None else prior.state[own.stop : own.stop + 2]

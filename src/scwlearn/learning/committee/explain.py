@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import LARGEST_SIGNAL, NO_LIMIT, SUREST_LOGIT
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_snapshots
 from scwlearn.learning.explain import INTERCEPT, Part, named_weights, parts_of_dict, parts_of_row
@@ -17,12 +18,6 @@ from scwlearn.model.scale import RunningScale
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
-
-# As in native/calibrate: signals are clipped at this multiple of their usual size, log-odds at this many.
-_LARGEST_SIGNAL = 5.0
-_SUREST = 16.0
-# A limit that no signal has set yet.
-_NO_LIMIT = 1e60
 
 
 def committee_parts(
@@ -97,7 +92,7 @@ def _slope(calibration: Calibration, scores: Array, variance: float) -> float:
         return (ends[0] - ends[1]) / score
     if any(calibration.slopes):
         p = calibration.probabilities(scores.reshape(1, -1), np.array([variance]))[0, known]
-        logs = np.maximum(np.log(p), -_SUREST)
+        logs = np.maximum(np.log(p), -SUREST_LOGIT)
     else:
         logs = _guess(scores[known] - scores[known].max(), variance)
     # Relative to their size, so that no square overflows.
@@ -113,7 +108,7 @@ def _guess(scores: Array, variance: float) -> Array:
 
 
 def _logit(p: float) -> float:
-    return min(max(math.log(p / (1 - p)), -_SUREST), _SUREST)
+    return min(max(math.log(p / (1 - p)), -SUREST_LOGIT), SUREST_LOGIT)
 
 
 def typical_weights(committee: Committee) -> Array:
@@ -135,9 +130,9 @@ def typical_weights(committee: Committee) -> Array:
 
 def _usual_slope(calibration: Calibration) -> float:
     """Return how much the log-odds of a member change with its score, for scores of the usual size."""
-    if not 0 < calibration.limits[0] < _NO_LIMIT:
+    if not 0 < calibration.limits[0] < NO_LIMIT:
         return 1.0
-    noisy, sure = (limit / _LARGEST_SIGNAL for limit in calibration.limits)
+    noisy, sure = (limit / LARGEST_SIGNAL for limit in calibration.limits)
     a, b = calibration.slopes
     return a + b * sure / noisy
 

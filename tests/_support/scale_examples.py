@@ -1,6 +1,7 @@
 """Rows of all scales, for the tests of the running scale."""
 
 import numpy as np
+from scipy import sparse
 
 ROWS, FEATURES = 60, 21
 
@@ -17,3 +18,23 @@ def examples(seed=0, rows=ROWS, features=FEATURES):
 
 def state(scale):
     return None if scale.state is None else (scale.state.shape, scale.state.tobytes())
+
+
+def dense(rows):
+    """Return rows as a matrix."""
+    parts = [block.matrix() for block in rows.blocks(7)]
+    return np.vstack([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+def awkward():
+    """Return rows with features that are dense, constant, almost constant, binary, late, far from 0, or rare."""
+    x, _ = examples()
+    rng = np.random.default_rng(5)
+    x[:, 0] = 7.3
+    x[:, 1] = 0.1 + 0.2 * np.r_[np.zeros(30), np.full(30, 1e-16)]
+    x[:, 2] = 1e6 + rng.normal(size=ROWS)
+    x[:, 3] = rng.random(ROWS) < 0.5
+    x[:, 4] = np.arange(ROWS) >= 40
+    x[:, 5] = np.where(np.arange(ROWS) < 5, x[:, 5], 0)
+    x[:, 6] = rng.standard_cauchy(ROWS)
+    return x

@@ -1,27 +1,17 @@
 """The running scale: beside plain NumPy, for every row format, and all or nothing."""
 
-import copy
-import pickle
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 import scwlearn.model.scale
-from scale_examples import FEATURES, ROWS, examples, state
+from scale_examples import FEATURES, ROWS, awkward, dense, examples, state
 from scwlearn import _native
 from scwlearn.data.rows import Rows
 from scwlearn.model.scale import RunningScale
 from scwlearn.model.scales import SCALE_NAMES
 
 pytestmark = pytest.mark.native
-
-
-def dense(rows):
-    """Return rows as a matrix."""
-    parts = [block.matrix() for block in rows.blocks(7)]
-    return np.vstack([part.toarray() if sparse.issparse(part) else part for part in parts])
 
 
 FORMS = {
@@ -35,12 +25,6 @@ FORMS = {
     "out of order": lambda x: _out_of_order(sparse.csr_array(x)),
 }
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-
-
-@pytest.fixture(params=SCALE_NAMES)
-def new(request):
-    """Return what makes a scale of each kind."""
-    return partial(RunningScale, request.param)
 
 
 def _with_wide_indices(x):
@@ -71,20 +55,6 @@ def reference(kind, seen, x):
     if kind == "unit" and scaled.any():
         scaled /= np.sqrt(np.sum(scaled**2))
     return scaled, centres, scales
-
-
-def awkward():
-    """Return rows with features that are dense, constant, almost constant, binary, late, far from 0, or rare."""
-    x, _ = examples()
-    rng = np.random.default_rng(5)
-    x[:, 0] = 7.3
-    x[:, 1] = 0.1 + 0.2 * np.r_[np.zeros(30), np.full(30, 1e-16)]
-    x[:, 2] = 1e6 + rng.normal(size=ROWS)
-    x[:, 3] = rng.random(ROWS) < 0.5
-    x[:, 4] = np.arange(ROWS) >= 40
-    x[:, 5] = np.where(np.arange(ROWS) < 5, x[:, 5], 0)
-    x[:, 6] = rng.standard_cauchy(ROWS)
-    return x
 
 
 @pytest.mark.usefixtures("instruction_set")
@@ -338,148 +308,3 @@ def test_extreme_values_stay_finite(form, seed):
         assert np.array_equal(np.sign(applied), np.sign(x) * (applied != 0))
         # Learners accept these rows.
         Rows(applied)
-
-
-def test_no_rows_and_no_features_change_nothing(new):
-    x, _ = examples()
-    scale = new()
-    scale.learn(x)
-    before = state(scale)
-    assert len(scale.learn(x[:0])) == len(scale.learn(sparse.csr_array(x[:0]))) == len(scale.apply(x[:0])) == 0
-    assert state(scale) == before
-    assert dense(new().learn(np.zeros((3, 0)))).shape == (3, 0)
-
-
-@pytest.mark.parametrize(
-    "duplicate",
-    [RunningScale.copy, copy.copy, copy.deepcopy, lambda scale: pickle.loads(pickle.dumps(scale))],
-    ids=["method", "copy", "deepcopy", "pickle"],
-)
-def test_a_copy_learns_on_independently(duplicate, new):
-    x, _ = examples()
-    original, never_stopped = new(), new()
-    original.learn(x[:20])
-    never_stopped.learn(x)
-    before = state(original)
-    other = duplicate(original)
-    other.learn(x[20:])
-    assert state(other) == state(never_stopped)
-    assert state(original) == before
-    assert state(duplicate(new())) is None
-
-
-def test_a_read_only_state_is_copied_before_writing(new):
-    x, _ = examples()
-    scale, writable = new(), new()
-    scale.learn(x[:20])
-    writable.learn(x)
-    kept, before = scale.state, state(scale)
-    kept.flags.writeable = False
-    scale.apply(x)
-    scale.learn(x[20:])
-    assert state(scale) == state(writable)
-    assert (kept.shape, kept.tobytes()) == before
-
-
-def test_widening_equals_features_known_from_the_start(new):
-    x, _ = examples()
-    narrow, wide = new(), new()
-    narrow.learn(x[:20, :5])
-    narrow.widen(FEATURES)
-    x[:20, 5:] = 0
-    wide.learn(x)
-    narrow.learn(x[20:])
-    assert state(narrow) == state(wide)
-    with pytest.raises(ValueError, match="n_features must be at least 21"):
-        narrow.widen(20)
-    new = new()
-    new.widen(3)
-    assert np.array_equal(new.scales, np.ones(3))
-
-
-@pytest.mark.parametrize("rows", [lambda: examples()[0], awkward], ids=["sizes", "awkward"])
-def test_merged_shards_equal_the_scale_of_all_rows(new, rows):
-    x = rows()
-    x[:, 13] *= 1e120
-    x[:, 14] *= 1e-200
-    whole, shards = new(), [new() for _ in range(3)]
-    whole.learn(x)
-    for k, shard in enumerate(shards):
-        shard.learn(x[k::3])
-    merged = shards[0].merged(shards[1:])
-    np.testing.assert_allclose(merged.state, whole.state, rtol=1e-10 if rows is awkward else 1e-13, atol=1e-17)
-    np.testing.assert_allclose(shards[2].merged(shards[:2]).scales, merged.scales, rtol=1e-9)
-    np.testing.assert_allclose(dense(merged.apply(x)), dense(whole.apply(x)), rtol=1e-8, atol=1e-8)
-    assert state(shards[0].merged(shards[1:])) == state(merged)
-
-
-def test_scales_of_different_kinds_cannot_be_merged():
-    with pytest.raises(ValueError, match="scales of different kinds cannot be merged: rms and unit"):
-        RunningScale("rms").merged([RunningScale("unit")])
-
-
-def test_the_kind_is_checked():
-    with pytest.raises(ValueError, match="kind must be one of rms, standard, unit, got 'none'"):
-        RunningScale("none")
-
-
-def test_merging_with_an_empty_scale_changes_no_bit(new):
-    x, _ = examples()
-    scale, wider = new(), new()
-    scale.learn(x)
-    wider.learn(np.zeros((2, FEATURES + 2)))
-    assert state(scale.merged([new()])) == state(new().merged([scale])) == state(scale)
-    merged = scale.merged([wider])
-    assert merged.rows is None or merged.rows == ROWS + 2
-    columns = 3 if scale.kind == "standard" else 2
-    assert np.array_equal(merged.state[-FEATURES - 2 : -2, :columns], scale.state[-FEATURES:, :columns])
-    assert new().merged([new()]).state is None
-
-
-def test_there_are_no_scales_before_the_first_row(new):
-    assert new().width is None
-    with pytest.raises(ValueError, match="has not seen any row"):
-        _ = new().scales
-
-
-@pytest.mark.parametrize("kind", SCALE_NAMES)
-def test_the_native_functions_reject_arrays_that_do_not_fit(kind):
-    x = np.ones((4, 3))
-    fits = {
-        "kind": kind,
-        "states": np.zeros((4, 4) if kind == "standard" else (3, 2)),
-        "values": x,
-        "indices": None,
-        "offsets": None,
-        "width": 3,
-        "scaled": np.zeros(12),
-    }
-    _native.learn_scales(**fits, weights=None)
-    _native.apply_scales(**fits)
-    wrong = {
-        "the size of the scale": {"states": np.zeros((3, 3))},
-        "one number per value": {"scaled": np.zeros(11)},
-        "a matrix with": {"width": 4},
-        "unless sparse rows are standardised": {"scaled": None},
-        "kind must be rms, standard or unit": {"kind": "none"},
-    }
-    for message, change in wrong.items():
-        with pytest.raises(ValueError, match=message):
-            _native.learn_scales(**(fits | change), weights=None)
-        with pytest.raises(ValueError, match=message):
-            _native.apply_scales(**(fits | change))
-    with pytest.raises(ValueError, match="one weight per row"):
-        _native.learn_scales(**fits, weights=np.ones(3))
-
-
-def test_a_list_of_dense_features_that_was_tampered_with_is_read_safely():
-    x, _ = examples()
-    scale = RunningScale("standard")
-    scale.learn(x)
-    for value in (-1.0, 1e300, np.nan, FEATURES):
-        other = scale.copy()
-        other.state[1:, 3] = value
-        other.state[0, 1] = 1e300
-        other.learn(sparse.csr_array(x))
-        other.state[0, 1] = np.nan
-        other.apply(sparse.csr_array(x))

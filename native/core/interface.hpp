@@ -308,39 +308,38 @@ struct KernelLoops {
     KernelLoop first_order, second_order, first_order_classes, second_order_classes;
 };
 
-// How rows are scaled (loops/scaling_loops.cpp). kRms and kUnit keep two numbers per feature: the root mean square of its
-// nonzero values, and their count. kStandard keeps lines of four numbers. The first is of the scale as a whole: the rows
-// seen, and how many features are dense (nonzero in at least half of them). The others are of a feature each: deviation,
-// count and mean of its nonzero values, and an entry of the list of dense features, which is sorted and starts in the
-// line of feature 0: it tells which zeros of a sparse row matter.
+// How rows are scaled (loops/scaling_loops.cpp). A scale keeps lines of four numbers. The first is of the scale as a
+// whole: the rows seen, and the length of the list of dense features. The others are of a feature each: variance, count
+// and mean of its nonzero values, and an entry of that list, which is sorted and starts in the line of feature 0. A
+// feature is dense if it is nonzero in at least half of the rows; the list tells which zeros of a sparse row matter to
+// kStandard, and is kept only where rows are standardised.
 enum ScaleKind { kRms, kStandard, kUnit, kScaleKinds };
 inline constexpr const char* kScaleNames[kScaleKinds] = {"rms", "standard", "unit"};
 inline constexpr std::int64_t kLine = 4;
 
 // The numbers of a scale.
-constexpr std::int64_t scale_numbers(ScaleKind kind, std::int64_t width) noexcept {
-    return kind == kStandard ? kLine * (width + 1) : 2 * width;
-}
+constexpr std::int64_t scale_numbers(std::int64_t width) noexcept { return kLine * (width + 1); }
 
-// The most features that a scale adds to a sparse row.
-inline std::int64_t added_features(ScaleKind kind, const double* states, std::int64_t width) noexcept {
-    if (kind != kStandard || !(states[1] > 0.0)) return 0;
+// The length of the list of dense features.
+inline std::int64_t dense_features(const double* states, std::int64_t width) noexcept {
+    if (!(states[1] > 0.0)) return 0;
     return states[1] < static_cast<double>(width) ? static_cast<std::int64_t>(states[1]) : width;
 }
 
-// Where scaled rows go. Dense rows, and sparse rows of other kinds than kStandard, keep their places: only `values` is
-// used, and may be where the values are. Otherwise there is room for `room` values and indices.
+// Where scaled rows go, for each kind that is wanted: one after the other, and null for the other kinds. They may be
+// where the values are, except for several kinds. Standardised sparse rows gain the dense features that they lack: for
+// them there is room for `room` values and indices; scaling a row needs room for it and twice the dense features.
 struct ScaledRows {
-    double* values;
+    std::array<double*, kScaleKinds> values;
     std::int64_t *indices, *offsets;
     std::int64_t room;
 };
 
 // Scale rows from number `first` on; `learn` first takes in each row, unless its weight is 0 (`weights` may be null).
 // Return the number of the row that there is no room for, or that of the rows. Neither throws nor allocates.
-using LearnScales = std::array<std::int64_t (*)(ScaleKind, double* states, const Rows&, std::int64_t first,
-                                                const double* weights, const ScaledRows&), kRowKinds>;
-using ApplyScales = std::array<std::int64_t (*)(ScaleKind, const double* states, const Rows&, std::int64_t first,
+using LearnScales = std::array<std::int64_t (*)(double* states, const Rows&, std::int64_t first, const double* weights,
+                                                const ScaledRows&), kRowKinds>;
+using ApplyScales = std::array<std::int64_t (*)(const double* states, const Rows&, std::int64_t first,
                                                 const ScaledRows&), kRowKinds>;
 
 struct ScaleLoops {

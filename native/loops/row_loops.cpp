@@ -7,10 +7,6 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// Entries of a model that does not fit into the cache are prefetched this many rows ahead.
-constexpr std::int64_t kCachedFeatures = 16384;
-constexpr std::int64_t kRowsAhead = 2;
-
 template <class Covariance, class RowSet, bool kNorm>
 Counts learn_by_row(const Task& task) {
     const RowSet rows{task.rows};

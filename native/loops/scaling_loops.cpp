@@ -1,277 +1,248 @@
 // The loops that scale rows by running statistics of each feature. Compiled once per instruction set, as
-// loops/row_loops.cpp is. A row gives the same bits whether it is dense or sparse.
-#include <cmath>
-#include <cstdint>
+// loops/row_loops.cpp is. A row gives the same bits whether it is dense or sparse, and by itself or with other kinds.
+#include <algorithm>
 #include <type_traits>
 
 #include "core/rows.hpp"
+#include "loops/moments.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// A Number is a double or a register of them.
-template <class Number>
-Number number(double value) noexcept {
-    return value - Number{};
-}
+// The squared length of a row. Squares are added up by feature number modulo 8, so that neither zeros in between nor the
+// width of a register change a bit.
+class SquaredLength {
+public:
+    void add(std::int64_t feature, double x) noexcept { sums_[feature % kSums] += x * x; }
 
-inline double root_of(double x) noexcept { return std::sqrt(x); }
-
-inline Vector root_of(Vector x) noexcept {
-    for (std::int64_t lane = 0; lane < kWidth; ++lane) x[lane] = std::sqrt(x[lane]);
-    return x;
-}
-
-template <class Number>
-Number size_of(Number x) noexcept {
-    return x < 0.0 ? -x : x;
-}
-
-template <class Number>
-Number clipped(Number x, double limit) noexcept {
-    const Number high = number<Number>(limit);
-    return x > high ? high : x < -high ? -high : x;
-}
-
-// Standardised values are clipped at this many deviations (docs/scaling.md has the measurements).
-constexpr double kMostDeviations = 3.0;
-// A deviation below this part of the mean is rounding.
-constexpr double kRounding = 0x1p-40;
-
-// The statistics of a feature's nonzero values so far, all 0 for a feature never seen. Nothing overflows for values that
-// passed the scan, in any order, because only ratios are squared; values that are all 2^k times as large give the same
-// bits.
-
-// The root mean square of the values and their count.
-template <class Number>
-struct Size {
-    Number scale, count;
-
-    void add(Number x) noexcept {
-        const Number size = size_of(x);
-        const auto larger = size > scale;
-        const Number most = larger ? size : scale;
-        const Number part = (larger ? scale : size) / most;
-        const Number squares = larger ? 1.0 + count * (part * part) : count + part * part;
-        const Number now = count + 1.0;
-        const auto zero = x == 0.0;
-        scale = zero ? scale : most * root_of(squares / now);
-        count = zero ? count : now;
+    // For features from a multiple of the width on.
+    void add_together(std::int64_t first, Vector x) noexcept {
+        double* const sums = sums_ + first % kSums;
+        store(sums, load(sums) + x * x);
     }
 
-    // Returns the scaled value. One far beyond all values seen is clipped to what rows may hold.
-    Number scaled(Number x) const noexcept {
-        return clipped(x / (scale == 0.0 ? number<Number>(1.0) : scale), kLargestValue);
+    double total() const noexcept {
+        double total = 0.0;
+        for (const double sum : sums_) total += sum;
+        return total;
     }
+
+private:
+    static constexpr std::int64_t kSums = 8;
+    static_assert(kSums % kWidth == 0);
+    double sums_[kSums] = {};
 };
 
-// The deviation, count and mean of the values; `rows` counts the zeros too.
-template <class Number>
-struct Moments {
-    Number deviation, count, mean;
-
-    void add(Number x) noexcept {
-        const Number now = count + 1.0, from = x - mean, size = size_of(from);
-        const Number most = size > deviation ? size : deviation;
-        const Number by = most == 0.0 ? number<Number>(1.0) : most;
-        const Number before = deviation / by, change = from / by;
-        const Number square = count / now * (before * before + change * change / now);
-        const auto zero = x == 0.0;
-        deviation = zero ? deviation : most * root_of(square);
-        mean = zero ? mean : mean + from / now;
-        count = zero ? count : now;
+// Writes the row divided by its length, of which the square is given; `each_square(by)` computes that of `by` times the
+// row, if it is out of range.
+template <class SquareOf>
+void write_unit(const double* x, std::int64_t count, double square, const SquareOf& square_of, double* to) noexcept {
+    double by = 1.0;
+    if (!(square > 1e-200 && square < 1e200)) {
+        double most = 0.0;
+        for (std::int64_t i = 0; i < count; ++i) most = std::max(most, std::abs(x[i]));
+        if (most > 0.0) by = std::ldexp(1.0, std::min(1000, -std::ilogb(most)));
+        square = square_of(by);
     }
-
-    auto dense(double rows) const noexcept { return (count > 0.0) & (2.0 * count >= rows); }
-
-    // A dense value is centred and divided by the deviation, both over all rows; another one is divided by the root mean
-    // square of the nonzero values, and one of a feature never seen stays as it is.
-    Number scaled(Number x, double rows) const noexcept {
-        const Number one = number<Number>(1.0), none{};
-        const auto whole = dense(rows);
-        const Number share = whole ? count / rows : one;
-        const Number size = size_of(mean), most = size > deviation ? size : deviation;
-        const Number by = most == 0.0 ? one : most;
-        const Number a = deviation / by, b = mean / by;
-        const Number square = whole ? share * (a * a + (1.0 - share) * (b * b)) : a * a + b * b;
-        const Number divisor = by * root_of(square), centre = whole ? share * mean : none;
-        const Number distance = (x - centre) / (divisor == 0.0 ? one : divisor);
-        const auto constant = whole & (divisor <= kRounding * size_of(centre));
-        return clipped(constant ? none : distance, kMostDeviations);
-    }
-};
-
-// Divides a row by its length. The squares are added in turn, so that zeros in between do not change a bit.
-void to_unit_length(double* x, std::int64_t count) noexcept {
-    double most = 0.0;
-    for (std::int64_t i = 0; i < count; ++i) most = std::max(most, std::abs(x[i]));
-    if (most == 0.0) return;
-    // A power of two that keeps the squares in range.
-    const double by = most > 1e100 || most < 1e-100 ? std::ldexp(1.0, std::min(1000, -std::ilogb(most))) : 1.0;
-    double squares = 0.0;
-    for (std::int64_t i = 0; i < count; ++i) squares += (x[i] * by) * (x[i] * by);
-    const double length = std::sqrt(squares);
-    for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * by / length;
+    const double part = square > 0.0 ? 1.0 / std::sqrt(square) : 1.0;
+    for (std::int64_t i = 0; i < count; ++i) to[i] = x[i] * by * part;
 }
 
 template <bool kLearn>
 using States = std::conditional_t<kLearn, double, const double>*;
 
-// kRms and kUnit. If kLearn, each value updates its scale before it is scaled.
-template <bool kLearn>
-class Sizes {
-public:
-    explicit Sizes(States<kLearn> states) noexcept : states_(states) {}
-
-    // `to` may be where the values are.
-    template <class Value>
-    void scale(const DenseRow<Value>& row, double* to) const noexcept {
-        const Value* const values = row.values();
-        std::int64_t i = 0;
-        for (; i + kWidth <= row.width(); i += kWidth) {
-            const Pairs pairs = load_pairs(states_ + 2 * i);
-            Size<Vector> seen{pairs.first, pairs.second};
-            const Vector x = load(values + i);
-            store(to + i, take(seen, x));
-            if constexpr (kLearn) store_pairs(states_ + 2 * i, {seen.scale, seen.count});
-        }
-        for (; i < row.width(); ++i) to[i] = scale_one(i, static_cast<double>(values[i]));
-    }
-
-    template <class Value, class Index>
-    void scale(const SparseRow<Value, Index>& row, double* to) const noexcept {
-        row.each_together(
-            [this, &to](const std::int64_t* at, Vector x) {
-                const Pairs pairs = gather_pairs(states_, at);
-                Size<Vector> seen{pairs.first, pairs.second};
-                store(to, take(seen, x));
-                to += kWidth;
-                if constexpr (kLearn) scatter_pairs(states_, at, {seen.scale, seen.count});
-            },
-            [this, &to](std::int64_t i, double x) { *to++ = scale_one(i, x); });
-    }
-
-private:
-    template <class Number>
-    static Number take(Size<Number>& seen, Number x) noexcept {
-        if constexpr (kLearn) seen.add(x);
-        return seen.scaled(x);
-    }
-
-    double scale_one(std::int64_t i, double x) const noexcept {
-        Size<double> seen{states_[2 * i], states_[2 * i + 1]};
-        const double result = take(seen, x);
-        if constexpr (kLearn) {
-            states_[2 * i] = seen.scale;
-            states_[2 * i + 1] = seen.count;
-        }
-        return result;
-    }
-
-    States<kLearn> states_;
+// Where one scaled row goes. The root mean square comes before the unit length, in the same place if only that is wanted.
+struct Place {
+    double *sized, *unit, *standard;
+    std::int64_t* indices;  // of a standardised sparse row
 };
 
-// kStandard. If kLearn, each row updates the statistics before it is scaled.
+// If kLearn, each row updates the statistics before it is scaled.
 template <bool kLearn>
-class Standard {
+class Scale {
 public:
-    Standard(States<kLearn> states, std::int64_t width) noexcept
-        : whole_(states), features_(states + kLine), width_(width) {}
+    Scale(States<kLearn> states, std::int64_t width) noexcept : whole_(states), features_(states + kLine), width_(width) {}
 
-    std::int64_t dense_features() const noexcept { return added_features(kStandard, whole_, width_); }
+    std::int64_t listed() const noexcept { return dense_features(whole_, width_); }
 
     // The list of dense features has to be renewed after all dense rows.
     template <class Value>
-    void scale(const DenseRow<Value>& row, double* to) const noexcept {
+    void scale(const DenseRow<Value>& row, const Place& to) const noexcept {
         count_row();
         const Value* const values = row.values();
+        const double rows = whole_[0], part = 1.0 / rows;
+        SquaredLength length;
         std::int64_t i = 0;
         for (; i + kWidth <= width_; i += kWidth) {
-            std::int64_t at[kWidth];
-            for (std::int64_t lane = 0; lane < kWidth; ++lane) at[lane] = i + lane;
-            Moments<Vector> seen = gather(at);
-            store(to + i, take(seen, load(values + i)));
-            if constexpr (kLearn) scatter(at, seen);
+            Lines lines = Lines::next_to_each_other(features_ + kLine * i);
+            const Vector x = load(values + i);
+            if constexpr (kLearn) {
+                lines.moments.add(x);
+                lines.store_next_to_each_other(features_ + kLine * i);
+            }
+            if (to.sized != nullptr) {
+                const Vector sized = lines.moments.by_size(x);
+                store(to.sized + i, sized);
+                if (to.unit != nullptr) length.add_together(i, sized);
+            }
+            if (to.standard != nullptr) store(to.standard + i, standard(lines.moments, x, rows, part));
         }
         for (; i < width_; ++i) {
-            Moments<double> seen = at(i);
-            to[i] = take(seen, static_cast<double>(values[i]));
-            if constexpr (kLearn) put(i, seen);
+            const auto x = static_cast<double>(values[i]);
+            const Moments<double> seen = take(i, x);
+            if (to.sized != nullptr) {
+                const double sized = to.sized[i] = seen.by_size(x);
+                if (to.unit != nullptr) length.add(i, sized);
+            }
+            if (to.standard != nullptr) to.standard[i] = standard(seen, x, rows, part);
+        }
+        if (to.unit != nullptr) {
+            const auto square_of = [this, &to](double by) {
+                SquaredLength scaled;
+                for (std::int64_t k = 0; k < width_; ++k) scaled.add(k, to.sized[k] * by);
+                return scaled.total();
+            };
+            write_unit(to.sized, width_, length.total(), square_of, to.unit);
         }
     }
 
-    // Returns the number of features of the scaled row, which has no zeros. There must be room for those of the row and
-    // the first `dense` ones of the list, all if no other thread learns.
+    // Returns the number of features of the standardised row, which has no zeros.
     template <class Value, class Index>
-    std::int64_t scale(const SparseRow<Value, Index>& row, std::int64_t dense, double* values,
-                       std::int64_t* indices) const noexcept {
-        const std::int64_t count = unite(row, dense, values, indices);
+    std::int64_t scale(const SparseRow<Value, Index>& row, const Place& to) const noexcept {
         count_row();
-        [[maybe_unused]] std::int64_t listed = 0;
-        std::int64_t kept = 0, k = 0;
-        const auto keep = [&](std::int64_t i, double z, [[maybe_unused]] bool is_dense) {
-            if constexpr (kLearn)
-                if (is_dense) list(listed++, i);
-            values[kept] = z;
-            indices[kept] = i;
-            kept += z != 0.0;
-        };
-        for (; k + kWidth <= count; k += kWidth) {
-            std::int64_t at[kWidth];
-            std::copy(indices + k, indices + k + kWidth, at);
-            Moments<Vector> seen = gather(at);
-            const Vector z = take(seen, load(values + k));
-            if constexpr (kLearn) scatter(at, seen);
-            const auto are_dense = seen.dense(rows());
-            for (std::int64_t lane = 0; lane < kWidth; ++lane) keep(at[lane], z[lane], are_dense[lane] != 0);
+        const double rows = whole_[0], part = 1.0 / rows;
+        SquaredLength length;
+        std::int64_t count = 0, dense = 0, zeros = 0;
+        row.each_together(
+            [&](const std::int64_t* at, Vector x) {
+                Lines lines = Lines::scattered(features_, at);
+                if constexpr (kLearn) {
+                    lines.moments.add(x);
+                    lines.store_scattered(features_, at);
+                }
+                const Vector sized = lines.moments.by_size(x);
+                if (to.sized != nullptr) store(to.sized + count, sized);
+                if (to.unit != nullptr)
+                    for (std::int64_t lane = 0; lane < kWidth; ++lane) length.add(at[lane], sized[lane]);
+                if (to.standard != nullptr) {
+                    Vector z = clipped(sized, kMostDeviations);
+                    const auto are_dense = lines.moments.dense(rows);
+                    if (const std::int64_t some = count_of(are_dense)) {
+                        dense += some;
+                        z = are_dense ? lines.moments.by_deviation(x, rows, part) : z;
+                    }
+                    zeros += count_of(z == 0.0);
+                    store(to.standard + count, z);
+                    std::copy(at, at + kWidth, to.indices + count);
+                }
+                count += kWidth;
+            },
+            [&](std::int64_t i, double x) {
+                const Moments<double> seen = take(i, x);
+                const double sized = seen.by_size(x);
+                if (to.sized != nullptr) to.sized[count] = sized;
+                if (to.unit != nullptr) length.add(i, sized);
+                if (to.standard != nullptr) {
+                    const double z = to.standard[count] = standard(seen, x, rows, part);
+                    to.indices[count] = i;
+                    dense += seen.dense(rows);
+                    zeros += z == 0.0;
+                }
+                ++count;
+            });
+        if (to.unit != nullptr) {
+            const auto square_of = [&row, &to](double by) {
+                SquaredLength scaled;
+                std::int64_t k = 0;
+                row.each([&](std::int64_t i, double) { scaled.add(i, to.sized[k++] * by); });
+                return scaled.total();
+            };
+            write_unit(to.sized, count, length.total(), square_of, to.unit);
         }
-        for (; k < count; ++k) {
-            const std::int64_t i = indices[k];
-            Moments<double> seen = at(i);
-            const double z = take(seen, values[k]);
-            if constexpr (kLearn) put(i, seen);
-            keep(i, z, seen.dense(rows()));
-        }
-        if constexpr (kLearn) end_list(listed);
-        return kept;
+        return to.standard == nullptr ? count : with_dense(count, dense, zeros, part, to);
     }
 
     void list_dense() const noexcept {
         std::int64_t listed = 0;
         for (std::int64_t i = 0; i < width_; ++i)
-            if (at(i).dense(rows())) list(listed++, i);
+            if (at(i).dense(whole_[0])) list(listed++, i);
         end_list(listed);
     }
 
 private:
-    double rows() const noexcept { return whole_[0]; }
-
     void count_row() const noexcept {
         if constexpr (kLearn) whole_[0] += 1.0;
     }
 
-    template <class Number>
-    Number take(Moments<Number>& seen, Number x) const noexcept {
-        if constexpr (kLearn) seen.add(x);
-        return seen.scaled(x, rows());
+    // A dense value is centred and divided by the deviation, another one by the root mean square.
+    static double standard(const Moments<double>& seen, double x, double rows, double part) noexcept {
+        return seen.dense(rows) ? seen.by_deviation(x, rows, part) : clipped(seen.by_size(x), kMostDeviations);
     }
 
-    // Writes the features of the row and the dense ones that it lacks, in order.
-    template <class Row>
-    std::int64_t unite(const Row& row, std::int64_t listed, double* values, std::int64_t* indices) const noexcept {
-        std::int64_t count = 0, k = 0;
-        const auto put = [&](std::int64_t i, double x) {
-            values[count] = x;
-            indices[count++] = i;
-        };
-        row.each([&](std::int64_t i, double x) {
-            for (; k < listed && dense_feature(k) < i; ++k) put(dense_feature(k), 0.0);
-            if (k < listed && dense_feature(k) == i) ++k;
-            put(i, x);
-        });
-        for (; k < listed; ++k) put(dense_feature(k), 0.0);
-        return count;
+    static Vector standard(const Moments<Vector>& seen, Vector x, double rows, double part) noexcept {
+        const auto are_dense = seen.dense(rows);
+        const std::int64_t some = count_of(are_dense);
+        const Vector centred = some > 0 ? seen.by_deviation(x, rows, part) : Vector{};
+        return some == kWidth ? centred : are_dense ? centred : clipped(seen.by_size(x), kMostDeviations);
+    }
+
+    // Adds the dense features that a row of `count` features lacks, leaves out zeros, and renews the list of dense
+    // features. Returns how many features there are.
+    std::int64_t with_dense(std::int64_t count, std::int64_t dense, std::int64_t zeros, double part,
+                            const Place& to) const noexcept {
+        const std::int64_t known = listed();
+        std::int64_t present = 0, added = 0, j = 0;
+        bool have_changed = false;
+        // The added ones are kept behind the room that both need together.
+        double* const more = to.standard + count + known;
+        std::int64_t* const more_indices = to.indices + count + known;
+        for (std::int64_t k = 0; k < known; ++k) {
+            const std::int64_t i = dense_feature(k);
+            while (j < count && to.indices[j] < i) ++j;
+            if (j < count && to.indices[j] == i) {
+                ++present;
+                continue;
+            }
+            const Moments<double> seen = at(i);
+            more[added] = standard(seen, 0.0, whole_[0], part);
+            more_indices[added] = i;
+            zeros += more[added] == 0.0;
+            have_changed |= !seen.dense(whole_[0]);
+            ++added;
+        }
+        merge(count, added, more, more_indices, to);
+        count += added;
+        if constexpr (kLearn) {
+            if (have_changed || present != dense) {
+                std::int64_t listed = 0;
+                for (std::int64_t k = 0; k < count; ++k)
+                    if (at(to.indices[k]).dense(whole_[0])) list(listed++, to.indices[k]);
+                end_list(listed);
+            }
+        }
+        return zeros == 0 ? count : without_zeros(count, to);
+    }
+
+    // Merges sorted features into those of a row, from the last on.
+    static void merge(std::int64_t count, std::int64_t added, const double* more, const std::int64_t* more_indices,
+                      const Place& to) noexcept {
+        for (std::int64_t last = count + added - 1; added > 0; --last) {
+            const bool own = count > 0 && to.indices[count - 1] > more_indices[added - 1];
+            to.standard[last] = own ? to.standard[count - 1] : more[added - 1];
+            to.indices[last] = own ? to.indices[count - 1] : more_indices[added - 1];
+            own ? --count : --added;
+        }
+    }
+
+    static std::int64_t without_zeros(std::int64_t count, const Place& to) noexcept {
+        std::int64_t kept = 0;
+        for (std::int64_t k = 0; k < count; ++k) {
+            to.standard[kept] = to.standard[k];
+            to.indices[kept] = to.indices[k];
+            kept += to.standard[k] != 0.0;
+        }
+        return kept;
     }
 
     // In range, whatever the memory holds, which belongs to Python.
@@ -286,7 +257,7 @@ private:
 
     // Equal scales have equal bits: no entries of an earlier list are left behind.
     void end_list(std::int64_t count) const noexcept {
-        for (std::int64_t k = count; k < dense_features(); ++k) list(k, 0);
+        for (std::int64_t k = count; k < listed(); ++k) list(k, 0);
         whole_[1] = static_cast<double>(count);
     }
 
@@ -295,27 +266,17 @@ private:
         return {line[0], line[1], line[2]};
     }
 
-    void put(std::int64_t i, const Moments<double>& seen) const noexcept {
-        double* const line = features_ + kLine * i;
-        line[0] = seen.deviation;
-        line[1] = seen.count;
-        line[2] = seen.mean;
-    }
-
-    Moments<Vector> gather(const std::int64_t* features) const noexcept {
-        Moments<Vector> seen;
-        for (std::int64_t lane = 0; lane < kWidth; ++lane) {
-            const Moments<double> one = at(features[lane]);
-            seen.deviation[lane] = one.deviation;
-            seen.count[lane] = one.count;
-            seen.mean[lane] = one.mean;
+    // Returns the statistics of a feature, with this value if kLearn.
+    Moments<double> take(std::int64_t i, [[maybe_unused]] double x) const noexcept {
+        Moments<double> seen = at(i);
+        if constexpr (kLearn) {
+            seen.add(x);
+            double* const line = features_ + kLine * i;
+            line[0] = seen.variance;
+            line[1] = seen.count;
+            line[2] = seen.mean;
         }
         return seen;
-    }
-
-    void scatter(const std::int64_t* features, const Moments<Vector>& seen) const noexcept {
-        for (std::int64_t lane = 0; lane < kWidth; ++lane)
-            put(features[lane], {seen.deviation[lane], seen.count[lane], seen.mean[lane]});
     }
 
     States<kLearn> whole_;
@@ -323,71 +284,52 @@ private:
     std::int64_t width_;
 };
 
-// The scaled values of a row have the same offset as its values.
-template <class RowSet, class Row>
-double* place_of(const RowSet& rows, const Row& row, double* scaled) noexcept {
-    return scaled + (row.values() - static_cast<decltype(row.values())>(rows.rows.values));
-}
-
 template <bool kLearn, class RowSet>
-std::int64_t scale_by_size(ScaleKind kind, States<kLearn> states, const RowSet& rows, std::int64_t first,
-                           const double* weights, const ScaledRows& to) noexcept {
-    const Sizes<kLearn> sizes(states);
-    const Sizes<false> as_they_are(states);
-    for (std::int64_t i = first; i < rows.rows.count; ++i) {
+std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t first, const double* weights,
+                        const ScaledRows& to) noexcept {
+    const RowSet rows{untyped};
+    const Scale<kLearn> scale(states, untyped.width);
+    const Scale<false> as_it_is(states, untyped.width);
+    double *const sized = to.values[kRms] != nullptr ? to.values[kRms] : to.values[kUnit], *const unit = to.values[kUnit];
+    double* const standard = to.values[kStandard];
+    for (std::int64_t i = first; i < untyped.count; ++i) {
         const auto row = rows[i];
-        double* const values = place_of(rows, row, to.values);
-        if (weights != nullptr && weights[i] == 0.0)
-            as_they_are.scale(row, values);
-        else
-            sizes.scale(row, values);
-        if (kind == kUnit) to_unit_length(values, row.count());
-    }
-    return rows.rows.count;
-}
-
-template <bool kLearn, class RowSet>
-std::int64_t standardize(States<kLearn> states, const RowSet& rows, std::int64_t first, const double* weights,
-                         const ScaledRows& to) noexcept {
-    const Standard<kLearn> standard(states, rows.rows.width);
-    const Standard<false> as_it_is(states, rows.rows.width);
-    for (std::int64_t i = first; i < rows.rows.count; ++i) {
-        const auto row = rows[i];
+        if constexpr (RowSet::kSparse)
+            if (untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count)
+                rows[i + kRowsAhead].fetch(states + kLine, kLine);
+        const std::int64_t begin = row.values() - rows[0].values();
+        const auto at = [begin](double* values) { return values == nullptr ? nullptr : values + begin; };
         const bool skipped = weights != nullptr && weights[i] == 0.0;
-        if constexpr (RowSet::kSparse) {
-            const std::int64_t begin = to.offsets[i], dense = standard.dense_features();
-            if (row.count() + dense > to.room - begin) return i;
-            double* const values = to.values + begin;
-            std::int64_t* const indices = to.indices + begin;
-            to.offsets[i + 1] = begin + (skipped ? as_it_is.scale(row, dense, values, indices)
-                                                 : standard.scale(row, dense, values, indices));
-        } else if (skipped) {
-            as_it_is.scale(row, place_of(rows, row, to.values));
+        const auto run = [&](const Place& place) {
+            return skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
+        };
+        if constexpr (!RowSet::kSparse) {
+            run({at(sized), at(unit), at(standard), nullptr});
+        } else if (standard == nullptr) {
+            run({at(sized), at(unit), nullptr, nullptr});
         } else {
-            standard.scale(row, place_of(rows, row, to.values));
+            const std::int64_t start = to.offsets[i];
+            if (row.count() + 2 * scale.listed() > to.room - start) return i;
+            to.offsets[i + 1] = start + run({at(sized), at(unit), standard + start, to.indices + start});
         }
     }
-    if constexpr (kLearn && !RowSet::kSparse) standard.list_dense();
-    return rows.rows.count;
+    if constexpr (kLearn && !RowSet::kSparse)
+        if (standard != nullptr) scale.list_dense();
+    return untyped.count;
 }
 
 template <class RowSet>
 struct LearnOver {
-    static std::int64_t run(ScaleKind kind, double* states, const Rows& untyped, std::int64_t first, const double* weights,
+    static std::int64_t run(double* states, const Rows& rows, std::int64_t first, const double* weights,
                             const ScaledRows& to) {
-        const RowSet rows{untyped};
-        return kind == kStandard ? standardize<true>(states, rows, first, weights, to)
-                                 : scale_by_size<true>(kind, states, rows, first, weights, to);
+        return scale_rows<true, RowSet>(states, rows, first, weights, to);
     }
 };
 
 template <class RowSet>
 struct ApplyOver {
-    static std::int64_t run(ScaleKind kind, const double* states, const Rows& untyped, std::int64_t first,
-                            const ScaledRows& to) {
-        const RowSet rows{untyped};
-        return kind == kStandard ? standardize<false>(states, rows, first, nullptr, to)
-                                 : scale_by_size<false>(kind, states, rows, first, nullptr, to);
+    static std::int64_t run(const double* states, const Rows& rows, std::int64_t first, const ScaledRows& to) {
+        return scale_rows<false, RowSet>(states, rows, first, nullptr, to);
     }
 };
 

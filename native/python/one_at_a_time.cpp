@@ -146,6 +146,26 @@ public:
         model_.look_rows(rows, scores.data(), count, variances.data());
     }
 
+    // Writes the mixed scores of each row, before it was learned from.
+    void learn_rows(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                    std::int64_t width, const Labels& labels, const std::optional<ReadOnly>& weights,
+                    const std::optional<ReadOnly>& own_weights, bool calibrate, const std::vector<std::int64_t>& blocks,
+                    int threads, const Numbers& mixed) {
+        const Rows rows = rows_of(values, indices, offsets, width, model_.intercept());
+        require(width == model_.width(), "the rows must have the width of the model");
+        model_.check_type(labels);
+        require(length(labels) == rows.count, "labels must have one label per row");
+        for (const auto* given : {&weights, &own_weights})
+            require(!*given || length(**given) == rows.count, "weights must have one weight per row");
+        model_.check_blocks(blocks);
+        require(threads >= 1 && threads <= kMostThreads, "threads must be from 1 to 256");
+        require(length(mixed) == rows.count * model_.n_scores(), "mixed must have one score per row and class");
+        const auto numbers = [](const std::optional<ReadOnly>& given) { return given ? given->data() : nullptr; };
+        const ReentrancyGuard guard(learning_);
+        const nb::gil_scoped_release release_gil;
+        model_.learn_rows({rows, labels, numbers(weights), numbers(own_weights), calibrate, blocks, threads, mixed.data()});
+    }
+
     nb::object owner() const { return owner_; }
     std::int64_t scores() const { return model_.scores(); }
     double variance() const noexcept { return variance_; }
@@ -285,12 +305,17 @@ void bind_one_at_a_time(nb::module_& module) {
                          "A committee, ready to learn from one example after another. A score is the mixed log-odds, or "
                          "an array with one score per class.")
         .def(nb::init<nb::object, std::vector<HeldRule>, std::vector<HeldModel>, bool, std::vector<std::string>,
-                      std::vector<Numbers>, std::vector<std::int64_t>, Numbers, Tally>(),
-             "vocabulary"_a.none(), "rules"_a, "models"_a, "intercept"_a, "scales"_a, "states"_a, "scale_of"_a,
+                      std::optional<Numbers>, Numbers, Tally>(),
+             "vocabulary"_a.none(), "rules"_a, "models"_a, "intercept"_a, "scales"_a, "states"_a.noconvert().none(),
              "mixture"_a.noconvert(), "tally"_a.noconvert(),
              nb::sig("def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], "
-                     "intercept: bool, scales: Sequence[str], states: Sequence[NDArray], scale_of: Sequence[int], "
-                     "mixture: NDArray, tally: NDArray) -> None"));
+                     "intercept: bool, scales: Sequence[str], states: NDArray | None, mixture: NDArray, tally: NDArray) "
+                     "-> None"))
+        .def("learn_rows", &OneByOne<ReadyCommittee>::learn_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(),
+             "width"_a, "labels"_a, "weights"_a.none(), "own_weights"_a.none(), "calibrate"_a, "blocks"_a, "threads"_a,
+             "mixed"_a.noconvert(),
+             "Learn from the rows of a scanned batch in order, each member from `blocks` of them together, and write the "
+             "mixed scores of each row before. `own_weights` are without those of the classes.");
 }
 
 }  // namespace scwlearn

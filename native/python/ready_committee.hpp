@@ -1,34 +1,36 @@
-// A committee that is ready for single rows: models with compiled rules, their scales, and their mixture.
+// A committee that is ready to learn: models with compiled rules, the scale of their rows, and their mixture.
 #pragma once
 
 #include <array>
+#include <numeric>
 
 #include "calibrate/mixing.hpp"
 #include "python/ready_model.hpp"
 #include "python/row_scales.hpp"
+#include "python/row_slice.hpp"
 
 namespace scwlearn {
 
 class ReadyCommittee {
 public:
-    // Member m sees rows as scale `scale_of[m]` does, or as they are if that is -1.
+    // Member m sees rows as the scale of kind scales[m] does, or as they are if that is "none".
     ReadyCommittee(std::vector<HeldRule> rules, std::vector<HeldModel> models, bool intercept,
-                   std::vector<std::string> scales, std::vector<Numbers> states, std::vector<std::int64_t> scale_of,
-                   Numbers mixture, Tally tally)
-        : scale_of_(std::move(scale_of)), mixture_(std::move(mixture)), tally_(std::move(tally)) {
-        require(!models.empty() && rules.size() == models.size() && scale_of_.size() == models.size(),
+                   const std::vector<std::string>& scales, std::optional<Numbers> states, Numbers mixture, Tally tally)
+        : kinds_(kinds_of(scales)),
+          scales_(wanted(kinds_), std::move(states), models.empty() ? 0 : models[0].size - intercept),
+          mixture_(std::move(mixture)),
+          tally_(std::move(tally)) {
+        require(!models.empty() && rules.size() == models.size() && scales.size() == models.size(),
                 "there must be a rule and a scale for each model");
-        require(scales.size() == states.size(), "there must be a state for each scale");
         require(length(tally_) == 3, "tally must have 3 counts");
         for (std::size_t m = 0; m < models.size(); ++m) {
             require(rules[m].is_compiled(), "only compiled rules can be members of a committee");
-            require(scale_of_[m] >= -1 && scale_of_[m] < static_cast<std::int64_t>(scales.size()), "no such scale");
+            require(!kinds_[m] || scales_.is_known(), "there must be states of the scale");
             members_.emplace_back(std::move(rules[m]), std::move(models[m]), intercept);
             require(members_[m].width() == width() && members_[m].is_binary() == is_binary() &&
                         members_[m].scores() == members_[0].scores(),
                     "the members must have the same features and classes");
         }
-        for (std::size_t s = 0; s < scales.size(); ++s) scales_.emplace_back(scales[s], std::move(states[s]), width());
         const auto count = static_cast<std::int64_t>(members_.size());
         const std::int64_t own = calibration::Mixing::own_entries(count);
         const std::int64_t curves = length(mixture_) - own - count * kCurveEntries;
@@ -36,7 +38,6 @@ public:
                 "the mixture is of another committee");
         n_scores_ = curves / (count * kScoreEntries);
         require((n_scores_ == 1) == is_binary() && n_scores_ >= scores(), "the mixture has other classes");
-        rows_.resize(scales_.size());
         looks_.resize(static_cast<std::size_t>(count * n_scores_));
         mixed_.resize(static_cast<std::size_t>(n_scores_));
         work_.resize(static_cast<std::size_t>(calibration::Mixing::work(count, n_scores_)));
@@ -58,7 +59,7 @@ public:
     void check_type(const Labels& labels) const { members_[0].check_type(labels); }
 
     void score(const Rows& row, double* scores, std::int64_t count) {
-        for (std::size_t s = 0; s < scales_.size(); ++s) scaled_[s] = scales_[s].apply(row, rows_[s]);
+        scales_.apply(row, scaled_);
         fill_unknown(count);
         for (std::size_t m = 0; m < members_.size(); ++m)
             members_[m].look(seen_by(m, row), looks_of(m), count, variances_[m]);
@@ -74,25 +75,104 @@ public:
 
     // The members learn with weight `w`, their mixture with `own`, the weight without that of the class.
     void learn(const Rows& row, double y, double w, double own, double* scores, std::int64_t count, double* variance) {
-        for (std::size_t s = 0; s < scales_.size(); ++s) scaled_[s] = scales_[s].learn(row, rows_[s], false);
+        scales_.learn(row, scaled_, false);
         const std::int64_t after = scores_after(y);
         fill_unknown(after);
         for (std::size_t m = 0; m < members_.size(); ++m)
             members_[m].learn(seen_by(m, row), y, w, looks_of(m), after, &variances_[m]);
         const std::int64_t number = is_binary() ? y > 0.0 : static_cast<std::int64_t>(y);
         mixing().learn(looks().data(), variances_.data(), number, own, mixed_.data(), work_.data());
-        count_row(number);
+        count_row(number, mixed_.data());
         std::copy(mixed_.data(), mixed_.data() + std::min(count, n_scores_), scores);
         std::fill(scores + std::min(count, n_scores_), scores + count, -HUGE_VAL);
         if (variance != nullptr) *variance = 0.0;
     }
 
+    // What members learn from in turn, where they are.
+    struct Lesson {
+        Rows rows;
+        const Labels& labels;
+        const double *weights, *own_weights;  // with and without those of the classes; null for 1
+        bool calibrate;                       // or only mix
+        const std::vector<std::int64_t>& blocks;  // rows that each member learns from together
+        int threads;
+        double* mixed;  // n_scores() numbers per row: the mixed scores before it was learned from
+    };
+
+    std::int64_t n_scores() const noexcept { return n_scores_; }
+
+    void check_blocks(const std::vector<std::int64_t>& blocks) const {
+        require(blocks.size() == members_.size(), "there must be a block for each member");
+        for (const std::int64_t block : blocks)
+            require(block >= 1 && block <= kLargestBlock, "blocks must be from 1 to 4096 rows");
+    }
+
+    // Learns from scanned rows with checked labels, bit for bit as from each by itself. A few rows at a time go through
+    // all members, so that they and their scaled values stay in the cache. Needs no GIL.
+    void learn_rows(const Lesson& lesson) {
+        std::int64_t together = 1;
+        for (const std::int64_t block : lesson.blocks) together = std::lcm(together, block);
+        const std::int64_t stored = lesson.rows.stored / std::max<std::int64_t>(1, lesson.rows.count) + 1;
+        const std::int64_t fitting = std::max<std::int64_t>(1, kValuesAtOnce / stored / together) * together;
+        for (std::int64_t first = 0; first < lesson.rows.count; first += fitting)
+            learn_part(lesson, first, std::min(fitting, lesson.rows.count - first));
+    }
+
 private:
+    using Kind = std::optional<ScaleKind>;
+
+    // About as many values as fit the cache beside the models.
+    static constexpr std::int64_t kValuesAtOnce = 1 << 13;
+
+    static std::vector<Kind> kinds_of(const std::vector<std::string>& names) {
+        std::vector<Kind> kinds;
+        for (const std::string& name : names) kinds.push_back(name == "none" ? Kind() : scale_kind(name));
+        return kinds;
+    }
+    static RowScales::Kinds wanted(const std::vector<Kind>& kinds) noexcept {
+        RowScales::Kinds all{};
+        for (const Kind& kind : kinds)
+            if (kind) all[*kind] = true;
+        return all;
+    }
+
+    void learn_part(const Lesson& lesson, std::int64_t first, std::int64_t count) {
+        const Rows rows = slice_.take(lesson.rows, first, count);
+        scales_.learn(rows, scaled_, false);
+        const std::int64_t line = is_binary() ? kTraceWidth : n_scores_;
+        traces_.resize(members_.size());
+        spreads_.resize(members_.size());
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            traces_[m].resize(static_cast<std::size_t>(count * line));
+            spreads_[m].resize(static_cast<std::size_t>(count));
+            const double* const weights = lesson.weights == nullptr ? nullptr : lesson.weights + first;
+            members_[m].learn_rows(seen_by(m, rows), lesson.labels, first, weights, lesson.blocks[m], lesson.threads,
+                                   traces_[m].data(), line, spreads_[m].data());
+        }
+        std::array<const double*, calibration::kMostMembers> looks{};
+        for (std::int64_t i = 0; i < count; ++i) {
+            for (std::size_t m = 0; m < members_.size(); ++m) {
+                looks[m] = traces_[m].data() + i * line;
+                variances_[m] = is_binary() ? looks[m][1] : spreads_[m][static_cast<std::size_t>(i)];
+            }
+            const double y = label(lesson.labels, static_cast<std::size_t>(first + i));
+            const std::int64_t number = is_binary() ? y > 0.0 : static_cast<std::int64_t>(y);
+            double* const mixed = lesson.mixed + (first + i) * n_scores_;
+            if (lesson.calibrate) {
+                const double weight = lesson.own_weights == nullptr ? 1.0 : lesson.own_weights[first + i];
+                mixing().learn(looks.data(), variances_.data(), number, weight, mixed, work_.data());
+            } else {
+                mixing().mix(looks.data(), variances_.data(), mixed, work_.data());
+            }
+            count_row(number, mixed);
+        }
+    }
+
     calibration::Mixing mixing() const noexcept {
         return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_};
     }
-    const Rows& seen_by(std::size_t m, const Rows& row) const noexcept {
-        return scale_of_[m] < 0 ? row : scaled_[static_cast<std::size_t>(scale_of_[m])];
+    const Rows& seen_by(std::size_t m, const Rows& rows) const noexcept {
+        return kinds_[m] ? scaled_.rows[*kinds_[m]] : rows;
     }
     double* looks_of(std::size_t m) noexcept { return looks_.data() + static_cast<std::int64_t>(m) * n_scores_; }
     std::array<const double*, calibration::kMostMembers> looks() noexcept {
@@ -107,23 +187,24 @@ private:
             std::fill(looks_of(m) + count, looks_of(m) + n_scores_, -HUGE_VAL);
     }
 
-    void count_row(std::int64_t number) noexcept {
-        const bool right = is_binary() ? (mixed_[0] >= 0.0) == (number == 1)
-                                       : mixed_[static_cast<std::size_t>(number)] > -HUGE_VAL &&
-                                             std::max_element(mixed_.begin(), mixed_.end()) - mixed_.begin() == number;
+    void count_row(std::int64_t number, const double* mixed) noexcept {
+        const bool right = is_binary()
+                               ? (mixed[0] >= 0.0) == (number == 1)
+                               : mixed[number] > -HUGE_VAL && std::max_element(mixed, mixed + n_scores_) - mixed == number;
         tally_.data()[0] += 1;
         tally_.data()[1] += right ? 0 : 1;
         tally_.data()[2] += 1;
     }
 
     std::vector<ReadyModel> members_;
-    std::vector<RowScales> scales_;
-    std::vector<std::int64_t> scale_of_;
+    std::vector<Kind> kinds_;
+    RowScales scales_;
     Numbers mixture_;
     Tally tally_;
     std::int64_t n_scores_ = 1;
-    std::vector<ScaledRow> rows_;
-    std::array<Rows, calibration::kMostMembers> scaled_{};
+    ScaledBatch scaled_;
+    RowSlice slice_;
+    std::vector<std::vector<double>> traces_, spreads_;  // of each member: looks at the rows, and their variances
     std::array<double, calibration::kMostMembers> variances_{};
     std::vector<double> looks_, mixed_, work_;
 };

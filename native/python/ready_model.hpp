@@ -121,6 +121,25 @@ public:
         }
     }
 
+    // Learns from scanned rows with labels from number `first` on, `block` of them together; writes the scores of each
+    // before (of a binary model its trace), in lines of this length, and, with several classes, its variance. The rule
+    // must be compiled.
+    void learn_rows(const Rows& rows, const Labels& labels, std::int64_t first, const double* weights, std::int64_t block,
+                    int threads, double* scores, std::int64_t line, double* variances) {
+        const Scratch::Frame frame(scratch_);
+        Task task{rows, model_.memory(&scratch_), model_.form, rule_.rule(), weights, block, threads};
+        if (is_binary()) {
+            task.signs = static_cast<const std::int8_t*>(labels.data()) + first;
+            task.trace = scores;
+        } else {
+            task.labels = static_cast<const ClassNumber*>(labels.data()) + first;
+            task.scores = scores;
+            task.score_stride = line;
+            task.variances = variances;
+        }
+        model_.count(rows.count, loop_for(model_.form, is_binary(), rows.kind)(task));
+    }
+
 private:
     Counts learn_row(Task& task, double y, double* scores, std::int64_t count, double* variance) const {
         const Scratch::Frame frame(*task.memory.scratch);

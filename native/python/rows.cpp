@@ -7,6 +7,7 @@
 
 #include "core/scan.hpp"
 #include "python/bindings.hpp"
+#include "python/row_slice.hpp"
 
 using namespace nanobind::literals;
 
@@ -78,18 +79,22 @@ std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array&
 // Sparse rows with entries of their own: values, indices and offsets.
 using NewRows = std::tuple<NewArray, NewArray, NewArray>;
 
-// Calls scale(first, to), which returns the row that there is no room for, until all rows are scaled. Returns the scaled
-// rows if they have entries of their own, else writes their values to `scaled`.
+// Calls scale(rows, first, to), which returns the row that there is no room for, until all rows are scaled. Returns the
+// scaled rows if they have entries of their own, else writes their values to `scaled`.
 template <class Scale>
-std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size_t numbers, const Rows& rows,
+std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size_t numbers, const Rows& given,
                                  const std::optional<Numbers>& scaled, const Scale& scale) {
-    require(static_cast<std::int64_t>(numbers) == scale_numbers(kind, rows.width), "states must have the size of the scale");
-    const bool in_place = !rows.is_sparse() || kind != kStandard;
+    require(static_cast<std::int64_t>(numbers) == scale_numbers(given.width), "states must have the size of the scale");
+    const bool in_place = !given.is_sparse() || kind != kStandard;
     require(scaled.has_value() == in_place, "scaled must be given unless sparse rows are standardised");
+    RowSlice slice;
+    const Rows rows = slice.take(given, 0, given.count);
     require(!scaled || length(*scaled) == rows.stored, "scaled must have one number per value");
+    ScaledRows to{};
     if (in_place) {
         const nb::gil_scoped_release release_gil;
-        scale(0, ScaledRows{scaled->data(), nullptr, nullptr, 0});
+        to.values[kind] = scaled->data();
+        scale(rows, 0, to);
         return std::nullopt;
     }
     std::vector<double> values;
@@ -97,12 +102,14 @@ std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size
     {
         const nb::gil_scoped_release release_gil;
         offsets.resize(static_cast<std::size_t>(rows.count) + 1);
-        std::int64_t room = rows.stored + rows.count * added_features(kind, states, rows.width), done = 0;
-        while (done < rows.count) {
-            values.resize(static_cast<std::size_t>(room));
-            indices.resize(static_cast<std::size_t>(room));
-            done = scale(done, ScaledRows{values.data(), indices.data(), offsets.data(), room});
-            room += room / 2 + 1024;
+        to.offsets = offsets.data();
+        to.room = rows.stored + 2 * rows.count * dense_features(states, rows.width);
+        for (std::int64_t done = 0; done < rows.count; to.room += to.room / 2 + 1024) {
+            values.resize(static_cast<std::size_t>(to.room));
+            indices.resize(static_cast<std::size_t>(to.room));
+            to.values[kind] = values.data();
+            to.indices = indices.data();
+            done = scale(rows, done, to);
         }
         values.resize(static_cast<std::size_t>(offsets.back()));
         indices.resize(static_cast<std::size_t>(offsets.back()));
@@ -114,25 +121,25 @@ std::optional<NewRows> learn_scales(const std::string& kind, Numbers states, con
                                     const std::optional<Array>& indices, const std::optional<Array>& offsets,
                                     std::int64_t width, const std::optional<ReadOnly>& weights,
                                     const std::optional<Numbers>& scaled) {
-    const Rows rows = rows_of(values, indices, offsets, width, false);
-    require(!weights || length(*weights) == rows.count, "weights must have one weight per row");
+    const Rows given = rows_of(values, indices, offsets, width, false);
+    require(!weights || length(*weights) == given.count, "weights must have one weight per row");
     const double* const weighed = weights ? weights->data() : nullptr;
-    const ScaleKind known = scale_kind(kind);
-    const auto learn = loops().scales.learn[rows.kind];
-    return scale_all(known, states.data(), states.size(), rows, scaled, [&](std::int64_t first, const ScaledRows& to) {
-        return learn(known, states.data(), rows, first, weighed, to);
-    });
+    const auto learn = loops().scales.learn[given.kind];
+    return scale_all(scale_kind(kind), states.data(), states.size(), given, scaled,
+                     [&](const Rows& rows, std::int64_t first, const ScaledRows& to) {
+                         return learn(states.data(), rows, first, weighed, to);
+                     });
 }
 
 std::optional<NewRows> apply_scales(const std::string& kind, const ReadOnly& states, const Array& values,
                                     const std::optional<Array>& indices, const std::optional<Array>& offsets,
                                     std::int64_t width, const std::optional<Numbers>& scaled) {
-    const Rows rows = rows_of(values, indices, offsets, width, false);
-    const ScaleKind known = scale_kind(kind);
-    const auto apply = loops().scales.apply[rows.kind];
-    return scale_all(known, states.data(), states.size(), rows, scaled, [&](std::int64_t first, const ScaledRows& to) {
-        return apply(known, states.data(), rows, first, to);
-    });
+    const Rows given = rows_of(values, indices, offsets, width, false);
+    const auto apply = loops().scales.apply[given.kind];
+    return scale_all(scale_kind(kind), states.data(), states.size(), given, scaled,
+                     [&](const Rows& rows, std::int64_t first, const ScaledRows& to) {
+                         return apply(states.data(), rows, first, to);
+                     });
 }
 
 void check_columns(const Column<double>& values, const Column<std::int32_t>& columns,

@@ -223,7 +223,7 @@ class CommitteeByOne:
     A committee, ready to learn from one example after another. A score is the mixed log-odds, or an array with one score per class.
     """
 
-    def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: Sequence[NDArray], scale_of: Sequence[int], mixture: NDArray, tally: NDArray) -> None: ...
+    def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: NDArray | None, mixture: NDArray, tally: NDArray) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -263,6 +263,11 @@ class CommitteeByOne:
     def learn_list(self, rows: tuple, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, sample_weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, first: int, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
         """
         Learn from checked dicts, from number `first` on, and write their scores before and variances. Return where it stopped: at a dict that the model has no room for, at the end, or after as many as one call may take.
+        """
+
+    def learn_rows(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, own_weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, calibrate: bool, blocks: Sequence[int], threads: int, mixed: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """
+        Learn from the rows of a scanned batch in order, each member from `blocks` of them together, and write the mixed scores of each row before. `own_weights` are without those of the classes.
         """
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1, labels_ignored: bool = False) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:

@@ -171,7 +171,7 @@ CASES = [
     (
         "several",
         lambda f: f.replace("scale", numbers(*range(8)), [4, 2]),
-        "array 'scale' must be float64 of shape (5, 2), got float64 of (4, 2)",
+        "array 'scale' must be float64 of shape (6, 3), got float64 of (4, 2)",
     ),
     (
         "several",
@@ -311,20 +311,30 @@ CASES = [
         set_number("scale", 1, 1.0),
         "scale[0, 1]: the first line must be 0 after the number of rows, got 1.0",
     ),
-    ("standard", set_number("scale", 3, -1.0), "scale[1, 0]: deviation must be a number from 0 to 2e+150, got -1.0"),
-    ("standard", set_number("scale", 3, 1e200), "scale[1, 0]: deviation must be a number from 0 to 2e+150, got 1e+200"),
+    ("standard", set_number("scale", 3, -1.0), "scale[1, 0]: variance must be a number from 0 to 4e+300, got -1.0"),
+    ("standard", set_number("scale", 3, 1e305), "scale[1, 0]: variance must be a number from 0 to 4e+300, got 1e+305"),
     ("standard", set_number("scale", 4, 1e9), "scale[1, 1]: count must be from 0 to the number of rows, 90, got"),
     (
         "standard",
         set_number("scale", 5, -1e200),
-        "scale[1, 2]: mean must be a number from -2e+150 to 2e+150, got -1e+200",
+        "scale[1, 2]: mean must be a number from -1e+150 to 1e+150, got -1e+200",
     ),
     (
         "standard",
         lambda f: f.replace("scale", numbers(*range(10)), [5, 2]),
         "array 'scale' must be float64 of shape (6, 3), got float64 of (5, 2)",
     ),
-    ("several", set_number("scale", 0, -1.0), "scale[0, 0]: scale or count must be a finite number >= 0, got -1.0"),
+    ("several", set_number("scale", 0, -1.0), "scale[0, 0]: number of rows must be from 0 to "),
+    (
+        "several",
+        lambda f: f.replace("scale", numbers(-1.0, *range(9)), [5, 2]),
+        "scale[0, 0]: scale must be a number from 0 to 1e+150, got -1.0",
+    ),
+    (
+        "several",
+        lambda f: f.replace("scale", numbers(1.0, np.inf, *range(8)), [5, 2]),
+        "scale[0, 1]: count must be a number from 0 to ",
+    ),
     (
         "several",
         set_number("class_counts", 0, -1, np.int64),

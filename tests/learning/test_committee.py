@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import scwlearn.learning.committee.learner
 from scwlearn import AutoClassifier
+from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import interrupts_held
-from scwlearn.learning.learner import Learner
-from scwlearn.model.mixture import Mixture
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((9500, 12))
@@ -35,35 +35,50 @@ def labels(classes, late=0):
 def whole_state(model):
     learner = model._classifier.learner
     arrays = [a for g in learner.model.gaussians for a in (g.memory, g.scalars, g.known)]
-    arrays += [scale.state for scale in learner.running_scale.by_kind.values()]
-    arrays.append(learner.mixture.state)
+    arrays += [learner.running_scale.state, learner.mixture.state]
     return [array.tobytes() for array in arrays], learner.counts, model.classes_.tolist()
+
+
+def stop_before(monkeypatch, call, stop):
+    """Let `stop` run before a call of the native loop, whose blocks are small."""
+    monkeypatch.setattr(scwlearn.learning.committee.learner, "WORK_OF_A_BLOCK", 1e5)
+    calls = []
+
+    class Stopped:
+        def __init__(self, *args):
+            self.committee = CommitteeByOne(*args)
+
+        def learn_rows(self, *args):
+            calls.append(args)
+            if len(calls) == call:
+                stop()
+            self.committee.learn_rows(*args)
+
+    monkeypatch.setattr(scwlearn.learning.committee.learner, "CommitteeByOne", Stopped)
+    return calls
+
+
+def interrupt():
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("rows", [20, 9000])
 @pytest.mark.parametrize(("classes", "late"), [(2, 0), (2, 1), (3, 0), (3, 2)])
-@pytest.mark.parametrize(("owner", "method"), [(Learner, "_learn_rows"), (Mixture, "learn")])
-def test_an_interruption_between_two_members_leaves_all_as_they_were(monkeypatch, rows, classes, late, owner, method):
+def test_an_interruption_between_two_blocks_leaves_all_as_they_were(monkeypatch, rows, classes, late):
     y = labels(classes, late)
     model = AutoClassifier(shuffle=False).fit(X[:300], y[:300])
-    before, learn = whole_state(model), getattr(owner, method)
-    for stop_at in (1, 2, 4, 6):
-        calls = []
-
-        def stop(self, *args, calls=calls, stop_at=stop_at, **kwargs):
-            calls.append(self)
-            if len(calls) == stop_at:
-                raise KeyboardInterrupt
-            return learn(self, *args, **kwargs)
-
+    before, stopped = whole_state(model), 0
+    for call in (1, 2, 4, 6):
         with monkeypatch.context() as patch:
-            patch.setattr(owner, method, stop)
+            stop_before(patch, call, interrupt)
             try:
                 model.partial_fit(X[300 : 300 + rows], y[300 : 300 + rows])
             except KeyboardInterrupt:
+                stopped += 1
                 assert whole_state(model) == before
             else:
                 break
+    assert stopped == 4 or (stopped >= 1 and rows == 20)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -72,13 +87,7 @@ def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch):
     y = np.arange(60) % 2
     model = AutoClassifier(shuffle=False).fit(x, y)
     expected = AutoClassifier(shuffle=False).fit(x, y).partial_fit(x[:10], y[:10])
-    learn = Learner._learn_rows
-
-    def interrupted(self, *args, **kwargs):
-        os.kill(os.getpid(), signal.SIGINT)
-        return learn(self, *args, **kwargs)
-
-    monkeypatch.setattr(Learner, "_learn_rows", interrupted)
+    stop_before(monkeypatch, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(x[:10], y[:10])
     assert whole_state(model) == whole_state(expected)

@@ -76,7 +76,7 @@ def test_widening_equals_features_known_from_the_start(new):
 def test_merged_shards_equal_the_scale_of_all_rows(new, rows):
     x = rows()
     x[:, 13] *= 1e120
-    x[:, 14] *= 1e-200
+    x[:, 14] *= 1e-120
     whole, shards = new(), [new() for _ in range(3)]
     whole.learn(x)
     for k, shard in enumerate(shards):
@@ -105,9 +105,8 @@ def test_merging_with_an_empty_scale_changes_no_bit(new):
     wider.learn(np.zeros((2, FEATURES + 2)))
     assert state(scale.merged([new()])) == state(new().merged([scale])) == state(scale)
     merged = scale.merged([wider])
-    assert merged.rows is None or merged.rows == ROWS + 2
-    columns = 3 if scale.kind == "standard" else 2
-    assert np.array_equal(merged.state[-FEATURES - 2 : -2, :columns], scale.state[-FEATURES:, :columns])
+    assert merged.rows == ROWS + 2
+    assert np.array_equal(merged.state[1:-2, :3], scale.state[1:, :3])
     assert new().merged([new()]).state is None
 
 
@@ -122,7 +121,7 @@ def test_the_native_functions_reject_arrays_that_do_not_fit(kind):
     x = np.ones((4, 3))
     fits = {
         "kind": kind,
-        "states": np.zeros((4, 4) if kind == "standard" else (3, 2)),
+        "states": np.zeros((4, 4)),
         "values": x,
         "indices": None,
         "offsets": None,

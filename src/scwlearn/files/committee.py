@@ -1,4 +1,4 @@
-"""Committees as parts of a model file: a Gaussian for each member, their scales, and their mixture."""
+"""Committees as parts of a model file: a Gaussian for each member, their scale, and their mixture."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def encode_committee_state(committee: Committee, arrays: Arrays) -> dict[str, An
             own: Arrays = {}
             models.append(encode_gaussian(gaussian, own))
             arrays |= {f"member_{number}.{name}": array for name, array in own.items()}
-    for kind, scale in committee.running_scale.by_kind.items():
-        own = {}
-        encode_scale(scale, own)
-        arrays |= {f"{kind}.{name}": array for name, array in own.items()}
+    if committee.running_scale is not None:
+        encode_scale(committee.running_scale, arrays)
     arrays[_MIXTURE] = committee.mixture.state
     names = None if models is None else committee.vocabulary
     return {
@@ -54,10 +52,8 @@ def decode_committee_state(
         if vocabulary is not None:
             limits = {"max_features": config.max_features, "hashed": config.overflow == "hash"}
             committee.vocabulary = decode_vocabulary(vocabulary, arrays, committee.n_features or 0, **limits)
-        for kind, scale in committee.running_scale.by_kind.items():
-            own = arrays.part(f"{kind}.")
-            decode_scale(scale, own, committee.n_features)
-            own.finish()
+        if committee.running_scale is not None:
+            decode_scale(committee.running_scale, arrays, committee.n_features)
     elif vocabulary is not None:
         raise InvalidModelFile(f"{fields.path}: there are feature names, but no models")
     if n_classes is not None:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, Vocabulary
-from scwlearn.files.codec import BYTE, FLOAT64, INT64, LARGEST, ArrayReader, Arrays, check_range
+from scwlearn.files.codec import BYTE, FLOAT64, INT64, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, parse_json, shorten
-from scwlearn.model.scale import COUNT, MEAN, SCALE, RunningScale
+from scwlearn.model.scale import COUNT, DENSE, MEAN, VARIANCE, RunningScale
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
@@ -94,32 +94,37 @@ def encode_scale(scale: RunningScale, arrays: Arrays) -> bool:
     """Add the state, without what is derived from the rest of it; return whether there is any."""
     if scale.state is None:
         return False
-    arrays["scale"] = scale.state if scale.kind != "standard" else _without_list(scale.state)
+    lines = scale.state[:, :DENSE].copy()
+    lines[0, 1:] = 0.0
+    arrays["scale"] = lines
     return True
 
 
 def decode_scale(scale: RunningScale, arrays: ArrayReader, width: int | None) -> None:
     """Restore the state of a scale."""
-    if scale.kind != "standard":
-        scale.state = arrays.take("scale", FLOAT64, (width, 2))
-        check_range("scale", scale.state, 0, LARGEST, "scale or count must be a finite number >= 0")
-        return
-    lines = arrays.take("scale", FLOAT64, (None if width is None else width + 1, 3))
+    if scale.kind == "rms" and arrays.shape("scale") == (width, 2):
+        lines = _from_sizes(arrays.take("scale", FLOAT64, (width, 2)))
+    else:
+        lines = arrays.take("scale", FLOAT64, (None if width is None else width + 1, 3))
     if not len(lines):
         raise InvalidModelFile("array 'scale' must have a first line, with the number of rows")
-    features, most = slice(1, None), 2 * LARGEST_VALUE
+    features, most, squared = slice(1, None), LARGEST_VALUE, 4 * LARGEST_VALUE**2
     check_range("scale", lines, 0, MAX_COUNT, f"number of rows must be from 0 to {MAX_COUNT}", 0, 0)
     check_range("scale", lines, 0, 0, "the first line must be 0 after the number of rows", 0, features)
-    check_range("scale", lines, 0, most, f"deviation must be a number from 0 to {most:g}", features, SCALE)
+    check_range("scale", lines, 0, squared, f"variance must be a number from 0 to {squared:g}", features, VARIANCE)
     rows = float(lines[0, 0])
     check_range("scale", lines, 0, rows, f"count must be from 0 to the number of rows, {rows:g}", features, COUNT)
     check_range("scale", lines, -most, most, f"mean must be a number from {-most:g} to {most:g}", features, MEAN)
     scale.state = np.zeros((len(lines), 4))
-    scale.state[:, :3] = lines
+    scale.state[:, :DENSE] = lines
     scale.list_dense()
 
 
-def _without_list(state: NDArray[np.float64]) -> NDArray[np.float64]:
-    lines = state[:, :3].copy()
-    lines[0, 1:] = 0.0
+def _from_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lines for root mean squares and counts, as earlier versions of the library wrote them."""
+    check_range("scale", sizes, 0, LARGEST_VALUE, f"scale must be a number from 0 to {LARGEST_VALUE:g}", slice(None), 0)
+    check_range("scale", sizes, 0, MAX_COUNT, f"count must be a number from 0 to {MAX_COUNT}", slice(None), 1)
+    lines = np.zeros((len(sizes) + 1, 3))
+    lines[0, 0] = sizes[:, 1].max(initial=0.0)
+    lines[1:, VARIANCE], lines[1:, COUNT] = sizes[:, 0] ** 2, sizes[:, 1]
     return lines

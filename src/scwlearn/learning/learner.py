@@ -23,6 +23,7 @@ from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
 from scwlearn.learning.placing import Placement, placed_rows
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
+from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 from scwlearn.rules import OwnRule, Rule
 
@@ -329,20 +330,13 @@ class Learner(OneAtATime):
             scale.restore(before)
             raise
 
-    def _learn_rows(
-        self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None, *, undo: bool = True
-    ) -> None:
-        """Learn block by block; after an error the model and the counts are as they were, if it may be undone."""
-        model = self._first_model(rows, classes) if self.model is None else self.model.writable()
-        model = self._with_room(model, classes)
+    def _learn_rows(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
+        """Learn block by block; after an error the model and the counts are as they were."""
+        model = self._model_for(rows, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
-        form, size, lanes, stored = model.covariance, model.size, model.lanes, rows.stored / max(1, len(rows))
-        work = form.work(size, stored, lanes, classes, model.joint)
+        work = self._work_of_a_row(model, rows, classes)
         block_rows = max(1, int(WORK_OF_A_BLOCK / work))
-        at_once = min(form.block(size, stored, lanes, model.joint), len(rows) or 1)
-        if self._may_turn(model):
-            # The last bits of a full covariance depend on the blocks, and must be those of single examples.
-            at_once = 1
+        at_once = self._rows_together(model, rows)
         # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
         # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
@@ -355,8 +349,8 @@ class Learner(OneAtATime):
             # There is only one call of the loop, which Ctrl-C cannot interrupt.
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
-        limits = {"at_once": at_once, "threads": allowed_threads() if form.uses_threads(size) else 1}
-        before = None if safe or not undo or model is not self.model else model.copy()
+        limits = {"at_once": at_once, "threads": self._threads_for(model)}
+        before = None if safe or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
         try:
             for block in rows.blocks(block_rows, batch.places):
@@ -370,6 +364,28 @@ class Learner(OneAtATime):
             if counts is not None:
                 np.copyto(tally, counts)
             raise
+
+    def _model_for(self, rows: Rows, classes: int) -> Gaussian:
+        """Return the model, or a new one, writable and with room for the classes."""
+        model = self._first_model(rows, classes) if self.model is None else self.model.writable()
+        return self._with_room(model, classes)
+
+    def _work_of_a_row(self, model: Gaussian, rows: Rows, classes: int) -> float:
+        """Return about how many multiplications it takes to learn from a row."""
+        stored = rows.stored / max(1, len(rows))
+        return model.covariance.work(model.size, stored, model.lanes, classes, model.joint)
+
+    def _rows_together(self, model: Gaussian, rows: Rows) -> int:
+        """Return how many rows the loop of a full covariance learns from together."""
+        if self._may_turn(model):
+            # The last bits of a full covariance depend on the blocks, and must be those of single examples.
+            return 1
+        stored = rows.stored / max(1, len(rows))
+        return min(model.covariance.block(model.size, stored, model.lanes, model.joint), len(rows) or 1)
+
+    @staticmethod
+    def _threads_for(model: Gaussian) -> int:
+        return allowed_threads() if model.covariance.uses_threads(model.size) else 1
 
 
 _ARGUMENTS = (

@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._native import apply_scales, learn_scales
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
+from scwlearn.model.covariance import zeros
 from scwlearn.model.scales import SCALE_NAMES
 
 Array = NDArray[np.float64]
 
-# Columns of the state: scale (of a standard scale, deviation) and count of each feature's non-zero values. A standard
-# scale also has their mean, an entry of the list of dense features, and a first line for the number of rows and the
-# length of that list, which is derived from the rest.
-SCALE, COUNT, MEAN, DENSE = range(4)
+# Columns of the state: variance, count and mean of each feature's non-zero values, and an entry of the list of dense
+# features. The first line has the number of rows and the length of that list, which is derived from the rest, and kept
+# by a standard scale only.
+VARIANCE, COUNT, MEAN, DENSE = range(4)
 
-# As in native/loops/scaling_loops.cpp: where standardised values are clipped, and the part of the mean below which a
+# As in native/loops/moments.hpp: where standardised values are clipped, and the part of the mean below which a
 # deviation is rounding.
 MOST_DEVIATIONS = 3.0
 _ROUNDING = 2.0**-40
@@ -77,28 +78,25 @@ class RunningScale:
     @property
     def width(self) -> int | None:
         """The number of features; None before the first rows."""
-        return None if self.state is None else len(self._features(self.state))
+        return None if self.state is None else len(self.state) - 1
 
     @property
-    def rows(self) -> float | None:
-        """The number of rows seen, which only a standard scale counts; None otherwise."""
-        return None if self.kind != "standard" else 0.0 if self.state is None else float(self.state[0, 0])
+    def rows(self) -> float:
+        """The number of rows seen."""
+        return 0.0 if self.state is None else float(self.state[0, 0])
 
     @property
     def scales(self) -> Array:
         """What each feature is divided by: 1 for a feature never seen, infinity for one that is always the same."""
         features = self._seen()
-        count = features[:, COUNT]
-        if self.kind != "standard":
-            return np.where(count > 0, features[:, SCALE], 1.0)
-        # Relative to the larger of mean and deviation, so that no square overflows.
-        dense, share = self._dense(features)
-        most = np.maximum(features[:, SCALE], np.abs(features[:, MEAN]))
-        by = np.where(most > 0, most, 1.0)
-        spread, mean = (features[:, SCALE] / by) ** 2, (features[:, MEAN] / by) ** 2
-        scales = by * np.sqrt(np.where(dense, share * (spread + (1 - share) * mean), spread + mean))
-        constant = dense & (scales <= _ROUNDING * np.abs(share * features[:, MEAN]))
-        return np.where(count == 0, 1.0, np.where(constant, np.inf, scales))
+        variance, count, square = features[:, VARIANCE], features[:, COUNT], features[:, MEAN] ** 2
+        sizes = np.sqrt(variance + square)
+        if self.kind == "standard":
+            dense, share = self._dense(features)
+            deviations = np.sqrt(share * (variance + (1 - share) * square))
+            constant = deviations <= _ROUNDING * np.abs(share * features[:, MEAN])
+            sizes = np.where(dense, np.where(constant, np.inf, deviations), sizes)
+        return np.where(count == 0, 1.0, sizes)
 
     @property
     def counts(self) -> Array:
@@ -114,9 +112,7 @@ class RunningScale:
         dense, share = self._dense(features)
         return np.where(dense, share * features[:, MEAN], 0.0)
 
-    def learn(
-        self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None, undo: bool = True
-    ) -> Rows:
+    def learn(self, x: Any, weights: ArrayLike | None = None, *, order: ArrayLike | None = None) -> Rows:
         """Update the scale with each row in turn and return the rows, scaled.
 
         Each row is scaled by the values up to and including its own. All or nothing: after an error the scale is as
@@ -130,8 +126,6 @@ class RunningScale:
             Sample weights. A row of weight 0 is scaled but does not count; other weights make no difference.
         order : array-like of int, optional
             The order in which to process the rows.
-        undo : bool
-            Whether an error must leave the scale as it was; if not, its state is not copied first.
 
         Returns
         -------
@@ -152,7 +146,7 @@ class RunningScale:
         state = self._blank(rows.width) if self.state is None else self.state
         # Ctrl-C may interrupt between two blocks, but not within one; entries that a standard scale adds need memory.
         may_stop = len(rows) > _rows_at_once(rows) or (self.kind == "standard" and 8 * rows.stored >= rows.width)
-        if (undo and may_stop) or not state.flags.writeable:
+        if may_stop or not state.flags.writeable:
             state = state.copy()
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:
@@ -208,6 +202,12 @@ class RunningScale:
         elif self.state is not other.state:
             self.writable_state()[:] = other.state
 
+    def as_kind(self, kind: str) -> RunningScale:
+        """Return a scale of another kind with the same statistics, in the same memory."""
+        other = RunningScale(kind)
+        other.state = self.state
+        return other
+
     def arranged(
         self, kept: NDArray[np.int64], n_features: int, *, places: NDArray[np.int64] | None = None
     ) -> RunningScale:
@@ -216,16 +216,17 @@ class RunningScale:
         other.state = self._blank(n_features)
         if self.state is not None:
             where = slice(len(kept)) if places is None else places
-            self._features(other.state)[where] = self._features(self.state)[kept]
-            if self.kind == "standard":
-                other.state[0] = self.state[0]
-                other.list_dense()
+            other.state[0, 0] = self.state[0, 0]
+            other.state[1:, :DENSE][where] = self.state[1:, :DENSE][kept]
+            other.list_dense()
         return other
 
-    def writable_state(self) -> Array:
-        """Return the state as a writable array, copied first if it is read-only."""
+    def writable_state(self, width: int | None = None) -> Array:
+        """Return the state as a writable array, copied first if it is read-only, of `width` features if it is new."""
         if self.state is None:
-            raise ValueError("this scale has not seen any row yet")
+            if width is None:
+                raise ValueError("this scale has not seen any row yet")
+            self.state = self._blank(width)
         self.state = np.require(self.state, requirements=["C", "W"])
         return self.state
 
@@ -266,43 +267,35 @@ class RunningScale:
         merged = RunningScale(self.kind)
         if not states:
             return merged
-        width = max(map(len, states)) - len(self._blank(0))
-        wide = [self._widened(state, width) for state in states]
-        if self.kind == "standard":
-            merged.state = reduce(_merged_moments, wide)
-            merged.list_dense()
-        else:
-            merged.state = _merged_sizes(wide)
+        width = max(map(len, states)) - 1
+        merged.state = reduce(_merged_moments, [self._widened(state, width) for state in states])
+        merged.list_dense()
         return merged
 
     def thin(self, times: int) -> None:
         """Divide the number of rows, and the count of each feature, by `times`, for parts that share a prior."""
         if self.state is not None:
-            self._features(self.state)[:, COUNT] /= times
-            if self.kind == "standard":
-                self.state[0, 0] /= times
+            self.state[0, 0] /= times
+            self.state[1:, COUNT] /= times
 
     def list_dense(self) -> None:
-        """Derive the list of dense features of a standard scale from the rest of its state."""
+        """Derive the list of dense features from the rest of the state, if the scale is standard."""
         assert self.state is not None
-        features = self._features(self.state)
-        dense = np.flatnonzero(self._dense(features)[0])
-        features[:, DENSE] = 0.0
-        features[: len(dense), DENSE] = dense
-        self.state[0, COUNT] = len(dense)
+        self.state[0, 1:] = self.state[1:, DENSE] = 0.0
+        if self.kind == "standard":
+            dense = np.flatnonzero(self._dense(self.state[1:])[0])
+            self.state[1 : len(dense) + 1, DENSE] = dense
+            self.state[0, 1] = len(dense)
 
     def _dense(self, features: Array) -> tuple[NDArray[np.bool_], Array]:
         """Return which features are dense, and the share of the rows in which each dense one is not 0, otherwise 1."""
-        rows, count = self.rows or 0.0, features[:, COUNT]
+        rows, count = self.rows, features[:, COUNT]
         dense = (count > 0) & (2 * count >= rows)
         return dense, np.divide(count, rows, out=np.ones_like(count), where=dense)
 
-    def _blank(self, width: int) -> Array:
-        return np.zeros((width + 1, 4)) if self.kind == "standard" else np.zeros((width, 2))
-
-    def _features(self, state: Array) -> Array:
-        """Return the lines of the features."""
-        return state[1:] if self.kind == "standard" else state
+    @staticmethod
+    def _blank(width: int) -> Array:
+        return zeros(width + 1, 4)
 
     def _widened(self, state: Array, width: int) -> Array:
         """Return the state with unseen features appended."""
@@ -313,7 +306,7 @@ class RunningScale:
     def _seen(self) -> Array:
         if self.state is None:
             raise ValueError("this scale has not seen any row yet")
-        return self._features(self.state)
+        return self.state[1:]
 
     def _check_width(self, rows: Rows) -> None:
         if self.width is not None and rows.width != self.width:
@@ -323,27 +316,19 @@ class RunningScale:
         """Return the rows as `scale` writes or returns them for each block."""
         blocks = rows.blocks(_rows_at_once(rows))
         if self.kind == "standard" and rows.is_sparse:
-            return _joined(map(_own_entries, blocks), scale, rows.width)
+            return _joined(blocks, scale, rows.width)
         scaled = np.zeros(rows.stored)
         for block in blocks:
-            first = block.start * block.width
-            # A sparse block refers to the arrays of all rows.
-            scale(block, scaled if block.indices is not None else scaled[first : first + block.values.size])
+            begin, end = block.start * block.width, (block.start + block.count) * block.width
+            if block.offsets is not None:
+                begin, end = int(block.offsets[0]), int(block.offsets[-1])
+            scale(block, scaled[begin:end])
         return rows.with_values(scaled)
 
 
 def _rows_at_once(rows: Rows) -> int:
     """Return the number of rows with about _VALUES_AT_ONCE values."""
     return max(1, len(rows) * _VALUES_AT_ONCE // max(1, rows.stored))
-
-
-def _own_entries(block: Block) -> Block:
-    """Return a sparse block that refers only to its own entries."""
-    assert block.indices is not None
-    assert block.offsets is not None
-    begin, end = int(block.offsets[0]), int(block.offsets[-1])
-    offsets = block.offsets - block.offsets.dtype.type(begin)
-    return Block(block.values[begin:end], block.indices[begin:end], offsets, block.width, block.start, block.count)
 
 
 def _joined(blocks: Iterator[Block], scale: _ScaleBlock, width: int) -> Rows:
@@ -357,28 +342,13 @@ def _joined(blocks: Iterator[Block], scale: _ScaleBlock, width: int) -> Rows:
     return Rows.from_csr(values, indices, np.cumsum(counts), width)
 
 
-def _merged_sizes(states: list[Array]) -> Array:
-    """Return root mean square and count of all values."""
-    scales, counts = np.stack(states).transpose(2, 0, 1)
-    # Relative to the largest, so that no square overflows.
-    largest = scales.max(axis=0)
-    parts = np.divide(scales, largest, out=np.zeros_like(scales), where=largest > 0)
-    count = counts.sum(axis=0)
-    mean = np.divide((counts * parts**2).sum(axis=0), count, out=np.zeros_like(count), where=count > 0)
-    return np.column_stack([largest * np.sqrt(mean), count])
-
-
 def _merged_moments(one: Array, other: Array) -> Array:
-    """Return deviation, count and mean of the values of two standard scales, and the number of their rows."""
+    """Return the statistics of the values of two scales, and the number of their rows."""
     count = one[:, COUNT] + other[:, COUNT]
     share = np.divide(other[:, COUNT], count, out=np.zeros_like(count), where=count > 0)
     apart = np.where((share > 0) & (share < 1), other[:, MEAN] - one[:, MEAN], 0.0)
-    # Relative to the largest, so that no square overflows.
-    largest = np.maximum(np.maximum(one[:, SCALE], other[:, SCALE]), np.abs(apart))
-    by = np.where(largest > 0, largest, 1.0)
-    squares = (1 - share) * (one[:, SCALE] / by) ** 2 + share * (other[:, SCALE] / by) ** 2
     merged = np.zeros_like(one)
-    merged[:, SCALE] = by * np.sqrt(squares + share * (1 - share) * (apart / by) ** 2)
+    merged[:, VARIANCE] = (1 - share) * one[:, VARIANCE] + share * other[:, VARIANCE] + share * (1 - share) * apart**2
     merged[:, COUNT] = count
     merged[:, MEAN] = np.where(share == 1, other[:, MEAN], one[:, MEAN] + share * apart)
     # The first line, whose other numbers are derived.

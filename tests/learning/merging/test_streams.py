@@ -152,11 +152,6 @@ def scaled(x, y, scale="rms", **settings):
     return learner
 
 
-def counted(scale):
-    """Return how many values of each feature a scale has seen."""
-    return scale.state[1:, 1] if scale.kind == "standard" else scale.state[:, 1]
-
-
 @pytest.mark.parametrize("how", ["bcm", "ev", "kl"])
 def test_weights_are_merged_for_the_scale_of_all_rows(how):
     rng = np.random.default_rng(0)
@@ -229,11 +224,10 @@ def test_the_common_prior_counts_once(settings):
     names, counts = together._classifier.learner.names, []
     for model in went_on:
         own = model._classifier.learner
-        counts.append([counted(own.running_scale)[own.names[name]] if name in own.names else 0 for name in names])
+        counts.append([own.running_scale.counts[own.names[name]] if name in own.names else 0 for name in names])
     found = together._classifier.learner.running_scale
-    np.testing.assert_allclose(counted(found)[: len(names)], np.mean(counts, axis=0), rtol=1e-12)
-    if settings["scale"] == "standard":
-        assert found.rows == np.mean([model._classifier.learner.running_scale.rows for model in went_on])
+    np.testing.assert_allclose(found.counts[: len(names)], np.mean(counts, axis=0), rtol=1e-12)
+    assert found.rows == np.mean([model._classifier.learner.running_scale.rows for model in went_on])
     same = merge([copy.copy(start), copy.copy(start)], prior=start)
     scores, expected = (model._classifier.learner.score_many(EXAMPLES) for model in (same, start))
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
@@ -256,16 +250,16 @@ def test_the_least_certain_features_are_dropped():
     assert together._classifier.learner.names.keys() <= {name for model in models for name in names_of(model)}
     # Each still has the scale of its own feature.
     for name, feature in together._classifier.learner.names.items():
-        assert scale.scales[feature] == 1.0
-        assert scale.state[feature, 1] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)
+        assert scale.scales[feature] == pytest.approx(1.0, rel=1e-15)
+        assert scale.counts[feature] == {"common": 60, "often 0": 30, "often 1": 30}.get(name, 1)
 
 
 def test_hashed_names_are_merged_by_slot():
     models = shards("arow", (0, 1), max_features=24, overflow="hash", scale="rms")
     together = merge(models)
     assert max(model.n_features for model in models) <= together.n_features <= 24
-    counts = [model._classifier.learner.running_scale.state[:, 1] for model in models]
-    assert together._classifier.learner.running_scale.state[:, 1].tolist() == np.sum(counts, axis=0).tolist()
+    counts = [model._classifier.learner.running_scale.counts for model in models]
+    assert together._classifier.learner.running_scale.counts.tolist() == np.sum(counts, axis=0).tolist()
 
 
 @pytest.mark.parametrize(

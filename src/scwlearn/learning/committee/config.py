@@ -16,7 +16,7 @@ from scwlearn.rules import AUTO, OwnRule, Rule
 DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
     {"rule": "arow"},
     {"rule": "scw1", "scale": "standard"},
-    {"rule": "arow", "scale": "unit", "initial_variance": 10.0},
+    {"rule": "arow", "scale": "unit", "initial_variance": 10.0, "covariance": "diagonal"},
     {"rule": "pa1", "scale": "rms"},
 )
 

@@ -14,7 +14,6 @@ from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_snapshots
 from scwlearn.learning.explain import INTERCEPT, Part, named_weights, parts_of_dict, parts_of_row
 from scwlearn.model.calibration import Calibration
-from scwlearn.model.scale import RunningScale
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -139,14 +138,13 @@ def _usual_slope(calibration: Calibration) -> float:
 
 def _typical_values(committee: Committee, kind: str, width: int) -> Array:
     """Return a typical value of each feature, as a member with this scale sees it."""
-    scales = committee.running_scale.by_kind
-    if kind == "unit":
-        counts = scales["unit"].counts[:width]
+    scale = committee.running_scale
+    if kind == "unit" and scale is not None:
+        counts = scale.counts[:width]
         return np.full(width, 1 / math.sqrt(max(1.0, counts.sum() / max(1, committee.counts.seen))))
-    if kind != "none" or not scales:
+    if kind != "none" or scale is None:
         return np.ones(width)
-    known: RunningScale = scales.get("standard") or next(iter(scales.values()))
-    typical = known.scales[:width]
+    typical = scale.scales[:width]
     return np.where(np.isfinite(typical), typical, 0.0)
 
 

@@ -16,10 +16,10 @@ from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
-from scwlearn.learning.batch import LabeledBatch
+from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
-from scwlearn.learning.committee.models import Models, Scales
+from scwlearn.learning.committee.models import Models
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
@@ -34,10 +34,7 @@ Array = NDArray[np.float64]
 # of them.
 _QUICKLY_COPIED = 2**17
 _SMALL_BATCH = 1 / 8
-# Rows go through all members in chunks that stay in the cache: of about this many values, in multiples of as many rows
-# as a full covariance learns together.
-_VALUES_OF_A_CHUNK = 2**18
-_ROWS_OF_A_CHUNK = 4096
+_SMALL_ROWS = 4096
 
 
 class Committee(Learner):
@@ -50,7 +47,8 @@ class Committee(Learner):
 
     config: CommitteeConfig
     model: Models | None  # type: ignore[assignment]
-    running_scale: Scales  # type: ignore[assignment]
+    #: The statistics of all kinds of scale that members have; None if they have none.
+    running_scale: RunningScale | None
     mixture: Mixture
 
     #: The scores are log-odds already.
@@ -60,8 +58,10 @@ class Committee(Learner):
     def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
         assert isinstance(config, CommitteeConfig)
         BaseLearner._configure(self, config, n_classes)
-        kinds = dict.fromkeys(member.scale for member in config.member_configs if member.scale != "none")
-        self.running_scale = Scales({kind: RunningScale(kind) for kind in kinds})
+        kinds = {member.scale for member in config.member_configs} - {"none"}
+        # A standard scale also knows what the other kinds need.
+        kind = "standard" if "standard" in kinds else min(kinds, default=None)
+        self.running_scale = None if kind is None else RunningScale(kind)
         self.model = self.vocabulary = None
         self.mixture = Mixture(len(config.member_configs), 1 if n_classes is None else max(2, n_classes))
         self._tally = new_tally()
@@ -75,8 +75,8 @@ class Committee(Learner):
         first = members[0]
         self._classes = first._known_classes()
         self.vocabulary = first.vocabulary
-        scales = {member.config.scale: member.running_scale for member in members if member.running_scale is not None}
-        self.running_scale = Scales({kind: scales[kind] for kind in self.running_scale.by_kind})
+        if (scale := self.running_scale) is not None:
+            self.running_scale = next(member.running_scale for member in members if member.config.scale == scale.kind)
         if first.model is not None:
             self.model = Models(tuple(member._fitted() for member in members))
 
@@ -112,9 +112,10 @@ class Committee(Learner):
         """Compute the mixed log-odds of each row, or with several classes those of each class."""
         with STATE_LOCK:
             view = self._shallow_copy()
-        rows = view._scaled_rows(x)
+        view._fitted()
+        rows = view._rows_by_kind(view._rows(x))
         looks = [
-            view._member(number).scores_and_top_variances(rows[config.scale])  # type: ignore[index]
+            view._member(number).scores_and_top_variances(rows[config.scale])
             for number, config in enumerate(view.config.member_configs)
         ]
         variances = [variance for _, variance in looks]
@@ -122,7 +123,7 @@ class Committee(Learner):
             return view.mixture.mix([scores for scores, _ in looks], variances)
         # Another thread may have brought some members, or the mixture, another class.
         classes = min([view.mixture.n_scores, *(scores.shape[1] for scores, _ in looks)])
-        known = [np.full((len(rows["none"]), view.mixture.n_scores), -np.inf) for _ in looks]  # type: ignore[index]
+        known = [np.full((len(rows["none"]), view.mixture.n_scores), -np.inf) for _ in looks]
         for padded, (scores, _) in zip(known, looks, strict=True):
             padded[:, :classes] = scores[:, :classes]
         return view.mixture.mix(known, variances)[:, :classes]
@@ -151,13 +152,22 @@ class Committee(Learner):
         """Return a member as a learner of rows that are scaled already, or of rows as the committee takes them."""
         config = self.config.member_configs[number]
         member = Learner.from_config(config, None if self.is_binary else self._classes)
-        member.running_scale = self.running_scale.get(config.scale) if named else None
+        if named and self.running_scale is not None and config.scale != "none":
+            member.running_scale = self.running_scale.as_kind(config.scale)
+        else:
+            member.running_scale = None
         if self.model is not None:
             member.model = self.model.gaussians[number]
             member.vocabulary = self.vocabulary if named else None
         member._tally = self._tally.copy()
         member._by_name = self.vocabulary is not None
         return member
+
+    def _rows_by_kind(self, rows: Rows) -> dict[str, Rows]:
+        """Return the rows as members with each kind of scale see them."""
+        kinds = {config.scale for config in self.config.member_configs} - {"none"}
+        scale = self.running_scale
+        return {"none": rows} | {kind: scale.as_kind(kind).apply(rows) for kind in kinds if scale is not None}
 
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Let the members learn from the rows as they see them, all or none of them, and the mixture."""
@@ -167,14 +177,14 @@ class Committee(Learner):
         if self._is_small(batch.rounds, classes):
             # Copies would take longer than learning.
             with interrupts_held():
-                self._learn_chunks(batch, classes, record)
+                self._learn_blocks(batch, classes, record)
             return
         with self._all_or_nothing():
-            self._learn_chunks(batch, classes, record)
+            self._learn_blocks(batch, classes, record)
 
     def _is_small(self, rows: int, classes: int) -> bool:
-        """Return whether a batch is a single chunk, which is learned faster than the models are copied."""
-        if self.model is None or classes > self._known_classes() or rows > _ROWS_OF_A_CHUNK:
+        """Return whether a batch is learned faster than the models are copied, in a single block."""
+        if self.model is None or classes > self._known_classes() or rows > _SMALL_ROWS:
             return False
         entries = self.model.entries
         return entries > _QUICKLY_COPIED and rows < _SMALL_BATCH * entries / len(self.model.gaussians)
@@ -184,75 +194,73 @@ class Committee(Learner):
         """Restore models, scales, mixture and counts after an error, in their own memory: others may share it."""
         model, scales, mixture, tally = self.model, self.running_scale, self.mixture, self._tally
         before = None if model is None else model.copy()
-        scales_before, state, counts = scales.copy(), mixture.state.copy(), tally.copy()
+        scales_before, state, counts = copy(scales), mixture.state.copy(), tally.copy()
         try:
             yield
         except BaseException:
             with interrupts_held():
                 if model is not None and before is not None:
                     model.restore(before)
-                scales.restore(scales_before)
+                if scales is not None and scales_before is not None:
+                    scales.restore(scales_before)
                 np.copyto(mixture.state, state)
                 if tally.flags.writeable:
                     np.copyto(tally, counts)
                 self.model, self.running_scale, self.mixture, self._tally = model, scales, mixture, tally
             raise
 
-    def _learn_chunks(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> None:
+    def _learn_blocks(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> None:
         assert isinstance(batch.rows, Rows)
-        learners = [self._member(number) for number in range(len(self.config.member_configs))]
+        rows, learners = batch.rows, [self._member(number) for number in range(len(self.config.member_configs))]
         self._widen_mixture(classes)
-        chunk = _rows_of_a_chunk(batch.rows)
-        for start in range(0, batch.rounds, chunk):
-            part = slice(start, min(start + chunk, batch.rounds))
-            mixed = self._learn_chunk(learners, batch.part(part), classes)
+        gaussians = tuple(learner._model_for(rows, classes) for learner in learners)
+        scales = None if self.running_scale is None else self.running_scale.writable_state(rows.width)
+        # In place, as the models: others may share them.
+        self._tally = np.require(self._tally, requirements="W")
+        committee = self._new_handle(Models(gaussians), None, scales)
+        pairs = [*zip(learners, gaussians, strict=True)]
+        together = [learner._rows_together(gaussian, rows) for learner, gaussian in pairs]
+        work = sum(learner._work_of_a_row(gaussian, rows, classes) for learner, gaussian in pairs)
+        threads = max(learner._threads_for(gaussian) for learner, gaussian in pairs)
+        shared = max(together)
+        own = batch.weights if batch.sample_weights is None else batch.sample_weights
+        mixture_classes = () if self.is_binary else (self.mixture.n_scores,)
+        for block in rows.blocks(max(1, int(WORK_OF_A_BLOCK / work / shared)) * shared, batch.places):
+            chosen, part = batch.chosen(block), slice(block.start, block.start + block.count)
+            weights, own_weights = (None if given is None else given[chosen] for given in (batch.weights, own))
+            mixed = np.empty((block.count, *mixture_classes))
+            committee.learn_rows(
+                block.values,
+                block.indices,
+                block.offsets,
+                block.width,
+                batch.labels[chosen],
+                weights,
+                own_weights,
+                batch.calibrate,
+                together,
+                threads,
+                mixed,
+            )
             if record is not None:
                 # Later rows may bring classes.
                 record.scores[part], record.variances[part] = -np.inf, 0.0
                 record.scores[part][tuple(map(slice, mixed.shape))] = mixed
-        self.model = Models(tuple(learner._fitted() for learner in learners))
-
-    def _learn_chunk(self, learners: list[Learner], batch: LabeledBatch, classes: int) -> Array:
-        """Let each member learn from rows in learning order, then the mixture; return the mixed scores before."""
-        assert isinstance(batch.rows, Rows)
-        rows = self.running_scale.learn(batch.rows)
-        looks = []
-        for learner, config in zip(learners, self.config.member_configs, strict=True):
-            looks.append(learner._axis.record(batch.rounds, classes))
-            learner._learn_rows(batch, rows[config.scale], classes, looks[-1], undo=False)
-        return self._learn_mixture(looks, batch)
-
-    def _learn_mixture(self, looks: list[Recorded], batch: LabeledBatch) -> Array:
-        numbers = np.asarray(batch.labels > 0 if self.is_binary else batch.labels, dtype=np.int64)
-        weights = batch.weights if batch.sample_weights is None else batch.sample_weights
-        scores, variances = [look.scores for look in looks], [look.variances for look in looks]
-        if batch.calibrate:
-            mixed = self.mixture.learn(scores, variances, numbers, weights)
-        else:
-            mixed = self.mixture.mix(scores, variances)
-        right = (mixed >= 0) == numbers if self.is_binary else _right(mixed, numbers)
-        counted = len(mixed), len(mixed) - int(np.count_nonzero(right)), len(mixed)
-        # In place, as the models: others may share them.
-        self._tally = np.require(self._tally, requirements="W")
-        self._tally += np.array(counted, dtype=np.int64)
-        return mixed
+        self.model = Models(gaussians)
 
     def _widen_mixture(self, classes: int) -> None:
         if not self.is_binary and classes > self.mixture.n_scores:
             self.mixture = self.mixture.with_classes(classes)
 
     def _new_handle(self, model: Any, vocabulary: Any, scales: Any) -> Any:
-        configs, kinds = self.config.member_configs, [*self.running_scale.by_kind]
+        configs = self.config.member_configs
         natives = [
             gaussian.native(new_tally(), **config.native)
             for gaussian, config in zip(model.gaussians, configs, strict=True)
         ]
-        scale_of = [kinds.index(config.scale) if config.scale in kinds else -1 for config in configs]
-        rules = [config.native_rule for config in configs]
-        state = self.mixture.state
-        return CommitteeByOne(
-            vocabulary, rules, natives, self.config.intercept, kinds, scales or [], scale_of, state, self._tally
-        )
+        kinds, rules = [config.scale for config in configs], [config.native_rule for config in configs]
+        intercept, state = self.config.intercept, self.mixture.state
+        return CommitteeByOne(vocabulary, rules, natives, intercept, kinds, scales, state, self._tally)
 
     def _first_named_model(self) -> Any:
         learners = [self._member(number) for number in range(len(self.config.member_configs))]
@@ -282,15 +290,3 @@ class Committee(Learner):
         learners = [self._member(number) for number in range(len(model.gaussians))]
         changed = tuple(map(change, learners, model.gaussians))
         return model if all(map(operator.is_, changed, model.gaussians)) else Models(changed)
-
-
-def _rows_of_a_chunk(rows: Rows) -> int:
-    fitting = _VALUES_OF_A_CHUNK * len(rows) // max(1, rows.stored)
-    return max(1, fitting // _ROWS_OF_A_CHUNK) * _ROWS_OF_A_CHUNK
-
-
-def _right(mixed: Array, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows have the class with the largest score; a new class does not."""
-    own = np.take_along_axis(mixed, numbers[:, np.newaxis], axis=1)[:, 0]
-    right: NDArray[np.bool_] = np.isfinite(own) & (mixed.argmax(axis=1) == numbers)
-    return right

@@ -1,20 +1,11 @@
-"""What the members of a committee know: a Gaussian each, over the same features and classes, and their scales."""
+"""What the members of a committee know: a Gaussian each, over the same features and classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scwlearn.data.rows import Rows
 from scwlearn.model.covariance import Covariance
 from scwlearn.model.gaussian import Gaussian
-from scwlearn.model.scale import RunningScale
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,47 +57,3 @@ class Models:
     def count_nonzero(self) -> int:
         """Return the number of weights of all members that are not zero."""
         return sum(gaussian.count_nonzero() for gaussian in self.gaussians)
-
-
-@dataclass(frozen=True)
-class Scales:
-    """The running scale of each kind that a member uses, where a learner has one."""
-
-    by_kind: Mapping[str, RunningScale]
-
-    @property
-    def state(self) -> list[Array | None]:
-        """The state of each."""
-        return [scale.state for scale in self.by_kind.values()]
-
-    def writable_state(self) -> list[Array]:
-        """Return the state of each as writable arrays, copied first if they are read-only."""
-        return [scale.writable_state() for scale in self.by_kind.values()]
-
-    def learn(self, rows: Rows) -> dict[str, Rows]:
-        """Update each scale with the rows and return them by kind; after an error the scales have to be restored."""
-        return {"none": rows} | {kind: scale.learn(rows, undo=False) for kind, scale in self.by_kind.items()}
-
-    def apply(self, rows: Rows) -> dict[str, Rows]:
-        """Return the rows by kind, those of kind "none" as they are."""
-        return {"none": rows} | {kind: scale.apply(rows) for kind, scale in self.by_kind.items()}
-
-    def arranged(self, kept: NDArray[np.int64], n_features: int) -> Scales:
-        """Return the scales of the features `kept`, followed by unseen ones up to `n_features`."""
-        return Scales({kind: scale.arranged(kept, n_features) for kind, scale in self.by_kind.items()})
-
-    def restore(self, other: Scales) -> None:
-        """Copy the state of other scales, in place where the shapes agree."""
-        for kind, scale in self.by_kind.items():
-            scale.restore(other.by_kind[kind])
-
-    def copy(self) -> Scales:
-        """Return an independent copy."""
-        return Scales({kind: scale.copy() for kind, scale in self.by_kind.items()})
-
-    def __copy__(self) -> Scales:
-        return self.copy()
-
-    def get(self, kind: str) -> Any:
-        """Return the scale of a kind; None for "none"."""
-        return self.by_kind.get(kind)

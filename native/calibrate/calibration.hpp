@@ -75,18 +75,32 @@ public:
     // or 1 in the binary case). A weight of 0 changes nothing. A class whose score is -infinity was unknown and takes
     // no part; the row that introduces it says nothing about probabilities. `work` has room for 3 numbers per class.
     void learn(const double* scores, double variance, std::int64_t label, double weight, double* work) noexcept {
-        if (!(weight > 0.0)) return;
-        if (!(is_binary() ? learn_binary(*scores, variance, label == 1, weight)
-                          : learn_classes(scores, variance, label, weight, work)))
-            return;
-        if (shared_.fading.gain > kLargestGain) settle();
-        if (shared_.fading.is_due()) draw();
+        if (is_binary()) return learn(look(*scores, variance), label == 1, weight);
+        if (weight > 0.0 && learn_classes(scores, variance, label, weight, work)) refit();
+    }
+
+    // What a binary curve computes from a score: both signals, and the line there.
+    struct BinaryLook {
+        double noisy, sure, line;
+    };
+
+    BinaryLook look(double score, double variance) const noexcept {
+        const double* limit = shared_.units.limit;
+        const double z = std::clamp(noisy(score, variance), -limit[0], limit[0]);
+        const double zz = std::clamp(sure(score, std::sqrt(variance)), -limit[1], limit[1]);
+        const double u = shared_.slopes[0] * z + shared_.slopes[1] * zz + own_[0].constant;
+        return {z, zz, std::clamp(u, -kLargestLogit, kLargestLogit)};
     }
 
     // P(+1) in the binary case; never 0 or 1.
-    double probability(double score, double variance) const noexcept { return sigmoid(log_odds(score, variance)).p; }
-    double log_odds(double score, double variance) const noexcept {
-        return shared_.knots.shifted(line_at(signals(score, variance)));
+    double probability(double score, double variance) const noexcept { return sigmoid(log_odds(look(score, variance))).p; }
+    double log_odds(const BinaryLook& seen) const noexcept { return shared_.knots.shifted(seen.line); }
+
+    // As `learn`, in the binary case, from what was computed already.
+    void learn(const BinaryLook& seen, bool positive, double weight) noexcept {
+        if (!(weight > 0.0)) return;
+        learn_binary(seen, positive, weight);
+        refit();
     }
 
     // P of each class, which sum to 1; only a class whose score is -infinity gets 0. P(+1) alone in the binary case.
@@ -173,28 +187,17 @@ public:
     }
 
 private:
-    struct Signals {
-        double noisy, sure;
-    };
-
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
     static double logit(double p) noexcept { return std::min(std::log(p / std::max(1.0 - p, 0.0)), kLargestLogit); }
 
-    Signals signals(double score, double variance) const noexcept {
-        const double* limit = shared_.units.limit;
-        return {std::clamp(noisy(score, variance), -limit[0], limit[0]),
-                std::clamp(sure(score, std::sqrt(variance)), -limit[1], limit[1])};
+    void refit() noexcept {
+        if (shared_.fading.gain > kLargestGain) settle();
+        if (shared_.fading.is_due()) draw();
     }
 
-    double line_at(const Signals& z) const noexcept {
-        const double u = shared_.slopes[0] * z.noisy + shared_.slopes[1] * z.sure + own_[0].constant;
-        return std::clamp(u, -kLargestLogit, kLargestLogit);
-    }
-
-    bool learn_binary(double score, double variance, bool positive, double weight) noexcept {
-        const Signals z = signals(score, variance);
-        const double u = line_at(z);
+    void learn_binary(const BinaryLook& z, bool positive, double weight) noexcept {
+        const double u = z.line;
         const auto [p, spread] = sigmoid(u);
         const double w = shared_.fading.enter(weight);
         shared_.units.square[0] += w * z.noisy * z.noisy;
@@ -213,7 +216,6 @@ private:
         sums[2] += bend * z.sure;
         sums[3] += force;
         shared_.knots.see(place(u), w, p, positive);
-        return true;
     }
 
     // Returns false if the row says nothing about probabilities.

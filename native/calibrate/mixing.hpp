@@ -61,15 +61,15 @@ public:
     // Computes the mixed log-odds (two classes), or the mixed log-probability of each class up to a constant, from the
     // scores of each member and the variance of its largest; -infinity for a class that is not known.
     void mix(const double* const* scores, const double* variances, double* mixed, double* work) const noexcept {
-        double* const z = work;
-        for (std::int64_t m = 0; m < members_; ++m) look(m, scores[m], variances[m], z + m * scores_, work);
-        combine(scores[0], z, mixed);
+        BinaryLooks unused;
+        mix(scores, variances, mixed, work, unused);
     }
 
     // Also learns from the class of the row. A weight of 0 changes nothing, nor does a row that brings its class.
     void learn(const double* const* scores, const double* variances, std::int64_t label, double weight, double* mixed,
                double* work) noexcept {
-        mix(scores, variances, mixed, work);
+        BinaryLooks looks;
+        mix(scores, variances, mixed, work, looks);
         if (!(weight > 0.0)) return;
         double* const z = work;
         if ((is_binary() ? learn_binary(z, *mixed, label == 1, weight)
@@ -77,7 +77,12 @@ public:
             is_due())
             weigh();
         for (std::int64_t m = 0; m < members_; ++m)
-            if (is_sound(scores[m], variances[m])) curve(m).learn(scores[m], variances[m], label, weight, scratch(work));
+            if (!is_sound(scores[m], variances[m]))
+                continue;
+            else if (is_binary())
+                curve(m).learn(looks[m], label == 1, weight);
+            else
+                curve(m).learn(scores[m], variances[m], label, weight, scratch(work));
     }
 
     // Recomputes the weights from the sums.
@@ -97,6 +102,8 @@ public:
     }
 
 private:
+    using BinaryLooks = Curve::BinaryLook[kMostMembers];
+
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
     double* scratch(double* work) const noexcept { return work + members_ * scores_; }
@@ -108,12 +115,24 @@ private:
         return std::all_of(scores, scores + scores_, [](double score) { return score < HUGE_VAL; });
     }
 
+    // Also keeps what the curves computed, in the binary case.
+    void mix(const double* const* scores, const double* variances, double* mixed, double* work,
+             BinaryLooks& looks) const noexcept {
+        double* const z = work;
+        for (std::int64_t m = 0; m < members_; ++m) {
+            if (is_binary() && is_sound(scores[m], variances[m])) looks[m] = curve(m).look(*scores[m], variances[m]);
+            look(m, scores[m], variances[m], looks[m], z + m * scores_, work);
+        }
+        combine(scores[0], z, mixed);
+    }
+
     // Computes the log-odds that a member gives the second class, or the log-probabilities that it gives all.
-    void look(std::int64_t m, const double* scores, double variance, double* z, double* work) const noexcept {
+    void look(std::int64_t m, const double* scores, double variance, const Curve::BinaryLook& seen, double* z,
+              double* work) const noexcept {
         if (!is_sound(scores, variance)) return std::fill(z, z + scores_, 0.0);
         if (!curve(m).has_slope()) return guess(scores, variance, z);
         if (is_binary()) {
-            *z = std::clamp(curve(m).log_odds(*scores, variance), -kSurest, kSurest);
+            *z = std::clamp(curve(m).log_odds(seen), -kSurest, kSurest);
             return;
         }
         curve(m).probabilities(scores, variance, z, scratch(work));

@@ -129,22 +129,24 @@ Number gain(Number before, Number after) noexcept {
 }
 
 // One model over single rows, which stores the weight of each feature, and its variance beside it if there is one.
-template <template <class> class FeatureStep>
+// Features are next to each other, or kSpread entries apart.
+template <template <class> class FeatureStep, bool kIsSpread = false>
 struct PerFeature {
     static constexpr CovarianceKind kKind = FeatureStep<double>::kKind;
     static constexpr bool kVariances = FeatureStep<double>::kVariances;
     static constexpr std::int64_t kEntries = kVariances ? 2 : 1;  // per feature
+    static constexpr std::int64_t kStride = kIsSpread ? kSpread : kEntries;
 
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
         const double* entries = model.entries;
         const auto term = [=](std::int64_t i, double x) {
-            const double* at = entries + kEntries * i;
+            const double* at = entries + kStride * i;
             if constexpr (kVariances) return Look{at[0] * x, at[1] * (x * x)};
             return Look{at[0] * x, x * x};
         };
         Look total;
-        if constexpr (kVariances && !Row::kSparse)
+        if constexpr (kVariances && !kIsSpread && !Row::kSparse)
             total = sum_pairs(row, entries);
         else
             total = row.sum(term);
@@ -161,12 +163,12 @@ struct PerFeature {
         double* entries = model.entries;
         double gained = 0.0;
         const auto move_one = [=, &gained](std::int64_t i, double x) {
-            double* at = entries + kEntries * i;
+            double* at = entries + kStride * i;
             const double before = at[0];
             move_feature(at[0], at[kEntries - 1], x);
             if constexpr (kNorm) gained += gain(before, at[0]);
         };
-        if constexpr (kNorm || !kVariances) {
+        if constexpr (kNorm || !kVariances || (kIsSpread && !Row::kSparse)) {
             row.each(move_one);
         } else {
             const FeatureStep<Vector> move_features(
@@ -174,9 +176,9 @@ struct PerFeature {
             if constexpr (Row::kSparse) {
                 // A register of features shares one division.
                 const auto move_together = [=](const std::int64_t* at, Vector x) {
-                    auto [weights, variances] = gather_pairs(entries, at);
+                    auto [weights, variances] = gather_pairs<kStride>(entries, at);
                     move_features(weights, variances, x);
-                    scatter_pairs(entries, at, {weights, variances});
+                    scatter_pairs<kStride>(entries, at, {weights, variances});
                 };
                 row.each_together(move_together, move_one);
             } else {

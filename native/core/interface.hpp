@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/scratch.hpp"
 
@@ -93,7 +94,11 @@ struct ModelForm {
     Scheme scheme = kJoint;
     bool shared = false;  // one Sigma for all classes; implies kJoint
     Rivals rivals = kBest;
+    bool spread = false;  // the features of a binary model without covariances are kSpread entries apart
 };
+
+// Distance between the features of models that share their cache lines with others: a line.
+inline constexpr std::int64_t kSpread = 8;
 
 // mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that
 // a sparse row costs no more than its own features.
@@ -145,6 +150,7 @@ inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t si
 
 // Distance between the entries of two features, unless the covariance is full.
 inline constexpr std::int64_t feature_stride(const ModelForm& form, std::int64_t lanes) {
+    if (form.spread) return kSpread;
     return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
 }
 
@@ -237,6 +243,7 @@ using Score = bool (*)(const Rows&, const Weights&, Scratch& scratch, double* sc
 // Binary models.
 struct RowLoops {
     std::array<LoopsOverRows, kPerFeatureKinds> learn;
+    std::array<LoopsOverRows, kPerFeatureKinds> learn_spread;
     std::array<Score, kRowKinds> score;  // also with a full covariance
 };
 
@@ -308,17 +315,22 @@ struct KernelLoops {
     KernelLoop first_order, second_order, first_order_classes, second_order_classes;
 };
 
-// How rows are scaled (loops/scaling_loops.cpp). A scale keeps lines of four numbers. The first is of the scale as a
-// whole: the rows seen, and the length of the list of dense features. The others are of a feature each: variance, count
-// and mean of its nonzero values, and an entry of that list, which is sorted and starts in the line of feature 0. A
-// feature is dense if it is nonzero in at least half of the rows; the list tells which zeros of a sparse row matter to
-// kStandard, and is kept only where rows are standardised.
+// How rows are scaled (loops/scaling_loops.cpp). A scale keeps lines of three numbers. The first is of the scale as a
+// whole: the rows seen, and the number of dense features. The others are of a feature each: variance, count and mean of
+// its nonzero values. Lines are kLine numbers apart or, if models share their cache lines, kSpread; the number behind a
+// line is not the scale's. A feature is dense if it is nonzero in at least half of the rows. A sorted list of the dense
+// features tells which zeros of a sparse row matter to kStandard, and is kept only where rows are standardised.
 enum ScaleKind { kRms, kStandard, kUnit, kScaleKinds };
 inline constexpr const char* kScaleNames[kScaleKinds] = {"rms", "standard", "unit"};
 inline constexpr std::int64_t kLine = 4;
 
-// The numbers of a scale.
-constexpr std::int64_t scale_numbers(std::int64_t width) noexcept { return kLine * (width + 1); }
+// The memory of a scale.
+template <class Number>
+struct ScaleLines {
+    Number* first;
+    std::int64_t stride;  // kLine or kSpread
+    std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* dense;  // room for all features
+};
 
 // The length of the list of dense features.
 inline std::int64_t dense_features(const double* states, std::int64_t width) noexcept {
@@ -337,9 +349,9 @@ struct ScaledRows {
 
 // Scale rows from number `first` on; `learn` first takes in each row, unless its weight is 0 (`weights` may be null).
 // Return the number of the row that there is no room for, or that of the rows. Neither throws nor allocates.
-using LearnScales = std::array<std::int64_t (*)(double* states, const Rows&, std::int64_t first, const double* weights,
-                                                const ScaledRows&), kRowKinds>;
-using ApplyScales = std::array<std::int64_t (*)(const double* states, const Rows&, std::int64_t first,
+using LearnScales = std::array<std::int64_t (*)(ScaleLines<double>, const Rows&, std::int64_t first,
+                                                const double* weights, const ScaledRows&), kRowKinds>;
+using ApplyScales = std::array<std::int64_t (*)(ScaleLines<const double>, const Rows&, std::int64_t first,
                                                 const ScaledRows&), kRowKinds>;
 
 struct ScaleLoops {

@@ -31,9 +31,13 @@ struct Model : Memory {
     Model(const Memory& memory, Strided mean, Strided variances) noexcept
         : Memory(memory), mean(mean), variances(variances) {}
     Model(const Memory& memory, CovarianceKind kind) noexcept
+        : Model(memory, kind, kind == kIdentity || kind == kFull ? 1 : 2) {}
+    // `stride` is the distance between the weights of two features.
+    Model(const Memory& memory, CovarianceKind kind, std::int64_t stride) noexcept
         : Memory(memory),
-          mean{entries, kind == kIdentity || kind == kFull ? 1 : 2, size},
-          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size} : Strided{entries + 1, 2, size}) {}
+          mean{entries, stride, size},
+          variances(kind == kFull ? Strided{entries + 2 * full_stride(size), 1, size}
+                                  : Strided{entries + 1, stride, size}) {}
 
     // Lower bound on the stored variances of features.
     double least_variance() const noexcept {

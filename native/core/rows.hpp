@@ -142,6 +142,29 @@ public:
         each_from(j, each);
     }
 
+    // As `each_together`, but the last register overlaps the one before, and together(indices, values, done) is told how
+    // many of its features were there already. Without the constant feature.
+    template <class Together, class Action>
+    void each_overlapping(Together together, Action each) const {
+        std::int64_t j = 0;
+        while (j < count_ && count_ >= kWidth) {
+            const std::int64_t done = std::max<std::int64_t>(0, j + kWidth - count_);
+            std::int64_t at[kWidth];
+            bool all_inside = true;
+            for (std::int64_t k = 0; k < kWidth; ++k) {
+                at[k] = at_[j - done + k];
+                all_inside &= inside(at[k]);
+            }
+            if (!all_inside) break;
+            together(at, load(x_ + j - done), done);
+            j += kWidth - done;
+        }
+        for (; j < count_; ++j) {
+            const std::int64_t i = at_[j];
+            if (inside(i)) each(i, static_cast<double>(x_[j]));
+        }
+    }
+
     // Prefetches the entries of each feature. Always inlined, because GCC considers a function that does nothing else
     // to have no effect and removes the call.
     [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers) const noexcept {

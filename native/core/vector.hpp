@@ -88,20 +88,22 @@ inline void store_pairs(double* to, const Pairs& pairs) noexcept {
     store(to + kWidth, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_HIGH));
 }
 
-// The same for pairs that are scattered over an array.
-inline Pairs gather_pairs(const double* from, const std::int64_t* at) noexcept {
+// The same for pairs that are scattered over an array, those of two features kStride numbers apart.
+template <std::int64_t kStride>
+Pairs gather_pairs(const double* from, const std::int64_t* at) noexcept {
     Vector first, second;
     for (std::int64_t lane = 0; lane < kWidth; ++lane) {
-        first[lane] = from[2 * at[lane]];
-        second[lane] = from[2 * at[lane] + 1];
+        first[lane] = from[kStride * at[lane]];
+        second[lane] = from[kStride * at[lane] + 1];
     }
     return {first, second};
 }
 
-inline void scatter_pairs(double* to, const std::int64_t* at, const Pairs& pairs) noexcept {
+template <std::int64_t kStride>
+void scatter_pairs(double* to, const std::int64_t* at, const Pairs& pairs) noexcept {
     for (std::int64_t lane = 0; lane < kWidth; ++lane) {
-        to[2 * at[lane]] = pairs.first[lane];
-        to[2 * at[lane] + 1] = pairs.second[lane];
+        to[kStride * at[lane]] = pairs.first[lane];
+        to[kStride * at[lane] + 1] = pairs.second[lane];
     }
 }
 

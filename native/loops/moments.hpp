@@ -1,9 +1,13 @@
 // The running statistics of a feature, and what its values become. A Number is a double or a register of them.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "core/interface.hpp"
 #include "core/vector.hpp"
@@ -22,13 +26,26 @@ inline Vector root_of(Vector x) noexcept {
     return x;
 }
 
+// The number of each lane.
+inline Bits lane_numbers() noexcept {
+    Bits lanes{};
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane;
+    return lanes;
+}
+
 // How many lanes of a comparison are true.
 inline std::int64_t count_of(bool is_true) noexcept { return is_true; }
 
 inline std::int64_t count_of(Bits are_true) noexcept {
+#if defined(__AVX512DQ__)
+    return std::popcount(static_cast<unsigned>(_mm512_movepi64_mask(std::bit_cast<__m512i>(are_true))));
+#elif defined(__AVX2__)
+    return std::popcount(static_cast<unsigned>(_mm256_movemask_pd(std::bit_cast<__m256d>(are_true))));
+#else
     std::int64_t count = 0;
     for (std::int64_t lane = 0; lane < kWidth; ++lane) count -= are_true[lane];
     return count;
+#endif
 }
 
 template <class Number>
@@ -82,60 +99,68 @@ struct Moments {
     }
 };
 
-// The moments of a register of features, whose lines (core/interface.hpp) are next to each other or scattered.
+// The moments of a register of features, whose lines (core/interface.hpp) are 2^shift numbers apart.
 class Lines {
 public:
-    static Lines next_to_each_other(const double* lines) noexcept {
-        return Lines(load(lines), load(lines + kWidth), load(lines + 2 * kWidth), load(lines + 3 * kWidth));
+    static Lines scattered(const double* lines, const std::int64_t* at, int shift) noexcept {
+        return Lines([=](std::int64_t lane) { return lines + (at[lane] << shift); });
     }
 
-    static Lines scattered(const double* lines, const std::int64_t* at) noexcept {
-        const auto from = [lines, at](std::int64_t lane) { return lines + kLine * at[lane]; };
-#if SCWLEARN_WIDTH == 8
-        using Line = double __attribute__((vector_size(kLine * sizeof(double))));
-        const auto two = [from](std::int64_t lane) {
-            return __builtin_shufflevector(load_as<Line>(from(lane)), load_as<Line>(from(lane + 1)), 0, 1, 2, 3, 4, 5, 6, 7);
-        };
-        return Lines(two(0), two(2), two(4), two(6));
-#elif SCWLEARN_WIDTH == 4
-        return Lines(load(from(0)), load(from(1)), load(from(2)), load(from(3)));
-#else
-        return Lines(load(from(0)), load(from(0) + 2), load(from(1)), load(from(1) + 2));
-#endif
+    static Lines consecutive(const double* lines, int shift) noexcept {
+        if (shift == 2) return Lines(load(lines), load(lines + kWidth), load(lines + 2 * kWidth), load(lines + 3 * kWidth));
+        return Lines([=](std::int64_t lane) { return lines + (lane << shift); });
     }
 
-    void store_next_to_each_other(double* lines) const noexcept {
-        Vector to[4];
-        join(to);
-        for (std::int64_t k = 0; k < 4; ++k) store(lines + k * kWidth, to[k]);
+    void store_scattered(double* lines, const std::int64_t* at, int shift) const noexcept {
+        write([=](std::int64_t lane) { return lines + (at[lane] << shift); });
     }
 
-    void store_scattered(double* lines, const std::int64_t* at) const noexcept {
-        Vector to[4];
-        join(to);
-        double numbers[4 * kWidth];
-        for (std::int64_t k = 0; k < 4; ++k) store(numbers + k * kWidth, to[k]);
-        for (std::int64_t lane = 0; lane < kWidth; ++lane)
-            std::memcpy(lines + kLine * at[lane], numbers + kLine * lane, kLine * sizeof(double));
+    void store_consecutive(double* lines, int shift) const noexcept {
+        write([=](std::int64_t lane) { return lines + (lane << shift); });
     }
 
     Moments<Vector> moments;
 
 private:
+    // From the place of each line.
+    template <class Place>
+    explicit Lines(Place place) noexcept
+#if SCWLEARN_WIDTH == 8
+        : Lines(two(place, 0), two(place, 2), two(place, 4), two(place, 6)) {}
+
+    using Line = double __attribute__((vector_size(kLine * sizeof(double))));
+    template <class Place>
+    static Vector two(Place place, std::int64_t lane) noexcept {
+        return __builtin_shufflevector(load_as<Line>(place(lane)), load_as<Line>(place(lane + 1)), 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+#elif SCWLEARN_WIDTH == 4
+        : Lines(load(place(0)), load(place(1)), load(place(2)), load(place(3))) {}
+#else
+        : Lines(load(place(0)), load(place(0) + 2), load(place(1)), load(place(1) + 2)) {}
+#endif
+
     // From four registers with one line after the other.
     Lines(Vector a, Vector b, Vector c, Vector d) noexcept {
         const Vector even = firsts(a, b), odd = seconds(a, b), more_even = firsts(c, d), more_odd = seconds(c, d);
         moments = {firsts(even, more_even), firsts(odd, more_odd), seconds(even, more_even)};
-        listed_ = seconds(odd, more_odd);
+        behind_ = seconds(odd, more_odd);
     }
 
-    void join(Vector* to) const noexcept {
+    template <class Place>
+    void write(Place place) const noexcept {
         const Vector even = low(moments.variance, moments.mean), more_even = high(moments.variance, moments.mean);
-        const Vector odd = low(moments.count, listed_), more_odd = high(moments.count, listed_);
-        to[0] = low(even, odd);
-        to[1] = high(even, odd);
-        to[2] = low(more_even, more_odd);
-        to[3] = high(more_even, more_odd);
+        const Vector odd = low(moments.count, behind_), more_odd = high(moments.count, behind_);
+        const Vector to[] = {low(even, odd), high(even, odd), low(more_even, more_odd), high(more_even, more_odd)};
+        for (std::int64_t k = 0; k < 4; ++k) {
+#if SCWLEARN_WIDTH == 8
+            store(place(2 * k), __builtin_shufflevector(to[k], to[k], 0, 1, 2, 3));
+            store(place(2 * k + 1), __builtin_shufflevector(to[k], to[k], 4, 5, 6, 7));
+#elif SCWLEARN_WIDTH == 4
+            store(place(k), to[k]);
+#else
+            store(place(k / 2) + 2 * (k % 2), to[k]);
+#endif
+        }
     }
 
     static Vector firsts(Vector a, Vector b) noexcept { return __builtin_shufflevector(a, b, SCWLEARN_FIRSTS); }
@@ -143,7 +168,7 @@ private:
     static Vector low(Vector a, Vector b) noexcept { return __builtin_shufflevector(a, b, SCWLEARN_LOW); }
     static Vector high(Vector a, Vector b) noexcept { return __builtin_shufflevector(a, b, SCWLEARN_HIGH); }
 
-    Vector listed_;
+    Vector behind_;  // the numbers behind the lines, which stay
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -10,14 +10,14 @@ namespace {
 template <class Covariance, class RowSet, bool kNorm>
 Counts learn_by_row(const Task& task) {
     const RowSet rows{task.rows};
-    Model model(task.memory, Covariance::kKind);
+    Model model(task.memory, Covariance::kKind, Covariance::kStride);
     Round round(task);
     const bool fetch_ahead = model.size > kCachedFeatures;
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const auto row = rows[i];
         if constexpr (RowSet::kSparse)
             if (fetch_ahead && i + kRowsAhead < task.rows.count)
-                rows[i + kRowsAhead].fetch(model.entries, Covariance::kEntries);
+                rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
         const Look look = Covariance::look(row, model);
         const Step step = round.ask(i, look, model);
         if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.signs[i], look.variance);
@@ -25,9 +25,9 @@ Counts learn_by_row(const Task& task) {
     return round.counts;
 }
 
-template <template <class> class FeatureStep>
+template <template <class> class FeatureStep, bool kIsSpread>
 struct RowByRow {
-    using Covariance = PerFeature<FeatureStep>;
+    using Covariance = PerFeature<FeatureStep, kIsSpread>;
 
     template <class RowSet>
     struct Over {
@@ -41,7 +41,9 @@ struct RowByRow {
 template <class RowSet>
 struct ScoreOver {
     static bool run(const Rows& untyped, const Weights& weights, Scratch&, double* scores) {
-        return weights.stride == 1 ? score<1>(untyped, weights, scores) : score<2>(untyped, weights, scores);
+        return weights.stride == 1         ? score<1>(untyped, weights, scores)
+               : weights.stride == kSpread ? score<kSpread>(untyped, weights, scores)
+                                           : score<2>(untyped, weights, scores);
     }
 
     template <std::int64_t kStride>
@@ -64,7 +66,12 @@ struct ScoreOver {
 
 // Initialized at compile time: no code of an instruction set may run before it is known to be supported.
 extern constinit const RowLoops row_loops{
-    for_each_step([](auto tag) { return over_rows<RowByRow<decltype(tag)::template Step>::template Over, LoopsOverRows>(); }),
+    for_each_step([](auto tag) {
+        return over_rows<RowByRow<decltype(tag)::template Step, false>::template Over, LoopsOverRows>();
+    }),
+    for_each_step([](auto tag) {
+        return over_rows<RowByRow<decltype(tag)::template Step, true>::template Over, LoopsOverRows>();
+    }),
     over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -50,7 +50,7 @@ void write_unit(const double* x, std::int64_t count, double square, const Square
 }
 
 template <bool kLearn>
-using States = std::conditional_t<kLearn, double, const double>*;
+using States = ScaleLines<std::conditional_t<kLearn, double, const double>>;
 
 // Where one scaled row goes. The root mean square comes before the unit length, in the same place if only that is wanted.
 struct Place {
@@ -62,7 +62,12 @@ struct Place {
 template <bool kLearn>
 class Scale {
 public:
-    Scale(States<kLearn> states, std::int64_t width) noexcept : whole_(states), features_(states + kLine), width_(width) {}
+    Scale(States<kLearn> states, std::int64_t width) noexcept
+        : whole_(states.first),
+          features_(states.first + states.stride),
+          dense_(states.dense),
+          shift_(states.stride == kLine ? 2 : 3),
+          width_(width) {}
 
     std::int64_t listed() const noexcept { return dense_features(whole_, width_); }
 
@@ -75,11 +80,11 @@ public:
         SquaredLength length;
         std::int64_t i = 0;
         for (; i + kWidth <= width_; i += kWidth) {
-            Lines lines = Lines::next_to_each_other(features_ + kLine * i);
+            Lines lines = Lines::consecutive(line(i), shift_);
             const Vector x = load(values + i);
             if constexpr (kLearn) {
                 lines.moments.add(x);
-                lines.store_next_to_each_other(features_ + kLine * i);
+                lines.store_consecutive(line(i), shift_);
             }
             if (to.sized != nullptr) {
                 const Vector sized = lines.moments.by_size(x);
@@ -112,55 +117,58 @@ public:
     std::int64_t scale(const SparseRow<Value, Index>& row, const Place& to) const noexcept {
         count_row();
         const double rows = whole_[0], part = 1.0 / rows;
-        SquaredLength length;
-        std::int64_t count = 0, dense = 0, zeros = 0;
-        row.each_together(
-            [&](const std::int64_t* at, Vector x) {
-                Lines lines = Lines::scattered(features_, at);
+        if (to.standard != nullptr) keep_counts(row.count(), to);
+        Found found;
+        row.each_overlapping(
+            [&](const std::int64_t* at, Vector x, std::int64_t done) {
+                const auto are_new = lane_numbers() >= done;
+                Lines lines = Lines::scattered(features_, at, shift_);
                 if constexpr (kLearn) {
-                    lines.moments.add(x);
-                    lines.store_scattered(features_, at);
+                    lines.moments.add(are_new ? x : Vector{});
+                    lines.store_scattered(features_, at, shift_);
                 }
+                const std::int64_t first = found.count - done;
                 const Vector sized = lines.moments.by_size(x);
-                if (to.sized != nullptr) store(to.sized + count, sized);
-                if (to.unit != nullptr)
-                    for (std::int64_t lane = 0; lane < kWidth; ++lane) length.add(at[lane], sized[lane]);
+                if (to.sized != nullptr) store(to.sized + first, sized);
                 if (to.standard != nullptr) {
                     Vector z = clipped(sized, kMostDeviations);
                     const auto are_dense = lines.moments.dense(rows);
-                    if (const std::int64_t some = count_of(are_dense)) {
-                        dense += some;
+                    if (count_of(are_dense) > 0) {
+                        found.dense += count_of(are_dense & are_new);
                         z = are_dense ? lines.moments.by_deviation(x, rows, part) : z;
                     }
-                    zeros += count_of(z == 0.0);
-                    store(to.standard + count, z);
-                    std::copy(at, at + kWidth, to.indices + count);
+                    found.zeros += count_of((z == 0.0) & are_new);
+                    found.uncounted += count_of((size_of(x) < kLeastValue) & are_new);
+                    store(to.standard + first, z);
+                    std::copy(at, at + kWidth, to.indices + first);
                 }
-                count += kWidth;
+                found.count += kWidth - done;
             },
             [&](std::int64_t i, double x) {
                 const Moments<double> seen = take(i, x);
                 const double sized = seen.by_size(x);
-                if (to.sized != nullptr) to.sized[count] = sized;
-                if (to.unit != nullptr) length.add(i, sized);
+                if (to.sized != nullptr) to.sized[found.count] = sized;
                 if (to.standard != nullptr) {
-                    const double z = to.standard[count] = standard(seen, x, rows, part);
-                    to.indices[count] = i;
-                    dense += seen.dense(rows);
-                    zeros += z == 0.0;
+                    const bool is_dense = seen.dense(rows);
+                    const double z = is_dense ? seen.by_deviation(x, rows, part) : clipped(sized, kMostDeviations);
+                    to.standard[found.count] = z;
+                    to.indices[found.count] = i;
+                    found.dense += is_dense;
+                    found.zeros += z == 0.0;
+                    found.uncounted += size_of(x) < kLeastValue;
                 }
-                ++count;
+                ++found.count;
             });
         if (to.unit != nullptr) {
             const auto square_of = [&row, &to](double by) {
-                SquaredLength scaled;
+                SquaredLength length;
                 std::int64_t k = 0;
-                row.each([&](std::int64_t i, double) { scaled.add(i, to.sized[k++] * by); });
-                return scaled.total();
+                row.each([&](std::int64_t i, double) { length.add(i, to.sized[k++] * by); });
+                return length.total();
             };
-            write_unit(to.sized, count, length.total(), square_of, to.unit);
+            write_unit(to.sized, found.count, square_of(1.0), square_of, to.unit);
         }
-        return to.standard == nullptr ? count : with_dense(count, dense, zeros, part, to);
+        return to.standard == nullptr ? found.count : with_dense(row.count(), found, to);
     }
 
     void list_dense() const noexcept {
@@ -171,6 +179,14 @@ public:
     }
 
 private:
+    // What the features of a sparse row are, as far as it has been scaled.
+    struct Found {
+        std::int64_t count = 0;
+        std::int64_t dense = 0;
+        std::int64_t zeros = 0;      // after standardising
+        std::int64_t uncounted = 0;  // too small to count as seen
+    };
+
     void count_row() const noexcept {
         if constexpr (kLearn) whole_[0] += 1.0;
     }
@@ -187,52 +203,49 @@ private:
         return some == kWidth ? centred : are_dense ? centred : clipped(seen.by_size(x), kMostDeviations);
     }
 
-    // Adds the dense features that a row of `count` features lacks, leaves out zeros, and renews the list of dense
-    // features. Returns how many features there are.
-    std::int64_t with_dense(std::int64_t count, std::int64_t dense, std::int64_t zeros, double part,
-                            const Place& to) const noexcept {
+    // Where the counts of the listed features before the row are kept, behind what is written for a row of `most`.
+    double* counts_before(std::int64_t most, const Place& to) const noexcept { return to.standard + most + listed(); }
+
+    void keep_counts(std::int64_t most, const Place& to) const noexcept {
+        double* const counts = counts_before(most, to);
+        for (std::int64_t k = 0; k < listed(); ++k) counts[k] = at(dense_feature(k)).count;
+    }
+
+    // Adds the dense features that the row lacks behind its own, leaves out zeros, and renews the list of dense features.
+    // Returns how many features there are.
+    std::int64_t with_dense(std::int64_t most, const Found& found, const Place& to) const noexcept {
         const std::int64_t known = listed();
-        std::int64_t present = 0, added = 0, j = 0;
+        const double *const counts = counts_before(most, to), rows = whole_[0], part = 1.0 / rows;
+        const std::int64_t* const end = to.indices + found.count;
+        std::int64_t count = found.count, zeros = found.zeros, missing = 0;
         bool have_changed = false;
-        // The added ones are kept behind the room that both need together.
-        double* const more = to.standard + count + known;
-        std::int64_t* const more_indices = to.indices + count + known;
         for (std::int64_t k = 0; k < known; ++k) {
             const std::int64_t i = dense_feature(k);
-            while (j < count && to.indices[j] < i) ++j;
-            if (j < count && to.indices[j] == i) {
-                ++present;
-                continue;
-            }
             const Moments<double> seen = at(i);
-            more[added] = standard(seen, 0.0, whole_[0], part);
-            more_indices[added] = i;
-            zeros += more[added] == 0.0;
-            have_changed |= !seen.dense(whole_[0]);
-            ++added;
+            // A feature that was counted is in the row.
+            const bool is_there = kLearn && found.uncounted == 0 ? seen.count != counts[k] : std::binary_search(static_cast<const std::int64_t*>(to.indices), end, i);
+            if (is_there) continue;
+            const double z = standard(seen, 0.0, rows, part);
+            to.standard[count] = z;
+            to.indices[count++] = i;
+            zeros += z == 0.0;
+            have_changed |= !seen.dense(rows);
+            ++missing;
         }
-        merge(count, added, more, more_indices, to);
-        count += added;
-        if constexpr (kLearn) {
-            if (have_changed || present != dense) {
-                std::int64_t listed = 0;
-                for (std::int64_t k = 0; k < count; ++k)
-                    if (at(to.indices[k]).dense(whole_[0])) list(listed++, to.indices[k]);
-                end_list(listed);
-            }
-        }
+        if constexpr (kLearn)
+            if (have_changed || found.dense != known - missing) renew_list(found.count, count, to);
         return zeros == 0 ? count : without_zeros(count, to);
     }
 
-    // Merges sorted features into those of a row, from the last on.
-    static void merge(std::int64_t count, std::int64_t added, const double* more, const std::int64_t* more_indices,
-                      const Place& to) noexcept {
-        for (std::int64_t last = count + added - 1; added > 0; --last) {
-            const bool own = count > 0 && to.indices[count - 1] > more_indices[added - 1];
-            to.standard[last] = own ? to.standard[count - 1] : more[added - 1];
-            to.indices[last] = own ? to.indices[count - 1] : more_indices[added - 1];
-            own ? --count : --added;
+    // The dense features are among the first `own` ones of the row, which are sorted, and the others, which are so, too.
+    void renew_list(std::int64_t own, std::int64_t count, const Place& to) const noexcept {
+        std::int64_t listed = 0, j = 0, k = own;
+        while (j < own || k < count) {
+            const bool is_own = k == count || (j < own && to.indices[j] < to.indices[k]);
+            const std::int64_t i = to.indices[is_own ? j++ : k++];
+            if (at(i).dense(whole_[0])) list(listed++, i);
         }
+        end_list(listed);
     }
 
     static std::int64_t without_zeros(std::int64_t count, const Place& to) noexcept {
@@ -247,12 +260,11 @@ private:
 
     // In range, whatever the memory holds, which belongs to Python.
     std::int64_t dense_feature(std::int64_t k) const noexcept {
-        const double feature = features_[kLine * k + 3];
-        return feature >= 0.0 && feature < static_cast<double>(width_) ? static_cast<std::int64_t>(feature) : 0;
+        return dense_[k] >= 0 && dense_[k] < width_ ? dense_[k] : 0;
     }
 
     void list(std::int64_t k, std::int64_t feature) const noexcept {
-        if (k < width_) features_[kLine * k + 3] = static_cast<double>(feature);
+        if (k < width_) dense_[k] = feature;
     }
 
     // Equal scales have equal bits: no entries of an earlier list are left behind.
@@ -262,25 +274,28 @@ private:
     }
 
     Moments<double> at(std::int64_t i) const noexcept {
-        const double* const line = features_ + kLine * i;
-        return {line[0], line[1], line[2]};
+        const auto* const numbers = line(i);
+        return {numbers[0], numbers[1], numbers[2]};
     }
+
+    auto line(std::int64_t i) const noexcept { return features_ + (i << shift_); }
 
     // Returns the statistics of a feature, with this value if kLearn.
     Moments<double> take(std::int64_t i, [[maybe_unused]] double x) const noexcept {
         Moments<double> seen = at(i);
         if constexpr (kLearn) {
             seen.add(x);
-            double* const line = features_ + kLine * i;
-            line[0] = seen.variance;
-            line[1] = seen.count;
-            line[2] = seen.mean;
+            double* const numbers = line(i);
+            numbers[0] = seen.variance;
+            numbers[1] = seen.count;
+            numbers[2] = seen.mean;
         }
         return seen;
     }
 
-    States<kLearn> whole_;
-    States<kLearn> features_;
+    decltype(States<kLearn>::first) whole_, features_;
+    decltype(States<kLearn>::dense) dense_;
+    int shift_;  // of the number of a feature to the place of its line
     std::int64_t width_;
 };
 
@@ -289,14 +304,14 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
                         const ScaledRows& to) noexcept {
     const RowSet rows{untyped};
     const Scale<kLearn> scale(states, untyped.width);
-    const Scale<false> as_it_is(states, untyped.width);
+    const Scale<false> as_it_is({states.first, states.stride, states.dense}, untyped.width);
     double *const sized = to.values[kRms] != nullptr ? to.values[kRms] : to.values[kUnit], *const unit = to.values[kUnit];
     double* const standard = to.values[kStandard];
     for (std::int64_t i = first; i < untyped.count; ++i) {
         const auto row = rows[i];
         if constexpr (RowSet::kSparse)
             if (untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count)
-                rows[i + kRowsAhead].fetch(states + kLine, kLine);
+                rows[i + kRowsAhead].fetch(states.first + states.stride, states.stride);
         const std::int64_t begin = row.values() - rows[0].values();
         const auto at = [begin](double* values) { return values == nullptr ? nullptr : values + begin; };
         const bool skipped = weights != nullptr && weights[i] == 0.0;
@@ -320,7 +335,7 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
 
 template <class RowSet>
 struct LearnOver {
-    static std::int64_t run(double* states, const Rows& rows, std::int64_t first, const double* weights,
+    static std::int64_t run(ScaleLines<double> states, const Rows& rows, std::int64_t first, const double* weights,
                             const ScaledRows& to) {
         return scale_rows<true, RowSet>(states, rows, first, weights, to);
     }
@@ -328,7 +343,7 @@ struct LearnOver {
 
 template <class RowSet>
 struct ApplyOver {
-    static std::int64_t run(const double* states, const Rows& rows, std::int64_t first, const ScaledRows& to) {
+    static std::int64_t run(ScaleLines<const double> states, const Rows& rows, std::int64_t first, const ScaledRows& to) {
         return scale_rows<false, RowSet>(states, rows, first, nullptr, to);
     }
 };

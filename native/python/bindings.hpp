@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -25,6 +26,9 @@ namespace nb = nanobind;
 using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
 using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
+// Rows of numbers that may lie apart from each other.
+using Spread = nb::ndarray<double, nb::device::cpu>;
+using ReadOnlySpread = nb::ndarray<const double, nb::device::cpu>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
 // int8 signs -1 and +1 for a binary model, else int32 class numbers.
 using Labels = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
@@ -89,11 +93,12 @@ private:
 struct HeldModel {
     ModelForm form;
     std::int64_t size, lanes;
-    Numbers entries, scalars;
+    Spread entries;
+    Numbers scalars;
     Tally known, tally;
     double initial_variance, floor;
 
-    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, Numbers entries,
+    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, Spread entries,
               Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor,
               const std::string& rivals);
 
@@ -117,6 +122,23 @@ struct Given {
     int threads;
     const std::optional<Numbers>&trace, &scores, &variances;
 };
+
+// The state of a scale: its lines, and the list of dense features.
+using HeldScale = std::pair<Spread, nb::ndarray<std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>>;
+using ReadOnlyScale = std::pair<ReadOnlySpread, Column<std::int64_t>>;
+
+// The same for so many features, checked.
+template <class Number, class Scale>
+ScaleLines<Number> scale_lines(const Scale& scale, std::int64_t width) {
+    const auto& [states, dense] = scale;
+    require(states.ndim() == 2 && static_cast<std::int64_t>(states.shape(0)) == width + 1 &&
+                states.shape(1) == kLine - 1 && states.stride(1) == 1,
+            "states must have a line for all rows and one per feature");
+    require(length(dense) == width, "there must be room for a list of all features");
+    const std::int64_t stride = width > 0 ? states.stride(0) : kLine;
+    require(stride == kLine || stride == kSpread, "the lines of states must be 4 or 8 numbers apart");
+    return {states.data(), stride, dense.data()};
+}
 
 // The one check of these arguments; the model and its scratch memory are the caller's.
 Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& memory, const Rows& rows,

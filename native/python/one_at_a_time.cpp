@@ -294,10 +294,10 @@ void bind_one_at_a_time(nb::module_& module) {
     bind<ScaledModel>(module, "OneByOne",
                       "A rule and a model, ready to learn from one example after another. A score is a float, or an "
                       "array with one score per class.")
-        .def(nb::init<nb::object, HeldRule, HeldModel, bool, const std::string&, std::optional<Numbers>>(),
+        .def(nb::init<nb::object, HeldRule, HeldModel, bool, const std::string&, std::optional<HeldScale>>(),
              "vocabulary"_a.none(), "rule"_a, "model"_a, "intercept"_a, "scale"_a, "states"_a.noconvert().none(),
              nb::sig("def __init__(self, vocabulary: Vocabulary | None, rule: Rule, model: Model, intercept: bool, "
-                     "scale: str, states: NDArray | None) -> None"))
+                     "scale: str, states: tuple[NDArray, NDArray] | None) -> None"))
         .def("look_rows", &One::look_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a,
              "scores"_a.noconvert(), "variances"_a.noconvert(),
              "Compute the scores of scanned rows, and the variance of the largest, as those of dicts.");
@@ -305,12 +305,12 @@ void bind_one_at_a_time(nb::module_& module) {
                          "A committee, ready to learn from one example after another. A score is the mixed log-odds, or "
                          "an array with one score per class.")
         .def(nb::init<nb::object, std::vector<HeldRule>, std::vector<HeldModel>, bool, std::vector<std::string>,
-                      std::optional<Numbers>, Numbers, Tally>(),
+                      std::optional<HeldScale>, Numbers, Tally>(),
              "vocabulary"_a.none(), "rules"_a, "models"_a, "intercept"_a, "scales"_a, "states"_a.noconvert().none(),
              "mixture"_a.noconvert(), "tally"_a.noconvert(),
              nb::sig("def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], "
-                     "intercept: bool, scales: Sequence[str], states: NDArray | None, mixture: NDArray, tally: NDArray) "
-                     "-> None"))
+                     "intercept: bool, scales: Sequence[str], states: tuple[NDArray, NDArray] | None, "
+                     "mixture: NDArray, tally: NDArray) -> None"))
         .def("learn_rows", &OneByOne<ReadyCommittee>::learn_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(),
              "width"_a, "labels"_a, "weights"_a.none(), "own_weights"_a.none(), "calibrate"_a, "blocks"_a, "threads"_a,
              "mixed"_a.noconvert(),

@@ -15,7 +15,7 @@ class ReadyCommittee {
 public:
     // Member m sees rows as the scale of kind scales[m] does, or as they are if that is "none".
     ReadyCommittee(std::vector<HeldRule> rules, std::vector<HeldModel> models, bool intercept,
-                   const std::vector<std::string>& scales, std::optional<Numbers> states, Numbers mixture, Tally tally)
+                   const std::vector<std::string>& scales, std::optional<HeldScale> states, Numbers mixture, Tally tally)
         : kinds_(kinds_of(scales)),
           scales_(wanted(kinds_), std::move(states), models.empty() ? 0 : models[0].size - intercept),
           mixture_(std::move(mixture)),
@@ -112,8 +112,9 @@ public:
     void learn_rows(const Lesson& lesson) {
         std::int64_t together = 1;
         for (const std::int64_t block : lesson.blocks) together = std::lcm(together, block);
-        const std::int64_t stored = lesson.rows.stored / std::max<std::int64_t>(1, lesson.rows.count) + 1;
-        const std::int64_t fitting = std::max<std::int64_t>(1, kValuesAtOnce / stored / together) * together;
+        const std::int64_t stored = slice_.take(lesson.rows, 0, lesson.rows.count).stored;
+        const std::int64_t of_a_row = stored / std::max<std::int64_t>(1, lesson.rows.count) + 1;
+        const std::int64_t fitting = std::max<std::int64_t>(1, kValuesAtOnce / of_a_row / together) * together;
         for (std::int64_t first = 0; first < lesson.rows.count; first += fitting)
             learn_part(lesson, first, std::min(fitting, lesson.rows.count - first));
     }
@@ -122,7 +123,7 @@ private:
     using Kind = std::optional<ScaleKind>;
 
     // About as many values as fit the cache beside the models.
-    static constexpr std::int64_t kValuesAtOnce = 1 << 13;
+    static constexpr std::int64_t kValuesAtOnce = 1 << 11;
 
     static std::vector<Kind> kinds_of(const std::vector<std::string>& names) {
         std::vector<Kind> kinds;

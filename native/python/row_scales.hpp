@@ -22,9 +22,9 @@ class RowScales {
 public:
     using Kinds = std::array<bool, kScaleKinds>;
 
-    RowScales(const Kinds& wanted, std::optional<Numbers> states, std::int64_t width)
+    RowScales(const Kinds& wanted, std::optional<HeldScale> states, std::int64_t width)
         : wanted_(wanted), states_(std::move(states)) {
-        require(!states_ || length(*states_) == scale_numbers(width), "states must have the size of the scale");
+        if (states_) lines_ = scale_lines<double>(*states_, width);
     }
 
     bool is_known() const noexcept { return states_.has_value(); }
@@ -33,7 +33,7 @@ public:
     void apply(const Rows& rows, ScaledBatch& to) const {
         if (!states_) return;
         scale(rows, to, [this](const Rows& given, std::int64_t first, const ScaledRows& room) {
-            return loops().scales.apply[given.kind](states_->data(), given, first, room);
+            return loops().scales.apply[given.kind]({lines_.first, lines_.stride, lines_.dense}, given, first, room);
         });
     }
 
@@ -41,15 +41,17 @@ public:
     void learn(const Rows& rows, ScaledBatch& to, bool undoable) {
         if (!states_) return;
         before_.clear();
+        dense_before_.clear();
         if (undoable) remember(rows);
         scale(rows, to, [this](const Rows& given, std::int64_t first, const ScaledRows& room) {
-            return loops().scales.learn[given.kind](states_->data(), given, first, nullptr, room);
+            return loops().scales.learn[given.kind](lines_, given, first, nullptr, room);
         });
     }
 
     // Undoes the last `learn`.
     void go_back() noexcept {
-        for (const auto& [place, number] : before_) states_->data()[place] = number;
+        for (const auto& [place, number] : before_) *place = number;
+        std::copy(dense_before_.begin(), dense_before_.end(), lines_.dense);
     }
 
 private:
@@ -69,7 +71,7 @@ private:
         } else {
             make_room(to.offsets, rows.count + 1);
             to.offsets[0] = 0;
-            room.room = rows.stored + 2 * rows.count * dense_features(states_->data(), rows.width);
+            room.room = rows.stored + 2 * rows.count * dense_features(lines_.first, rows.width);
             for (std::int64_t done = 0; done < rows.count; room.room += room.room / 2 + 1024) {
                 make_room(to.values[kStandard], room.room);
                 make_room(to.indices, room.room);
@@ -106,22 +108,25 @@ private:
     }
 
     void remember(const Rows& row) {
-        const auto keep = [this](std::int64_t place) { before_.emplace_back(place, states_->data()[place]); };
-        keep(0);
-        keep(1);
+        const auto keep = [this](std::int64_t line, std::int64_t number) {
+            double* const place = lines_.first + lines_.stride * line + number;
+            before_.emplace_back(place, *place);
+        };
+        keep(0, 0);
+        keep(0, 1);
         // The row may make as many features dense as it has.
-        const std::int64_t listed = dense_features(states_->data(), row.width) + row.stored;
-        for (std::int64_t k = 0; k < std::min(listed, row.width); ++k) keep(kLine * (k + 1) + 3);
+        const std::int64_t listed = dense_features(lines_.first, row.width) + row.stored;
+        dense_before_.assign(lines_.dense, lines_.dense + std::min(listed, row.width));
         const auto* const indices = static_cast<const std::int64_t*>(row.indices);
-        for (std::int64_t k = 0; k < row.stored; ++k) {
-            const std::int64_t first = kLine * ((indices ? indices[k] : k) + 1);
-            for (std::int64_t place = first; place < first + 3; ++place) keep(place);
-        }
+        for (std::int64_t k = 0; k < row.stored; ++k)
+            for (std::int64_t number = 0; number < 3; ++number) keep((indices ? indices[k] : k) + 1, number);
     }
 
     Kinds wanted_;
-    std::optional<Numbers> states_;
-    std::vector<std::pair<std::int64_t, double>> before_;
+    std::optional<HeldScale> states_;
+    ScaleLines<double> lines_{};
+    std::vector<std::pair<double*, double>> before_;
+    std::vector<std::int64_t> dense_before_;
 };
 
 }  // namespace scwlearn

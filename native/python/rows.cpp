@@ -82,9 +82,8 @@ using NewRows = std::tuple<NewArray, NewArray, NewArray>;
 // Calls scale(rows, first, to), which returns the row that there is no room for, until all rows are scaled. Returns the
 // scaled rows if they have entries of their own, else writes their values to `scaled`.
 template <class Scale>
-std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size_t numbers, const Rows& given,
+std::optional<NewRows> scale_all(ScaleKind kind, const double* states, const Rows& given,
                                  const std::optional<Numbers>& scaled, const Scale& scale) {
-    require(static_cast<std::int64_t>(numbers) == scale_numbers(given.width), "states must have the size of the scale");
     const bool in_place = !given.is_sparse() || kind != kStandard;
     require(scaled.has_value() == in_place, "scaled must be given unless sparse rows are standardised");
     RowSlice slice;
@@ -117,28 +116,30 @@ std::optional<NewRows> scale_all(ScaleKind kind, const double* states, std::size
     return NewRows{array_of(std::move(values)), array_of(std::move(indices)), array_of(std::move(offsets))};
 }
 
-std::optional<NewRows> learn_scales(const std::string& kind, Numbers states, const Array& values,
+std::optional<NewRows> learn_scales(const std::string& kind, const HeldScale& states, const Array& values,
                                     const std::optional<Array>& indices, const std::optional<Array>& offsets,
                                     std::int64_t width, const std::optional<ReadOnly>& weights,
                                     const std::optional<Numbers>& scaled) {
     const Rows given = rows_of(values, indices, offsets, width, false);
     require(!weights || length(*weights) == given.count, "weights must have one weight per row");
     const double* const weighed = weights ? weights->data() : nullptr;
+    const auto lines = scale_lines<double>(states, width);
     const auto learn = loops().scales.learn[given.kind];
-    return scale_all(scale_kind(kind), states.data(), states.size(), given, scaled,
+    return scale_all(scale_kind(kind), lines.first, given, scaled,
                      [&](const Rows& rows, std::int64_t first, const ScaledRows& to) {
-                         return learn(states.data(), rows, first, weighed, to);
+                         return learn(lines, rows, first, weighed, to);
                      });
 }
 
-std::optional<NewRows> apply_scales(const std::string& kind, const ReadOnly& states, const Array& values,
+std::optional<NewRows> apply_scales(const std::string& kind, const ReadOnlyScale& states, const Array& values,
                                     const std::optional<Array>& indices, const std::optional<Array>& offsets,
                                     std::int64_t width, const std::optional<Numbers>& scaled) {
     const Rows given = rows_of(values, indices, offsets, width, false);
+    const auto lines = scale_lines<const double>(states, width);
     const auto apply = loops().scales.apply[given.kind];
-    return scale_all(scale_kind(kind), states.data(), states.size(), given, scaled,
+    return scale_all(scale_kind(kind), lines.first, given, scaled,
                      [&](const Rows& rows, std::int64_t first, const ScaledRows& to) {
-                         return apply(states.data(), rows, first, to);
+                         return apply(lines, rows, first, to);
                      });
 }
 

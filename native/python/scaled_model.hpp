@@ -8,7 +8,7 @@ namespace scwlearn {
 
 class ScaledModel : public ReadyModel {
 public:
-    ScaledModel(HeldRule rule, HeldModel model, bool intercept, const std::string& scale, std::optional<Numbers> states)
+    ScaledModel(HeldRule rule, HeldModel model, bool intercept, const std::string& scale, std::optional<HeldScale> states)
         : ReadyModel(std::move(rule), std::move(model), intercept),
           kind_(states ? std::optional(scale_kind(scale)) : std::nullopt),
           scales_(wanted(kind_), std::move(states), width()) {}

@@ -17,6 +17,8 @@ SMALLEST_VARIANCE: float = 1e-200
 
 LARGEST_BLOCK: int = 4096
 
+SPREAD: int = 8
+
 MOST_THREADS: int = 256
 
 SCALARS: int = 6
@@ -58,12 +60,12 @@ def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=
     Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and whether the indices of each row strictly increase.
     """
 
-def learn_scales(kind: str, states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
+def learn_scales(kind: str, states: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
     """
     For each row of a scanned batch in order: update the states of its features, unless its weight is 0, then write the scaled values. Standardised sparse rows are returned instead: values, indices and offsets.
     """
 
-def apply_scales(kind: str, states: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
+def apply_scales(kind: str, states: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
     """
     Write the scaled values of a scanned batch. Standardised sparse rows are returned instead.
     """
@@ -83,7 +85,7 @@ class Model:
     The arrays of a model, which the loops update in place; binary if lanes is 1.
     """
 
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
 
 def full_stride(size: int) -> int:
     """Return the distance between the vectors of a full covariance."""
@@ -171,7 +173,7 @@ class OneByOne:
     A rule and a model, ready to learn from one example after another. A score is a float, or an array with one score per class.
     """
 
-    def __init__(self, vocabulary: Vocabulary | None, rule: Rule, model: Model, intercept: bool, scale: str, states: NDArray | None) -> None: ...
+    def __init__(self, vocabulary: Vocabulary | None, rule: Rule, model: Model, intercept: bool, scale: str, states: tuple[NDArray, NDArray] | None) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -223,7 +225,7 @@ class CommitteeByOne:
     A committee, ready to learn from one example after another. A score is the mixed log-odds, or an array with one score per class.
     """
 
-    def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: NDArray | None, mixture: NDArray, tally: NDArray) -> None: ...
+    def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: tuple[NDArray, NDArray] | None, mixture: NDArray, tally: NDArray) -> None: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scwlearn._native import LARGEST_VALUE, Vocabulary
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, parse_json, shorten
-from scwlearn.model.scale import COUNT, DENSE, MEAN, VARIANCE, RunningScale
+from scwlearn.model.scale import COUNT, MEAN, VARIANCE, RunningScale
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
@@ -94,7 +94,7 @@ def encode_scale(scale: RunningScale, arrays: Arrays) -> bool:
     """Add the state, without what is derived from the rest of it; return whether there is any."""
     if scale.state is None:
         return False
-    lines = scale.state[:, :DENSE].copy()
+    lines = scale.state.copy()
     lines[0, 1:] = 0.0
     arrays["scale"] = lines
     return True
@@ -115,8 +115,8 @@ def decode_scale(scale: RunningScale, arrays: ArrayReader, width: int | None) ->
     rows = float(lines[0, 0])
     check_range("scale", lines, 0, rows, f"count must be from 0 to the number of rows, {rows:g}", features, COUNT)
     check_range("scale", lines, -most, most, f"mean must be a number from {-most:g} to {most:g}", features, MEAN)
-    scale.state = np.zeros((len(lines), 4))
-    scale.state[:, :DENSE] = lines
+    scale.start(len(lines) - 1)
+    scale.arrays[0][:] = lines
     scale.list_dense()
 
 

@@ -120,7 +120,7 @@ class ClassAxis(ABC):
         learn_rows(rule, native, *rows, labels, weights, at_once, threads, **out)
 
     def one_by_one(
-        self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Array | None
+        self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Any
     ) -> OneByOne:
         """Return a native handle for single examples."""
         return OneByOne(vocabulary, rule, native, config.intercept, config.scale, scales)

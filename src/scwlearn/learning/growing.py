@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,8 @@ from scwlearn.model.gaussian import Gaussian, lanes_for
 from scwlearn.model.interleaved import Interleaved
 from scwlearn.model.vocabulary import room_for
 from scwlearn.rules import OwnRule, Rule
+
+Array = NDArray[np.float64]
 
 #: Numbers of rows, in learning order.
 Rounds = NDArray[np.intp]
@@ -101,8 +105,8 @@ class Growing(BaseLearner):
         """Return the model, with a diagonal Sigma if "auto" keeps none in full for that many numbered features."""
         return self.diagonal(model) if model.covariance.correlated and self.covariance_for(width) != "full" else model
 
-    def _first_model(self, rows: Rows, classes: int) -> Gaussian:
-        model = self._prior(self.covariance_for(rows.width), rows.width, classes)
+    def _first_model(self, rows: Rows, classes: int, memory: Array | None = None) -> Gaussian:
+        model = self._prior(self.covariance_for(rows.width), rows.width, classes, memory)
         if model.covariance.correlated:
             model.covariance.arrange(model.memory, occurrences(rows, self.config.intercept))
         return model
@@ -114,12 +118,15 @@ class Growing(BaseLearner):
         most = self.config.max_features
         return self.config.slots or (room_for(0) if most is None else min(room_for(0), most))
 
-    def _prior(self, name: str, width: int, classes: int) -> Gaussian:
-        """Return a model that has learned nothing, with room for features and classes."""
+    def _prior(self, name: str, width: int, classes: int, memory: Array | None = None) -> Gaussian:
+        """Return a model that has learned nothing, with room for features and classes, in the memory given, if any."""
         form = covariance(name, shared=self.config.shared_covariance and not self.is_binary)
         size = width + self.config.intercept
         with self._axis.reserve(form, size, classes):
-            model = self._axis.prior(form, size, classes, self.config)
+            model = self._axis.prior(form, size if memory is None else 0, classes, self.config)
+            if memory is not None:
+                memory[:, 1:] = model.initial_variance
+                model = replace(model, memory=memory)
         model.known[0] = self._classes
         return model
 

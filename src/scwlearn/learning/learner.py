@@ -365,9 +365,9 @@ class Learner(OneAtATime):
                 np.copyto(tally, counts)
             raise
 
-    def _model_for(self, rows: Rows, classes: int) -> Gaussian:
-        """Return the model, or a new one, writable and with room for the classes."""
-        model = self._first_model(rows, classes) if self.model is None else self.model.writable()
+    def _model_for(self, rows: Rows, classes: int, memory: Array | None = None) -> Gaussian:
+        """Return the model, or a new one (in this memory, if given), writable and with room for the classes."""
+        model = self._first_model(rows, classes, memory) if self.model is None else self.model.writable()
         return self._with_room(model, classes)
 
     def _work_of_a_row(self, model: Gaussian, rows: Rows, classes: int) -> float:

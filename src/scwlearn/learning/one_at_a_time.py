@@ -323,7 +323,7 @@ class OneAtATime(Growing):
     def _replace_model(self, model: Gaussian, vocabulary: Vocabulary, scale: RunningScale | None) -> Any:
         """Replace the state at once, so that another thread sees either model whole, and return the new handle."""
         model = model.writable()
-        one = self._new_handle(model, vocabulary, None if scale is None else scale.state)
+        one = self._new_handle(model, vocabulary, None if scale is None else scale.arrays)
         with STATE_LOCK:
             self.__dict__.update(model=model, vocabulary=vocabulary, running_scale=scale, _named=one, _plain=None)
         return one
@@ -337,11 +337,14 @@ class OneAtATime(Growing):
             if one is None:
                 self.model = self._fitted().writable()
                 self._tally = np.require(self._tally, requirements="W")
-                scales = None if self.running_scale is None else self.running_scale.writable_state()
+                scales = None
+                if self.running_scale is not None:
+                    self.running_scale.make_writable()
+                    scales = self.running_scale.arrays
                 one = self.__dict__[held] = self._new_handle(self.model, self.vocabulary, scales)
             return one
 
-    def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Array | None) -> Any:
+    def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Any) -> Any:
         rule, native = self.config.native_rule, model.native(self._tally, **self.config.native)
         return self._axis.one_by_one(rule, native, self.config, vocabulary, scales)
 

@@ -124,7 +124,8 @@ def aligned_copy(array: Array) -> Array:
 
 def is_sound(array: Array) -> bool:
     """Whether an array is writable and aligned to a cache line (joblib maps large arrays read-only)."""
-    return array.flags.writeable and array.ctypes.data % _LINE == 0
+    aligned = array.ctypes.data % _LINE == 0 or (array.ndim == 2 and array.strides[0] == _LINE)
+    return array.flags.writeable and aligned
 
 
 def squares(x: Matrix) -> Matrix:

@@ -17,10 +17,10 @@ from scwlearn.model.scales import SCALE_NAMES
 
 Array = NDArray[np.float64]
 
-# Columns of the state: variance, count and mean of each feature's non-zero values, and an entry of the list of dense
-# features. The first line has the number of rows and the length of that list, which is derived from the rest, and kept
-# by a standard scale only.
-VARIANCE, COUNT, MEAN, DENSE = range(4)
+# Columns of the state: variance, count and mean of each feature's non-zero values. The first line has the number of
+# rows and that of dense features.
+VARIANCE, COUNT, MEAN = range(3)
+_COLUMNS, _LINE = 3, 4
 
 # As in native/loops/moments.hpp: where standardised values are clipped, and the part of the mean below which a
 # deviation is rounding.
@@ -56,7 +56,10 @@ class RunningScale:
     Attributes
     ----------
     state : array, or None
-        All that has to be saved; None before the first rows.
+        A line for all rows and one per feature; None before the first rows. Lines are apart from each other.
+    dense : array of int64, or None
+        The list of dense features, with room for all, derived from the state. A standard scale keeps it, for sparse
+        rows.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class RunningScale:
             raise ValueError(f"kind must be one of {', '.join(SCALE_NAMES)}, got {kind!r}")
         self.kind = kind
         self.state: Array | None = None
+        self.dense: NDArray[np.int64] | None = None
 
     @property
     def width(self) -> int | None:
@@ -143,22 +147,20 @@ class RunningScale:
         if order is not None:
             places = row_numbers(order, len(rows))
             rows, weighed = rows.take(places), None if weighed is None else weighed[places]
-        state = self._blank(rows.width) if self.state is None else self.state
         # Ctrl-C may interrupt between two blocks, but not within one; entries that a standard scale adds need memory.
         may_stop = len(rows) > _rows_at_once(rows) or (self.kind == "standard" and 8 * rows.stored >= rows.width)
-        if may_stop or not state.flags.writeable:
-            state = state.copy()
+        learned = self.copy() if self.state is None or may_stop or not self.state.flags.writeable else self
+        if learned.state is None:
+            learned.start(rows.width)
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:
             part = None if weighed is None else weighed[block.start : block.start + block.count]
-            return learn_scales(self.kind, state, block.values, block.indices, block.offsets, block.width, part, scaled)
+            arrays = block.values, block.indices, block.offsets, block.width
+            return learn_scales(self.kind, learned.arrays, *arrays, part, scaled)
 
         scaled = self._scaled(rows, scale)
-        # In place: learners may share the memory.
-        if self.state is None or not self.state.flags.writeable:
-            self.state = state
-        elif self.state is not state:
-            self.state[:] = state
+        if learned is not self:
+            self.restore(learned)
         return scaled
 
     def apply(self, x: Any) -> Rows:
@@ -181,10 +183,14 @@ class RunningScale:
         """
         rows = as_rows(x)
         self._check_width(rows)
-        state = self._blank(rows.width) if self.state is None else self.state
+        known = self
+        if self.state is None:
+            known = RunningScale(self.kind)
+            known.start(rows.width)
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:
-            return apply_scales(self.kind, state, block.values, block.indices, block.offsets, block.width, scaled)
+            arrays = block.values, block.indices, block.offsets, block.width
+            return apply_scales(self.kind, known.arrays, *arrays, scaled)
 
         return self._scaled(rows, scale)
 
@@ -193,19 +199,40 @@ class RunningScale:
         known = self.width or 0
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        self.state = self.arranged(np.arange(known), n_features).state
+        self.state, self.dense = self.arranged(np.arange(known), n_features).arrays
 
     def restore(self, other: RunningScale) -> None:
         """Copy the state of another scale, in place if the shapes agree: learners may share the memory."""
         if self.state is None or other.state is None or self.state.shape != other.state.shape:
-            self.state = other.state
+            self.state, self.dense = other.state, other.dense
         elif self.state is not other.state:
-            self.writable_state()[:] = other.state
+            self.make_writable()
+            self.state[:] = other.state
+            self.list_dense()
+
+    def start(self, n_features: int) -> None:
+        """Start the state of this many features, which have not been seen yet."""
+        # A number more than needed, so that two lines fill a cache line.
+        self.state = zeros(n_features + 1, _LINE)[:, :_COLUMNS]
+        self.dense = np.zeros(n_features, np.int64)
+
+    @property
+    def arrays(self) -> tuple[Array, NDArray[np.int64]]:
+        """The state and the list of dense features, for the native loops."""
+        if self.state is None or self.dense is None:
+            raise ValueError("this scale has not seen any row yet")
+        return self.state, self.dense
+
+    def make_writable(self) -> None:
+        """Copy arrays that are read-only."""
+        state, dense = self.arrays
+        if not (state.flags.writeable and dense.flags.writeable):
+            self.state, self.dense = self.copy().arrays
 
     def as_kind(self, kind: str) -> RunningScale:
         """Return a scale of another kind with the same statistics, in the same memory."""
         other = RunningScale(kind)
-        other.state = self.state
+        other.state, other.dense = self.state, self.dense
         return other
 
     def arranged(
@@ -213,30 +240,35 @@ class RunningScale:
     ) -> RunningScale:
         """Return the scale of the features `kept`, in this order or at `places`, among `n_features`, others unseen."""
         other = RunningScale(self.kind)
-        other.state = self._blank(n_features)
-        if self.state is not None:
+        other.start(n_features)
+        if self.state is not None and other.state is not None:
             where = slice(len(kept)) if places is None else places
             other.state[0, 0] = self.state[0, 0]
-            other.state[1:, :DENSE][where] = self.state[1:, :DENSE][kept]
+            other.state[1:][where] = self.state[1:][kept]
             other.list_dense()
         return other
-
-    def writable_state(self, width: int | None = None) -> Array:
-        """Return the state as a writable array, copied first if it is read-only, of `width` features if it is new."""
-        if self.state is None:
-            if width is None:
-                raise ValueError("this scale has not seen any row yet")
-            self.state = self._blank(width)
-        self.state = np.require(self.state, requirements=["C", "W"])
-        return self.state
 
     def copy(self) -> RunningScale:
         """Return an independent copy."""
         other = RunningScale(self.kind)
-        other.state = None if self.state is None else self.state.copy()
+        if self.state is not None and self.dense is not None:
+            other.start(len(self.dense))
+            np.copyto(other.arrays[0], self.state)
+            np.copyto(other.arrays[1], self.dense)
         return other
 
     __copy__ = copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kind": self.kind, "state": None if self.state is None else self.state.copy()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        # Pickle, deepcopy and joblib bring the lines together.
+        self.__init__(saved["kind"])  # type: ignore[misc]
+        if saved["state"] is not None:
+            self.start(len(saved["state"]) - 1)
+            self.arrays[0][:] = saved["state"]
+            self.list_dense()
 
     def merged(self, others: Iterable[RunningScale]) -> RunningScale:
         """Return the scale of all rows that this one and the others have seen.
@@ -268,7 +300,8 @@ class RunningScale:
         if not states:
             return merged
         width = max(map(len, states)) - 1
-        merged.state = reduce(_merged_moments, [self._widened(state, width) for state in states])
+        merged.start(width)
+        merged.arrays[0][:] = reduce(_merged_moments, [_widened(state, width) for state in states])
         merged.list_dense()
         return merged
 
@@ -280,28 +313,16 @@ class RunningScale:
 
     def list_dense(self) -> None:
         """Derive the list of dense features from the rest of the state, if the scale is standard."""
-        assert self.state is not None
-        self.state[0, 1:] = self.state[1:, DENSE] = 0.0
-        if self.kind == "standard":
-            dense = np.flatnonzero(self._dense(self.state[1:])[0])
-            self.state[1 : len(dense) + 1, DENSE] = dense
-            self.state[0, 1] = len(dense)
+        state, listed = self.arrays
+        dense = np.flatnonzero(self._dense(state[1:])[0]) if self.kind == "standard" else np.empty(0, np.intp)
+        listed[: len(dense)], listed[len(dense) :] = dense, 0
+        state[0, 1:] = len(dense), 0.0
 
     def _dense(self, features: Array) -> tuple[NDArray[np.bool_], Array]:
         """Return which features are dense, and the share of the rows in which each dense one is not 0, otherwise 1."""
         rows, count = self.rows, features[:, COUNT]
         dense = (count > 0) & (2 * count >= rows)
         return dense, np.divide(count, rows, out=np.ones_like(count), where=dense)
-
-    @staticmethod
-    def _blank(width: int) -> Array:
-        return zeros(width + 1, 4)
-
-    def _widened(self, state: Array, width: int) -> Array:
-        """Return the state with unseen features appended."""
-        wider = self._blank(width)
-        wider[: len(state)] = state
-        return wider
 
     def _seen(self) -> Array:
         if self.state is None:
@@ -352,5 +373,12 @@ def _merged_moments(one: Array, other: Array) -> Array:
     merged[:, COUNT] = count
     merged[:, MEAN] = np.where(share == 1, other[:, MEAN], one[:, MEAN] + share * apart)
     # The first line, whose other numbers are derived.
-    merged[0] = one[0, 0] + other[0, 0], 0.0, 0.0, 0.0
+    merged[0] = one[0, 0] + other[0, 0], 0.0, 0.0
     return merged
+
+
+def _widened(state: Array, width: int) -> Array:
+    """Return the state with unseen features appended."""
+    wider = np.zeros((width + 1, _COLUMNS))
+    wider[: len(state)] = state
+    return wider

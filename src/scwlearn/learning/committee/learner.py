@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
-from scwlearn.learning.committee.models import Models
+from scwlearn.learning.committee.models import Models, SpreadLines, worth_spreading
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
@@ -213,8 +214,9 @@ class Committee(Learner):
         assert isinstance(batch.rows, Rows)
         rows, learners = batch.rows, [self._member(number) for number in range(len(self.config.member_configs))]
         self._widen_mixture(classes)
-        gaussians = tuple(learner._model_for(rows, classes) for learner in learners)
-        scales = None if self.running_scale is None else self.running_scale.writable_state(rows.width)
+        memories = self._memories_for(learners, rows)
+        gaussians = tuple(learner._model_for(rows, classes, memories.get(n)) for n, learner in enumerate(learners))
+        scales = self._scales_for(rows.width)
         # In place, as the models: others may share them.
         self._tally = np.require(self._tally, requirements="W")
         committee = self._new_handle(Models(gaussians), None, scales)
@@ -222,7 +224,7 @@ class Committee(Learner):
         together = [learner._rows_together(gaussian, rows) for learner, gaussian in pairs]
         work = sum(learner._work_of_a_row(gaussian, rows, classes) for learner, gaussian in pairs)
         threads = max(learner._threads_for(gaussian) for learner, gaussian in pairs)
-        shared = max(together)
+        shared = math.lcm(*together)
         own = batch.weights if batch.sample_weights is None else batch.sample_weights
         mixture_classes = () if self.is_binary else (self.mixture.n_scores,)
         for block in rows.blocks(max(1, int(WORK_OF_A_BLOCK / work / shared)) * shared, batch.places):
@@ -247,6 +249,28 @@ class Committee(Learner):
                 record.scores[part], record.variances[part] = -np.inf, 0.0
                 record.scores[part][tuple(map(slice, mixed.shape))] = mixed
         self.model = Models(gaussians)
+
+    def _memories_for(self, learners: list[Learner], rows: Rows) -> dict[int, Array]:
+        """Return the memory of members that do not start in one of their own, and let the scale share it."""
+        size, scale = rows.width + self.config.intercept, self.running_scale
+        if self.model is not None or not self.is_binary or scale is None or scale.state is not None:
+            return {}
+        chosen = [n for n, own in enumerate(learners) if worth_spreading(own.covariance_for(rows.width), size)]
+        if len(chosen) < 2:
+            return {}
+        lines = SpreadLines(size)
+        scale.start(rows.width)
+        scale.state = lines.scale(rows.width)
+        return {n: memory for n in chosen if (memory := lines.take(learners[n].covariance_for(rows.width))) is not None}
+
+    def _scales_for(self, width: int) -> Any:
+        """Return the arrays of the scale, writable, of `width` features if it is new."""
+        if (scale := self.running_scale) is None:
+            return None
+        if scale.state is None:
+            scale.start(width)
+        scale.make_writable()
+        return scale.arrays
 
     def _widen_mixture(self, classes: int) -> None:
         if not self.is_binary and classes > self.mixture.n_scores:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scwlearn.model.covariance import Covariance
+from scwlearn._native import SPREAD
+from scwlearn.model.covariance import Array, Covariance, zeros
 from scwlearn.model.gaussian import Gaussian
+
+_CACHED_FEATURES = 16_384
 
 
 @dataclass(frozen=True)
@@ -57,3 +60,34 @@ class Models:
     def count_nonzero(self) -> int:
         """Return the number of weights of all members that are not zero."""
         return sum(gaussian.count_nonzero() for gaussian in self.gaussians)
+
+
+class SpreadLines:
+    """Memory in which a feature of up to three models lies in the cache line of its scale.
+
+    A committee of a million features then reads one line per feature, not four.
+
+    Parameters
+    ----------
+    size : int
+        The number of weights of a model, the intercept included.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._lines = zeros(size + 1, SPREAD)
+        # Behind the three numbers of the scale.
+        self._left = {1: [slice(3, 4)], 2: [slice(4, 6), slice(6, 8)]}
+
+    def take(self, form: str) -> Array | None:
+        """Return room for a model of this form, if there is any."""
+        left = self._left[1 if form == "identity" else 2]
+        return self._lines[1:, left.pop(0)] if left else None
+
+    def scale(self, width: int) -> Array:
+        """Return room for the state of a scale of this many features."""
+        return self._lines[: width + 1, :3]
+
+
+def worth_spreading(form: str, size: int) -> bool:
+    """Return whether a binary model of this form gains from sharing cache lines; a small one is in the cache anyway."""
+    return size > _CACHED_FEATURES and form != "full"

@@ -76,13 +76,13 @@ public:
                          : learn_classes(z, mixed, label, weight, work)) &&
             is_due())
             weigh();
-        for (std::int64_t m = 0; m < members_; ++m)
-            if (!is_sound(scores[m], variances[m]))
-                continue;
-            else if (is_binary())
+        for (std::int64_t m = 0; m < members_; ++m) {
+            if (!is_sound(scores[m], variances[m])) continue;
+            if (is_binary())
                 curve(m).learn(looks[m], label == 1, weight);
             else
                 curve(m).learn(scores[m], variances[m], label, weight, scratch(work));
+        }
     }
 
     // Recomputes the weights from the sums.

@@ -70,6 +70,8 @@ struct Rows {
 
     // By the kind: the arrays of sparse rows without values may be null.
     bool is_sparse() const noexcept { return kind != kDense32 && kind != kDense64; }
+    bool has_floats() const noexcept { return kind == kDense32 || kind == kSparse32i32 || kind == kSparse32i64; }
+    bool has_short_indices() const noexcept { return kind == kSparse32i32 || kind == kSparse64i32; }
 
     // Weights of a model for these rows.
     std::int64_t size() const noexcept { return width + (intercept ? 1 : 0); }
@@ -338,9 +340,9 @@ inline std::int64_t dense_features(const double* states, std::int64_t width) noe
     return states[1] < static_cast<double>(width) ? static_cast<std::int64_t>(states[1]) : width;
 }
 
-// Where scaled rows go, for each kind that is wanted: one after the other, and null for the other kinds. They may be
-// where the values are, except for several kinds. Standardised sparse rows gain the dense features that they lack: for
-// them there is room for `room` values and indices; scaling a row needs room for it and twice the dense features.
+// Where scaled rows go, for each kind that is wanted: one after the other, and null for the other kinds. They must not
+// overlap the values. Standardised sparse rows gain the dense features that they lack: for them there is room for `room`
+// values and indices; scaling a row needs room for it and twice the dense features.
 struct ScaledRows {
     std::array<double*, kScaleKinds> values;
     std::int64_t *indices, *offsets;
@@ -358,6 +360,9 @@ struct ScaleLoops {
     LearnScales learn;
     ApplyScales apply;
 };
+
+// Entries of more features than this do not fit into the cache.
+inline constexpr std::int64_t kCachedFeatures = 16384;
 
 // All loops, as compiled for an instruction set.
 struct InstructionSet {

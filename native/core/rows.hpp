@@ -21,7 +21,6 @@ namespace scwlearn::SCWLEARN_SET {
 inline constexpr std::int64_t kPartialSums = 2 * kWidth;
 
 // Entries of features that do not fit into the cache are prefetched this many rows ahead.
-inline constexpr std::int64_t kCachedFeatures = 16384;
 inline constexpr std::int64_t kRowsAhead = 2;
 
 template <class Value>

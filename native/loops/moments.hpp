@@ -72,8 +72,11 @@ template <class Number>
 struct Moments {
     Number variance, count, mean;
 
-    void add(Number x) noexcept {
-        const Number now = count + 1.0, part = 1.0 / now, from = x - mean;
+    void add(Number x) noexcept { add(x, 1.0 / (count + 1.0)); }
+
+    // Given 1/(count + 1).
+    void add(Number x, Number part) noexcept {
+        const Number now = count + 1.0, from = x - mean;
         const auto counts = size_of(x) >= kLeastValue;
         variance = counts ? count * part * (variance + from * from * part) : variance;
         mean = counts ? mean + from * part : mean;

@@ -34,8 +34,8 @@ private:
     double sums_[kSums] = {};
 };
 
-// Writes the row divided by its length, of which the square is given; `each_square(by)` computes that of `by` times the
-// row, if it is out of range.
+// Writes the row divided by its length, of which the square is given; square_of(by) computes that of `by` times the row,
+// if it is out of range.
 template <class SquareOf>
 void write_unit(const double* x, std::int64_t count, double square, const SquareOf& square_of, double* to) noexcept {
     double by = 1.0;
@@ -83,7 +83,9 @@ public:
             Lines lines = Lines::consecutive(line(i), shift_);
             const Vector x = load(values + i);
             if constexpr (kLearn) {
-                lines.moments.add(x);
+                // Features that are never 0 share the division.
+                const Vector now = lines.moments.count + 1.0;
+                lines.moments.add(x, count_of(now == rows) == kWidth ? all(part) : 1.0 / now);
                 lines.store_consecutive(line(i), shift_);
             }
             if (to.sized != nullptr) {
@@ -112,12 +114,15 @@ public:
         }
     }
 
-    // Returns the number of features of the standardised row, which has no zeros.
+    // Returns the number of features of the standardised row, which has no zeros. The list of dense features has
+    // `known` ones: another thread may change that while this one scales.
     template <class Value, class Index>
-    std::int64_t scale(const SparseRow<Value, Index>& row, const Place& to) const noexcept {
+    std::int64_t scale(const SparseRow<Value, Index>& row, std::int64_t known, const Place& to) const noexcept {
         count_row();
         const double rows = whole_[0], part = 1.0 / rows;
-        if (to.standard != nullptr) keep_counts(row.count(), to);
+        // Behind the room that the row and the features that it lacks need.
+        if constexpr (kLearn)
+            for (std::int64_t k = 0; k < known; ++k) to.standard[row.count() + known + k] = at(dense_feature(k)).count;
         Found found;
         row.each_overlapping(
             [&](const std::int64_t* at, Vector x, std::int64_t done) {
@@ -168,7 +173,7 @@ public:
             };
             write_unit(to.sized, found.count, square_of(1.0), square_of, to.unit);
         }
-        return to.standard == nullptr ? found.count : with_dense(row.count(), found, to);
+        return to.standard == nullptr ? found.count : with_dense(row.count(), known, found, to);
     }
 
     void list_dense() const noexcept {
@@ -203,48 +208,54 @@ private:
         return some == kWidth ? centred : are_dense ? centred : clipped(seen.by_size(x), kMostDeviations);
     }
 
-    // Where the counts of the listed features before the row are kept, behind what is written for a row of `most`.
-    double* counts_before(std::int64_t most, const Place& to) const noexcept { return to.standard + most + listed(); }
-
-    void keep_counts(std::int64_t most, const Place& to) const noexcept {
-        double* const counts = counts_before(most, to);
-        for (std::int64_t k = 0; k < listed(); ++k) counts[k] = at(dense_feature(k)).count;
-    }
-
-    // Adds the dense features that the row lacks behind its own, leaves out zeros, and renews the list of dense features.
-    // Returns how many features there are.
-    std::int64_t with_dense(std::int64_t most, const Found& found, const Place& to) const noexcept {
-        const std::int64_t known = listed();
-        const double *const counts = counts_before(most, to), rows = whole_[0], part = 1.0 / rows;
-        const std::int64_t* const end = to.indices + found.count;
-        std::int64_t count = found.count, zeros = found.zeros, missing = 0;
+    // Adds the dense features that the row lacks, leaves out zeros, and renews the list of dense features. The row has
+    // room for `most` features and twice the `known` dense ones. Returns how many features there are.
+    std::int64_t with_dense(std::int64_t most, std::int64_t known, const Found& found, const Place& to) const noexcept {
+        // What is added takes the place of the counts before the row, each of which is read first.
+        double* const more = to.standard + most + known;
+        std::int64_t* const more_indices = to.indices + most + known;
+        const double rows = whole_[0], part = 1.0 / rows;
+        const std::int64_t *const own = to.indices, *const end = own + found.count;
+        std::int64_t zeros = found.zeros, added = 0;
         bool have_changed = false;
-        for (std::int64_t k = 0; k < known; ++k) {
+        for (std::int64_t k = 0, last = -1; k < known; ++k) {
             const std::int64_t i = dense_feature(k);
+            // Another thread renews the list.
+            if (i <= last) break;
+            last = i;
             const Moments<double> seen = at(i);
             // A feature that was counted is in the row.
-            const bool is_there = kLearn && found.uncounted == 0 ? seen.count != counts[k] : std::binary_search(static_cast<const std::int64_t*>(to.indices), end, i);
-            if (is_there) continue;
-            const double z = standard(seen, 0.0, rows, part);
-            to.standard[count] = z;
-            to.indices[count++] = i;
-            zeros += z == 0.0;
+            const bool is_told_by_count = kLearn && found.uncounted == 0;
+            if (is_told_by_count ? seen.count != more[k] : std::binary_search(own, end, i)) continue;
+            more[added] = standard(seen, 0.0, rows, part);
+            more_indices[added] = i;
+            zeros += more[added] == 0.0;
             have_changed |= !seen.dense(rows);
-            ++missing;
+            ++added;
         }
+        merge(found.count, added, more, more_indices, to);
+        const std::int64_t count = found.count + added;
         if constexpr (kLearn)
-            if (have_changed || found.dense != known - missing) renew_list(found.count, count, to);
+            if (have_changed || found.dense != known - added) renew_list(count, to);
         return zeros == 0 ? count : without_zeros(count, to);
     }
 
-    // The dense features are among the first `own` ones of the row, which are sorted, and the others, which are so, too.
-    void renew_list(std::int64_t own, std::int64_t count, const Place& to) const noexcept {
-        std::int64_t listed = 0, j = 0, k = own;
-        while (j < own || k < count) {
-            const bool is_own = k == count || (j < own && to.indices[j] < to.indices[k]);
-            const std::int64_t i = to.indices[is_own ? j++ : k++];
-            if (at(i).dense(whole_[0])) list(listed++, i);
+    // Merges sorted features into those of a row, from the last on.
+    static void merge(std::int64_t count, std::int64_t added, const double* more, const std::int64_t* more_indices,
+                      const Place& to) noexcept {
+        for (std::int64_t last = count + added - 1; added > 0; --last) {
+            const bool own = count > 0 && to.indices[count - 1] > more_indices[added - 1];
+            to.standard[last] = own ? to.standard[count - 1] : more[added - 1];
+            to.indices[last] = own ? to.indices[count - 1] : more_indices[added - 1];
+            own ? --count : --added;
         }
+    }
+
+    // All dense features are among those of the row.
+    void renew_list(std::int64_t count, const Place& to) const noexcept {
+        std::int64_t listed = 0;
+        for (std::int64_t k = 0; k < count; ++k)
+            if (at(to.indices[k]).dense(whole_[0])) list(listed++, to.indices[k]);
         end_list(listed);
     }
 
@@ -315,17 +326,17 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
         const std::int64_t begin = row.values() - rows[0].values();
         const auto at = [begin](double* values) { return values == nullptr ? nullptr : values + begin; };
         const bool skipped = weights != nullptr && weights[i] == 0.0;
-        const auto run = [&](const Place& place) {
-            return skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
-        };
         if constexpr (!RowSet::kSparse) {
-            run({at(sized), at(unit), at(standard), nullptr});
-        } else if (standard == nullptr) {
-            run({at(sized), at(unit), nullptr, nullptr});
+            const Place place{at(sized), at(unit), at(standard), nullptr};
+            skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
         } else {
-            const std::int64_t start = to.offsets[i];
-            if (row.count() + 2 * scale.listed() > to.room - start) return i;
-            to.offsets[i + 1] = start + run({at(sized), at(unit), standard + start, to.indices + start});
+            const std::int64_t known = standard == nullptr ? 0 : scale.listed();
+            const std::int64_t start = standard == nullptr ? 0 : to.offsets[i];
+            if (standard != nullptr && row.count() + 2 * known > to.room - start) return i;
+            const auto own = [start](auto* numbers) { return numbers == nullptr ? nullptr : numbers + start; };
+            const Place place{at(sized), at(unit), own(standard), own(to.indices)};
+            const std::int64_t count = skipped ? as_it_is.scale(row, known, place) : scale.scale(row, known, place);
+            if (standard != nullptr) to.offsets[i + 1] = start + count;
         }
     }
     if constexpr (kLearn && !RowSet::kSparse)

@@ -131,6 +131,7 @@ NB_MODULE(_native, module) {
     module.attr("SMALLEST_VARIANCE") = kSmallestVariance;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
     module.attr("SPREAD") = kSpread;
+    module.attr("CACHED_FEATURES") = kCachedFeatures;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
     module.attr("LANE_MULTIPLE") = kLaneMultiple;

@@ -25,7 +25,7 @@ public:
         require(length(tally_) == 3, "tally must have 3 counts");
         for (std::size_t m = 0; m < models.size(); ++m) {
             require(rules[m].is_compiled(), "only compiled rules can be members of a committee");
-            require(!kinds_[m] || scales_.is_known(), "there must be states of the scale");
+            require(!kinds_[m] || scales_.is_known(), "members with a scale need its states");
             members_.emplace_back(std::move(rules[m]), std::move(models[m]), intercept);
             require(members_[m].width() == width() && members_[m].is_binary() == is_binary() &&
                         members_[m].scores() == members_[0].scores(),
@@ -80,7 +80,7 @@ public:
         fill_unknown(after);
         for (std::size_t m = 0; m < members_.size(); ++m)
             members_[m].learn(seen_by(m, row), y, w, looks_of(m), after, &variances_[m]);
-        const std::int64_t number = is_binary() ? y > 0.0 : static_cast<std::int64_t>(y);
+        const std::int64_t number = class_number(y);
         mixing().learn(looks().data(), variances_.data(), number, own, mixed_.data(), work_.data());
         count_row(number, mixed_.data());
         std::copy(mixed_.data(), mixed_.data() + std::min(count, n_scores_), scores);
@@ -107,14 +107,14 @@ public:
             require(block >= 1 && block <= kLargestBlock, "blocks must be from 1 to 4096 rows");
     }
 
-    // Learns from scanned rows with checked labels, bit for bit as from each by itself. A few rows at a time go through
-    // all members, so that they and their scaled values stay in the cache. Needs no GIL.
+    // Learns from scanned rows with checked labels in turn. A few rows at a time go through all members, so that they and
+    // their scaled values stay in the cache. Needs no GIL.
     void learn_rows(const Lesson& lesson) {
         std::int64_t together = 1;
         for (const std::int64_t block : lesson.blocks) together = std::lcm(together, block);
         const std::int64_t stored = slice_.take(lesson.rows, 0, lesson.rows.count).stored;
         const std::int64_t of_a_row = stored / std::max<std::int64_t>(1, lesson.rows.count) + 1;
-        const std::int64_t fitting = std::max<std::int64_t>(1, kValuesAtOnce / of_a_row / together) * together;
+        const std::int64_t fitting = std::max(kBlocksAtOnce, kValuesAtOnce / of_a_row / together) * together;
         for (std::int64_t first = 0; first < lesson.rows.count; first += fitting)
             learn_part(lesson, first, std::min(fitting, lesson.rows.count - first));
     }
@@ -124,6 +124,7 @@ private:
 
     // About as many values as fit the cache beside the models.
     static constexpr std::int64_t kValuesAtOnce = 1 << 11;
+    static constexpr std::int64_t kBlocksAtOnce = 4;
 
     static std::vector<Kind> kinds_of(const std::vector<std::string>& names) {
         std::vector<Kind> kinds;
@@ -157,7 +158,7 @@ private:
                 variances_[m] = is_binary() ? looks[m][1] : spreads_[m][static_cast<std::size_t>(i)];
             }
             const double y = label(lesson.labels, static_cast<std::size_t>(first + i));
-            const std::int64_t number = is_binary() ? y > 0.0 : static_cast<std::int64_t>(y);
+            const std::int64_t number = class_number(y);
             double* const mixed = lesson.mixed + (first + i) * n_scores_;
             if (lesson.calibrate) {
                 const double weight = lesson.own_weights == nullptr ? 1.0 : lesson.own_weights[first + i];
@@ -167,6 +168,10 @@ private:
             }
             count_row(number, mixed);
         }
+    }
+
+    std::int64_t class_number(double y) const noexcept {
+        return is_binary() ? y > 0.0 : static_cast<std::int64_t>(y);
     }
 
     calibration::Mixing mixing() const noexcept {

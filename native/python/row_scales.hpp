@@ -37,7 +37,7 @@ public:
         });
     }
 
-    // Also updates the scale with each row first; `undoable` allows `go_back`, for a single row.
+    // Also updates the scale with each row first; `undoable` allows `go_back`, for a single row with long indices.
     void learn(const Rows& rows, ScaledBatch& to, bool undoable) {
         if (!states_) return;
         before_.clear();
@@ -101,8 +101,7 @@ private:
             rows.offsets = to.offsets.data();
             rows.stored = to.offsets[static_cast<std::size_t>(rows.count)];
         } else {
-            const bool is_short = rows.kind == kSparse32i32 || rows.kind == kSparse64i32;
-            rows.kind = is_short ? kSparse64i32 : kSparse64i64;
+            rows.kind = rows.has_short_indices() ? kSparse64i32 : kSparse64i64;
         }
         return rows;
     }

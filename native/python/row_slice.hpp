@@ -16,19 +16,20 @@ public:
     Rows take(const Rows& rows, std::int64_t first, std::int64_t count) {
         Rows part = rows;
         part.count = count;
-        const bool is_narrow = rows.kind == kDense32 || rows.kind == kSparse32i32 || rows.kind == kSparse32i64;
-        const std::int64_t size = is_narrow ? sizeof(float) : sizeof(double);
+        const std::int64_t size = rows.has_floats() ? sizeof(float) : sizeof(double);
         if (!rows.is_sparse()) {
             part.values = at(rows.values, first * rows.width * size);
             part.stored = count * rows.width;
             return part;
         }
-        const bool is_short = rows.kind == kSparse32i32 || rows.kind == kSparse64i32;
-        const std::int64_t begin = is_short ? copy_offsets(rows, first, count, short_) : copy_offsets(rows, first, count, long_);
+        const bool is_short = rows.has_short_indices();
+        const std::int64_t begin =
+            is_short ? copy_offsets(rows, first, count, short_) : copy_offsets(rows, first, count, long_);
+        const std::int64_t index_size = is_short ? sizeof(std::int32_t) : sizeof(std::int64_t);
         part.stored = is_short ? short_.back() : long_.back();
         part.offsets = is_short ? static_cast<const void*>(short_.data()) : long_.data();
         part.values = at(rows.values, begin * size);
-        part.indices = at(rows.indices, begin * static_cast<std::int64_t>(is_short ? sizeof(std::int32_t) : sizeof(std::int64_t)));
+        part.indices = at(rows.indices, begin * index_size);
         return part;
     }
 

@@ -19,6 +19,8 @@ LARGEST_BLOCK: int = 4096
 
 SPREAD: int = 8
 
+CACHED_FEATURES: int = 16384
+
 MOST_THREADS: int = 256
 
 SCALARS: int = 6

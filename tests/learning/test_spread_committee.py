@@ -27,7 +27,7 @@ def form(request):
 def fit(monkeypatch, form, *, spread, **settings):
     """Return a committee after some rows, and the memories of its members."""
     with monkeypatch.context() as patch:
-        patch.setattr(scwlearn.learning.committee.models, "_CACHED_FEATURES", 0 if spread else 10**9)
+        patch.setattr(scwlearn.learning.committee.models, "CACHED_FEATURES", 0 if spread else 10**9)
         model = AutoClassifier(covariance="diagonal", shuffle=False, **settings).fit(form(X[:150]), Y[:150])
     memories = [gaussian.memory for gaussian in model._classifier.learner.model.gaussians]
     return model, memories

@@ -1,5 +1,8 @@
 """The running scale: beside plain NumPy, for every row format, and all or nothing."""
 
+import itertools
+import threading
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -250,11 +253,45 @@ def test_sparse_rows_gain_the_dense_features_that_they_lack_and_no_others():
     late[0, [500, 999]] = 1.0
     scaled = scale.apply(sparse.csr_array(late))
     values, columns, offsets = scaled.compressed()
-    # They come last.
-    assert columns.tolist() == [500, 999, 0, 1, 2, 0, 1, 2]
+    assert columns.tolist() == [0, 1, 2, 500, 999, 0, 1, 2]
     assert offsets.tolist() == [0, 5, 8]
-    assert values[2:4].tolist() == [-3.0, -3.0]
+    assert values[:2].tolist() == [-3.0, -3.0]
     assert np.array_equal(dense(scaled), dense(scale.apply(late)))
+
+
+def test_scaled_sparse_rows_are_sorted_so_that_they_can_be_scaled_again(new):
+    x, _ = examples()
+    scaled = RunningScale("standard").learn(sparse.csr_array(x))
+    _, columns, offsets = scaled.compressed()
+    assert all(np.all(np.diff(columns[a:b]) > 0) for a, b in itertools.pairwise(offsets))
+    one, other = new(), new()
+    assert np.array_equal(dense(one.learn(scaled)), dense(other.learn(scaled.dense())))
+    assert state(one) == state(other)
+
+
+def test_rows_can_be_scaled_while_another_thread_makes_features_dense():
+    width = 5000
+    full, empty = sparse.csr_array(np.ones((1, width))), sparse.csr_array((1, width))
+    scale, done = RunningScale("standard"), threading.Event()
+    scale.learn(sparse.vstack([full, empty, empty], format="csr"))
+    batch = Rows(sparse.vstack([full, empty], format="csr"))
+
+    def toggle():
+        # In place: every row makes all features dense, or none.
+        while not done.is_set():
+            for block in batch.blocks(1):
+                arrays = block.values, block.indices, block.offsets, block.width
+                _native.learn_scales("standard", scale.arrays, *arrays, None, None)
+
+    thread = threading.Thread(target=toggle)
+    thread.start()
+    x = Rows(sparse.random_array((20, width), density=0.02, format="csr", rng=0))
+    try:
+        for _ in range(200):
+            assert np.abs(scale.apply(x).dense()).max() <= 3.0
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_standard_values_do_not_depend_on_powers_of_two():

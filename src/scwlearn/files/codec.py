@@ -157,9 +157,8 @@ class ArrayReader:
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._left = dict(arrays)
 
-    def shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array that was not taken yet, if there is one."""
-        return self._left[name].shape if name in self._left else None
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
 
     def take(self, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
         """Take an array of the given type and shape; None stands for any length."""

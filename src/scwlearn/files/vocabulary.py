@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, Vocabulary
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, ArrayReader, Arrays, check_range
-from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, parse_json, shorten
+from scwlearn.files.json_reader import InvalidModelFile, JsonObject, parse_json, shorten
 from scwlearn.model.scale import COUNT, MEAN, VARIANCE, RunningScale
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
 _MAX_VOTES = 2**31 - 1
+
+
+# Lines of a running scale: the number of rows, then variance, count and mean of each feature.
+_MOMENTS = "moments"
+# From here on, counting a row would not change the number.
+_MOST_ROWS = 2**53 - 1
 
 
 def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> dict[str, Any]:
@@ -96,34 +102,34 @@ def encode_scale(scale: RunningScale, arrays: Arrays) -> bool:
         return False
     lines = scale.state.copy()
     lines[0, 1:] = 0.0
-    arrays["scale"] = lines
+    arrays[_MOMENTS] = lines
     return True
 
 
 def decode_scale(scale: RunningScale, arrays: ArrayReader, width: int | None) -> None:
     """Restore the state of a scale."""
-    if scale.kind == "rms" and arrays.shape("scale") == (width, 2):
+    if scale.kind != "standard" and "scale" in arrays:
         lines = _from_sizes(arrays.take("scale", FLOAT64, (width, 2)))
     else:
-        lines = arrays.take("scale", FLOAT64, (None if width is None else width + 1, 3))
+        lines = arrays.take(_MOMENTS, FLOAT64, (None if width is None else width + 1, 3))
     if not len(lines):
-        raise InvalidModelFile("array 'scale' must have a first line, with the number of rows")
+        raise InvalidModelFile(f"array {_MOMENTS!r} must have a first line, with the number of rows")
     features, most, squared = slice(1, None), LARGEST_VALUE, 4 * LARGEST_VALUE**2
-    check_range("scale", lines, 0, MAX_COUNT, f"number of rows must be from 0 to {MAX_COUNT}", 0, 0)
-    check_range("scale", lines, 0, 0, "the first line must be 0 after the number of rows", 0, features)
-    check_range("scale", lines, 0, squared, f"variance must be a number from 0 to {squared:g}", features, VARIANCE)
+    check_range(_MOMENTS, lines, 0, _MOST_ROWS, f"number of rows must be from 0 to {_MOST_ROWS}", 0, 0)
+    check_range(_MOMENTS, lines, 0, 0, "the first line must be 0 after the number of rows", 0, features)
+    check_range(_MOMENTS, lines, 0, squared, f"variance must be a number from 0 to {squared:g}", features, VARIANCE)
     rows = float(lines[0, 0])
-    check_range("scale", lines, 0, rows, f"count must be from 0 to the number of rows, {rows:g}", features, COUNT)
-    check_range("scale", lines, -most, most, f"mean must be a number from {-most:g} to {most:g}", features, MEAN)
+    check_range(_MOMENTS, lines, 0, rows, f"count must be from 0 to the number of rows, {rows:g}", features, COUNT)
+    check_range(_MOMENTS, lines, -most, most, f"mean must be a number from {-most:g} to {most:g}", features, MEAN)
     scale.start(len(lines) - 1)
     scale.arrays[0][:] = lines
     scale.list_dense()
 
 
 def _from_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lines for root mean squares and counts, as earlier versions of the library wrote them."""
+    """Return the lines for root mean squares and counts, as files of format 1 had them at first."""
     check_range("scale", sizes, 0, LARGEST_VALUE, f"scale must be a number from 0 to {LARGEST_VALUE:g}", slice(None), 0)
-    check_range("scale", sizes, 0, MAX_COUNT, f"count must be a number from 0 to {MAX_COUNT}", slice(None), 1)
+    check_range("scale", sizes, 0, _MOST_ROWS, f"count must be a number from 0 to {_MOST_ROWS}", slice(None), 1)
     lines = np.zeros((len(sizes) + 1, 3))
     lines[0, 0] = sizes[:, 1].max(initial=0.0)
     lines[1:, VARIANCE], lines[1:, COUNT] = sizes[:, 0] ** 2, sizes[:, 1]

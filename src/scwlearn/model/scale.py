@@ -56,7 +56,7 @@ class RunningScale:
     Attributes
     ----------
     state : array, or None
-        A line for all rows and one per feature; None before the first rows. Lines are apart from each other.
+        A line for all rows and one per feature, at some distance from each other; None before the first rows.
     dense : array of int64, or None
         The list of dense features, with room for all, derived from the state. A standard scale keeps it, for sparse
         rows.
@@ -149,9 +149,10 @@ class RunningScale:
             rows, weighed = rows.take(places), None if weighed is None else weighed[places]
         # Ctrl-C may interrupt between two blocks, but not within one; entries that a standard scale adds need memory.
         may_stop = len(rows) > _rows_at_once(rows) or (self.kind == "standard" and 8 * rows.stored >= rows.width)
-        learned = self.copy() if self.state is None or may_stop or not self.state.flags.writeable else self
+        learned = self.copy() if self.state is None or may_stop else self
         if learned.state is None:
             learned.start(rows.width)
+        learned.make_writable()
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:
             part = None if weighed is None else weighed[block.start : block.start + block.count]
@@ -241,10 +242,10 @@ class RunningScale:
         """Return the scale of the features `kept`, in this order or at `places`, among `n_features`, others unseen."""
         other = RunningScale(self.kind)
         other.start(n_features)
-        if self.state is not None and other.state is not None:
-            where = slice(len(kept)) if places is None else places
-            other.state[0, 0] = self.state[0, 0]
-            other.state[1:][where] = self.state[1:][kept]
+        if self.state is not None:
+            lines, where = other.arrays[0], slice(len(kept)) if places is None else places
+            lines[0, 0] = self.state[0, 0]
+            lines[1:][where] = self.state[1:][kept]
             other.list_dense()
         return other
 
@@ -263,7 +264,7 @@ class RunningScale:
         return {"kind": self.kind, "state": None if self.state is None else self.state.copy()}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        # Pickle, deepcopy and joblib bring the lines together.
+        # Pickling leaves no room between the lines.
         self.__init__(saved["kind"])  # type: ignore[misc]
         if saved["state"] is not None:
             self.start(len(saved["state"]) - 1)

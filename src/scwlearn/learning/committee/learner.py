@@ -68,7 +68,7 @@ class Committee(Learner):
         self._tally = new_tally()
 
     def members(self) -> list[Learner]:
-        """Return each member as a learner of its own, in the same memory."""
+        """Return each member as a learner of its own, in the same memory, to be read but not to learn."""
         return [self._member(number, named=True) for number in range(len(self.config.member_configs))]
 
     def take_members(self, members: list[Learner]) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scwlearn._native import SPREAD
+from scwlearn._native import CACHED_FEATURES, SPREAD
 from scwlearn.model.covariance import Array, Covariance, zeros
 from scwlearn.model.gaussian import Gaussian
-
-_CACHED_FEATURES = 16_384
 
 
 @dataclass(frozen=True)
@@ -90,4 +88,4 @@ class SpreadLines:
 
 def worth_spreading(form: str, size: int) -> bool:
     """Return whether a binary model of this form gains from sharing cache lines; a small one is in the cache anyway."""
-    return size > _CACHED_FEATURES and form != "full"
+    return size > CACHED_FEATURES and form != "full"

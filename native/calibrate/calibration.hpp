@@ -79,7 +79,7 @@ public:
         if (weight > 0.0 && learn_classes(scores, variance, label, weight, work)) refit();
     }
 
-    // What a binary curve computes from a score: both signals, and the line there.
+    // What a binary curve computes from a score: both signals, and the linear predictor.
     struct BinaryLook {
         double noisy, sure, line;
     };

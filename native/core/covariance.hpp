@@ -129,13 +129,13 @@ Number gain(Number before, Number after) noexcept {
 }
 
 // One model over single rows, which stores the weight of each feature, and its variance beside it if there is one.
-// Features are next to each other, or kSpread entries apart.
-template <template <class> class FeatureStep, bool kIsSpread = false>
+// Features are next to each other, or kSharedStride entries apart.
+template <template <class> class FeatureStep, bool kSharesLines = false>
 struct PerFeature {
     static constexpr CovarianceKind kKind = FeatureStep<double>::kKind;
     static constexpr bool kVariances = FeatureStep<double>::kVariances;
     static constexpr std::int64_t kEntries = kVariances ? 2 : 1;  // per feature
-    static constexpr std::int64_t kStride = kIsSpread ? kSpread : kEntries;
+    static constexpr std::int64_t kStride = kSharesLines ? kSharedStride : kEntries;
 
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
@@ -146,7 +146,7 @@ struct PerFeature {
             return Look{at[0] * x, x * x};
         };
         Look total;
-        if constexpr (kVariances && !kIsSpread && !Row::kSparse)
+        if constexpr (kVariances && !kSharesLines && !Row::kSparse)
             total = sum_pairs(row, entries);
         else
             total = row.sum(term);
@@ -168,7 +168,7 @@ struct PerFeature {
             move_feature(at[0], at[kEntries - 1], x);
             if constexpr (kNorm) gained += gain(before, at[0]);
         };
-        if constexpr (kNorm || !kVariances || (kIsSpread && !Row::kSparse)) {
+        if constexpr (kNorm || !kVariances || (kSharesLines && !Row::kSparse)) {
             row.each(move_one);
         } else {
             const FeatureStep<Vector> move_features(

@@ -96,11 +96,11 @@ struct ModelForm {
     Scheme scheme = kJoint;
     bool shared = false;  // one Sigma for all classes; implies kJoint
     Rivals rivals = kBest;
-    bool spread = false;  // the features of a binary model without covariances are kSpread entries apart
+    bool shares_lines = false;  // the features of a binary model without covariances are kSharedStride entries apart
 };
 
 // Distance between the features of models that share their cache lines with others: a line.
-inline constexpr std::int64_t kSpread = 8;
+inline constexpr std::int64_t kSharedStride = 8;
 
 // mu = mean_scale * mean and Sigma = spread_scale * (the stored Sigma): shrink and grow change one number each, so that
 // a sparse row costs no more than its own features.
@@ -152,7 +152,7 @@ inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t si
 
 // Distance between the entries of two features, unless the covariance is full.
 inline constexpr std::int64_t feature_stride(const ModelForm& form, std::int64_t lanes) {
-    if (form.spread) return kSpread;
+    if (form.shares_lines) return kSharedStride;
     return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
 }
 
@@ -245,7 +245,7 @@ using Score = bool (*)(const Rows&, const Weights&, Scratch& scratch, double* sc
 // Binary models.
 struct RowLoops {
     std::array<LoopsOverRows, kPerFeatureKinds> learn;
-    std::array<LoopsOverRows, kPerFeatureKinds> learn_spread;
+    std::array<LoopsOverRows, kPerFeatureKinds> learn_in_shared_lines;
     std::array<Score, kRowKinds> score;  // also with a full covariance
 };
 
@@ -317,11 +317,11 @@ struct KernelLoops {
     KernelLoop first_order, second_order, first_order_classes, second_order_classes;
 };
 
-// How rows are scaled (loops/scaling_loops.cpp). A scale keeps lines of three numbers. The first is of the scale as a
-// whole: the rows seen, and the number of dense features. The others are of a feature each: variance, count and mean of
-// its nonzero values. Lines are kLine numbers apart or, if models share their cache lines, kSpread; the number behind a
-// line is not the scale's. A feature is dense if it is nonzero in at least half of the rows. A sorted list of the dense
-// features tells which zeros of a sparse row matter to kStandard, and is kept only where rows are standardised.
+// How rows are scaled (loops/scaling_loops.cpp). A scale is stored as lines of three numbers. The first line holds the
+// number of rows and of dense features; each other line holds the variance, count and mean of one feature's nonzero
+// values. Lines are kLine numbers apart, or kSharedStride if models share the cache lines; what follows the three numbers
+// of a line does not belong to the scale. A feature is dense if it is nonzero in at least half of the rows. A sorted list
+// of the dense features tells which zeros of a sparse row matter to kStandard; it is kept only where rows are standardised.
 enum ScaleKind { kRms, kStandard, kUnit, kScaleKinds };
 inline constexpr const char* kScaleNames[kScaleKinds] = {"rms", "standard", "unit"};
 inline constexpr std::int64_t kLine = 4;
@@ -330,7 +330,7 @@ inline constexpr std::int64_t kLine = 4;
 template <class Number>
 struct ScaleLines {
     Number* first;
-    std::int64_t stride;  // kLine or kSpread
+    std::int64_t stride;  // kLine or kSharedStride
     std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* dense;  // room for all features
 };
 
@@ -340,9 +340,9 @@ inline std::int64_t dense_features(const double* states, std::int64_t width) noe
     return states[1] < static_cast<double>(width) ? static_cast<std::int64_t>(states[1]) : width;
 }
 
-// Where scaled rows go, for each kind that is wanted: one after the other, and null for the other kinds. They must not
-// overlap the values. Standardised sparse rows gain the dense features that they lack: for them there is room for `room`
-// values and indices; scaling a row needs room for it and twice the dense features.
+// Output buffers for scaled rows, one per kind; null for kinds that are not wanted. They must not overlap the values.
+// Standardised sparse rows gain the dense features that they lack: for them there is room for `room` values and indices.
+// While a row is scaled, it needs room for its own features and twice the dense ones.
 struct ScaledRows {
     std::array<double*, kScaleKinds> values;
     std::int64_t *indices, *offsets;
@@ -350,7 +350,7 @@ struct ScaledRows {
 };
 
 // Scale rows from number `first` on; `learn` first takes in each row, unless its weight is 0 (`weights` may be null).
-// Return the number of the row that there is no room for, or that of the rows. Neither throws nor allocates.
+// Return the number of the first row that did not fit, or the number of rows if all did. Neither throws nor allocates.
 using LearnScales = std::array<std::int64_t (*)(ScaleLines<double>, const Rows&, std::int64_t first,
                                                 const double* weights, const ScaledRows&), kRowKinds>;
 using ApplyScales = std::array<std::int64_t (*)(ScaleLines<const double>, const Rows&, std::int64_t first,

@@ -141,8 +141,8 @@ public:
         each_from(j, each);
     }
 
-    // As `each_together`, but the last register overlaps the one before, and together(indices, values, done) is told how
-    // many of its features were there already. Without the constant feature.
+    // Like `each_together`, but the last register is moved back to end with the row: together(indices, values, done) is
+    // told how many of its first features were handled already. Skips the intercept.
     template <class Together, class Action>
     void each_overlapping(Together together, Action each) const {
         std::int64_t j = 0;

@@ -63,7 +63,8 @@ Number clipped(Number x, double limit) noexcept {
 inline constexpr double kMostDeviations = 3.0;
 // A deviation below this part of the mean is rounding.
 inline constexpr double kRounding = 0x1p-40;
-// Smaller values count as zeros: their squares underflow. Those of the largest values that rows may hold do not overflow.
+// Smaller values are left out of the statistics: their squares could underflow. Those of the largest values that rows may
+// hold do not overflow.
 inline constexpr double kLeastValue = 1e-150;
 
 // Variance, count and mean of the values that are not 0; all 0 for a feature never seen. Values that are all 2^k times
@@ -92,7 +93,7 @@ struct Moments {
         return clipped(x / (size == 0.0 ? number<Number>(1.0) : size), kLargestValue);
     }
 
-    // Centres the value of a dense feature and divides it by the deviation, both over all rows, of which `part` is one.
+    // Centres the value of a dense feature and divides it by the deviation, both over all rows; `part` is 1/rows.
     Number by_deviation(Number x, double rows, double part) const noexcept {
         const Number one = number<Number>(1.0), none{};
         const Number zeros = (count < rows ? rows - count : none) * part, share = 1.0 - zeros;
@@ -171,7 +172,7 @@ private:
     static Vector low(Vector a, Vector b) noexcept { return __builtin_shufflevector(a, b, SCWLEARN_LOW); }
     static Vector high(Vector a, Vector b) noexcept { return __builtin_shufflevector(a, b, SCWLEARN_HIGH); }
 
-    Vector behind_;  // the numbers behind the lines, which stay
+    Vector behind_;  // the fourth number of each line, written back unchanged
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -25,9 +25,9 @@ Counts learn_by_row(const Task& task) {
     return round.counts;
 }
 
-template <template <class> class FeatureStep, bool kIsSpread>
+template <template <class> class FeatureStep, bool kSharesLines>
 struct RowByRow {
-    using Covariance = PerFeature<FeatureStep, kIsSpread>;
+    using Covariance = PerFeature<FeatureStep, kSharesLines>;
 
     template <class RowSet>
     struct Over {
@@ -42,7 +42,7 @@ template <class RowSet>
 struct ScoreOver {
     static bool run(const Rows& untyped, const Weights& weights, Scratch&, double* scores) {
         return weights.stride == 1         ? score<1>(untyped, weights, scores)
-               : weights.stride == kSpread ? score<kSpread>(untyped, weights, scores)
+               : weights.stride == kSharedStride ? score<kSharedStride>(untyped, weights, scores)
                                            : score<2>(untyped, weights, scores);
     }
 

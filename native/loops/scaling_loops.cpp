@@ -1,5 +1,6 @@
 // The loops that scale rows by running statistics of each feature. Compiled once per instruction set, as
-// loops/row_loops.cpp is. A row gives the same bits whether it is dense or sparse, and by itself or with other kinds.
+// loops/row_loops.cpp is. A row gives the same bits whether it is dense or sparse, and whether one kind is computed or
+// several.
 #include <algorithm>
 #include <type_traits>
 
@@ -34,8 +35,8 @@ private:
     double sums_[kSums] = {};
 };
 
-// Writes the row divided by its length, of which the square is given; square_of(by) computes that of `by` times the row,
-// if it is out of range.
+// Writes the row divided by its length. `square` is the squared length; if it is out of range, square_of(by) recomputes
+// it for the row times `by`.
 template <class SquareOf>
 void write_unit(const double* x, std::int64_t count, double square, const SquareOf& square_of, double* to) noexcept {
     double by = 1.0;
@@ -52,8 +53,9 @@ void write_unit(const double* x, std::int64_t count, double square, const Square
 template <bool kLearn>
 using States = ScaleLines<std::conditional_t<kLearn, double, const double>>;
 
-// Where one scaled row goes. The root mean square comes before the unit length, in the same place if only that is wanted.
-struct Place {
+// Output of one row. `sized`, divided by the root mean square, is computed first; it shares memory with `unit` if kRms is
+// not wanted.
+struct RowOutput {
     double *sized, *unit, *standard;
     std::int64_t* indices;  // of a standardised sparse row
 };
@@ -73,7 +75,7 @@ public:
 
     // The list of dense features has to be renewed after all dense rows.
     template <class Value>
-    void scale(const DenseRow<Value>& row, const Place& to) const noexcept {
+    void scale(const DenseRow<Value>& row, const RowOutput& to) const noexcept {
         count_row();
         const Value* const values = row.values();
         const double rows = whole_[0], part = 1.0 / rows;
@@ -114,13 +116,14 @@ public:
         }
     }
 
-    // Returns the number of features of the standardised row, which has no zeros. The list of dense features has
-    // `known` ones: another thread may change that while this one scales.
+    // Returns the number of features of the standardised row, which has no zeros. `known` is the length of the list of
+    // dense features, read once because another thread may change it.
     template <class Value, class Index>
-    std::int64_t scale(const SparseRow<Value, Index>& row, std::int64_t known, const Place& to) const noexcept {
+    std::int64_t scale(const SparseRow<Value, Index>& row, std::int64_t known, const RowOutput& to) const noexcept {
         count_row();
         const double rows = whole_[0], part = 1.0 / rows;
-        // Behind the room that the row and the features that it lacks need.
+        // Save the counts of the dense features, past the room for the result. A count that changes shows that the row
+        // contains the feature.
         if constexpr (kLearn)
             for (std::int64_t k = 0; k < known; ++k) to.standard[row.count() + known + k] = at(dense_feature(k)).count;
         Found found;
@@ -210,8 +213,8 @@ private:
 
     // Adds the dense features that the row lacks, leaves out zeros, and renews the list of dense features. The row has
     // room for `most` features and twice the `known` dense ones. Returns how many features there are.
-    std::int64_t with_dense(std::int64_t most, std::int64_t known, const Found& found, const Place& to) const noexcept {
-        // What is added takes the place of the counts before the row, each of which is read first.
+    std::int64_t with_dense(std::int64_t most, std::int64_t known, const Found& found, const RowOutput& to) const noexcept {
+        // The added features overwrite the saved counts; each count is read before its place is reused.
         double* const more = to.standard + most + known;
         std::int64_t* const more_indices = to.indices + most + known;
         const double rows = whole_[0], part = 1.0 / rows;
@@ -224,9 +227,8 @@ private:
             if (i <= last) break;
             last = i;
             const Moments<double> seen = at(i);
-            // A feature that was counted is in the row.
-            const bool is_told_by_count = kLearn && found.uncounted == 0;
-            if (is_told_by_count ? seen.count != more[k] : std::binary_search(own, end, i)) continue;
+            const bool counts_suffice = kLearn && found.uncounted == 0;
+            if (counts_suffice ? seen.count != more[k] : std::binary_search(own, end, i)) continue;
             more[added] = standard(seen, 0.0, rows, part);
             more_indices[added] = i;
             zeros += more[added] == 0.0;
@@ -242,7 +244,7 @@ private:
 
     // Merges sorted features into those of a row, from the last on.
     static void merge(std::int64_t count, std::int64_t added, const double* more, const std::int64_t* more_indices,
-                      const Place& to) noexcept {
+                      const RowOutput& to) noexcept {
         for (std::int64_t last = count + added - 1; added > 0; --last) {
             const bool own = count > 0 && to.indices[count - 1] > more_indices[added - 1];
             to.standard[last] = own ? to.standard[count - 1] : more[added - 1];
@@ -251,15 +253,15 @@ private:
         }
     }
 
-    // All dense features are among those of the row.
-    void renew_list(std::int64_t count, const Place& to) const noexcept {
+    // Every dense feature is in the row by now.
+    void renew_list(std::int64_t count, const RowOutput& to) const noexcept {
         std::int64_t listed = 0;
         for (std::int64_t k = 0; k < count; ++k)
             if (at(to.indices[k]).dense(whole_[0])) list(listed++, to.indices[k]);
         end_list(listed);
     }
 
-    static std::int64_t without_zeros(std::int64_t count, const Place& to) noexcept {
+    static std::int64_t without_zeros(std::int64_t count, const RowOutput& to) noexcept {
         std::int64_t kept = 0;
         for (std::int64_t k = 0; k < count; ++k) {
             to.standard[kept] = to.standard[k];
@@ -306,7 +308,7 @@ private:
 
     decltype(States<kLearn>::first) whole_, features_;
     decltype(States<kLearn>::dense) dense_;
-    int shift_;  // of the number of a feature to the place of its line
+    int shift_;  // log2 of the distance between lines
     std::int64_t width_;
 };
 
@@ -327,14 +329,14 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
         const auto at = [begin](double* values) { return values == nullptr ? nullptr : values + begin; };
         const bool skipped = weights != nullptr && weights[i] == 0.0;
         if constexpr (!RowSet::kSparse) {
-            const Place place{at(sized), at(unit), at(standard), nullptr};
+            const RowOutput place{at(sized), at(unit), at(standard), nullptr};
             skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
         } else {
             const std::int64_t known = standard == nullptr ? 0 : scale.listed();
             const std::int64_t start = standard == nullptr ? 0 : to.offsets[i];
             if (standard != nullptr && row.count() + 2 * known > to.room - start) return i;
             const auto own = [start](auto* numbers) { return numbers == nullptr ? nullptr : numbers + start; };
-            const Place place{at(sized), at(unit), own(standard), own(to.indices)};
+            const RowOutput place{at(sized), at(unit), own(standard), own(to.indices)};
             const std::int64_t count = skipped ? as_it_is.scale(row, known, place) : scale.scale(row, known, place);
             if (standard != nullptr) to.offsets[i + 1] = start + count;
         }

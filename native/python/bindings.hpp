@@ -26,9 +26,9 @@ namespace nb = nanobind;
 using Array = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 using Numbers = nb::ndarray<double, nb::device::cpu, nb::c_contig>;
 using ReadOnly = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
-// Rows of numbers that may lie apart from each other.
-using Spread = nb::ndarray<double, nb::device::cpu>;
-using ReadOnlySpread = nb::ndarray<const double, nb::device::cpu>;
+// Arrays whose rows need not be contiguous.
+using StridedNumbers = nb::ndarray<double, nb::device::cpu>;
+using ReadOnlyStrided = nb::ndarray<const double, nb::device::cpu>;
 using Tally = nb::ndarray<std::int64_t, nb::device::cpu, nb::c_contig>;
 // int8 signs -1 and +1 for a binary model, else int32 class numbers.
 using Labels = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
@@ -93,12 +93,12 @@ private:
 struct HeldModel {
     ModelForm form;
     std::int64_t size, lanes;
-    Spread entries;
+    StridedNumbers entries;
     Numbers scalars;
     Tally known, tally;
     double initial_variance, floor;
 
-    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, Spread entries,
+    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, StridedNumbers entries,
               Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor,
               const std::string& rivals);
 
@@ -124,10 +124,10 @@ struct Given {
 };
 
 // The state of a scale: its lines, and the list of dense features.
-using HeldScale = std::pair<Spread, nb::ndarray<std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>>;
-using ReadOnlyScale = std::pair<ReadOnlySpread, Column<std::int64_t>>;
+using HeldScale = std::pair<StridedNumbers, nb::ndarray<std::int64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>>;
+using ReadOnlyScale = std::pair<ReadOnlyStrided, Column<std::int64_t>>;
 
-// The same for so many features, checked.
+// Checks a scale for `width` features and returns its lines.
 template <class Number, class Scale>
 ScaleLines<Number> scale_lines(const Scale& scale, std::int64_t width) {
     const auto& [states, dense] = scale;
@@ -136,7 +136,7 @@ ScaleLines<Number> scale_lines(const Scale& scale, std::int64_t width) {
             "states must have a line for all rows and one per feature");
     require(length(dense) == width, "there must be room for a list of all features");
     const std::int64_t stride = width > 0 ? states.stride(0) : kLine;
-    require(stride == kLine || stride == kSpread, "the lines of states must be 4 or 8 numbers apart");
+    require(stride == kLine || stride == kSharedStride, "the lines of states must be 4 or 8 numbers apart");
     return {states.data(), stride, dense.data()};
 }
 

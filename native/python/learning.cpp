@@ -17,12 +17,12 @@ Enum named(const std::string& name, const char* const (&names)[kCount], const ch
 }
 
 // Whether the features of a binary model without covariances share their cache lines with others.
-bool is_spread(const Spread& entries, CovarianceKind kind, std::int64_t lanes) {
+bool shares_lines(const StridedNumbers& entries, CovarianceKind kind, std::int64_t lanes) {
     return lanes == 1 && kind != kFull && entries.ndim() == 2 && entries.shape(0) > 1 &&
-           entries.shape(1) == (kind == kIdentity ? 1 : 2) && entries.stride(0) == kSpread && entries.stride(1) == 1;
+           entries.shape(1) == (kind == kIdentity ? 1 : 2) && entries.stride(0) == kSharedStride && entries.stride(1) == 1;
 }
 
-bool is_packed(const Spread& entries) {
+bool is_packed(const StridedNumbers& entries) {
     std::int64_t stride = 1;
     for (std::size_t axis = entries.ndim(); axis-- > 0;) {
         if (entries.shape(axis) != 1 && entries.stride(axis) != stride) return entries.size() == 0;
@@ -34,10 +34,10 @@ bool is_packed(const Spread& entries) {
 }  // namespace
 
 HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
-                     Spread entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
+                     StridedNumbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
                      double variance_floor, const std::string& rivals)
     : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared,
-           named<Rivals>(rivals, kRivalNames, "rivals"), is_spread(entries, covariance_kind(covariance), lanes)},
+           named<Rivals>(rivals, kRivalNames, "rivals"), shares_lines(entries, covariance_kind(covariance), lanes)},
       size(size),
       lanes(lanes),
       entries(std::move(entries)),
@@ -47,7 +47,7 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
       initial_variance(initial_variance),
       floor(variance_floor * initial_variance) {
     check_form(form, size, lanes);
-    if (form.spread)
+    if (form.shares_lines)
         require(static_cast<std::int64_t>(this->entries.shape(0)) == size, "entries has the wrong length for the size");
     else
         require(is_packed(this->entries) && length(this->entries) == model_entries(form, size, lanes),
@@ -168,7 +168,7 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
 void bind_learning(nb::module_& module) {
     // Arrays that are written to are never converted: the result would go to a copy.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops update in place; binary if lanes is 1.")
-        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, Spread, Numbers, Tally, Tally, double,
+        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, StridedNumbers, Numbers, Tally, Tally, double,
                       double, const std::string&>(),
              "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,

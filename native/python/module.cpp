@@ -110,7 +110,7 @@ Rule HeldRule::rule() const {
 const InstructionSet& loops() { return *used_set.load(); }
 
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows) {
-    if (binary && form.spread) return loops().rows.learn_spread[form.kind][rows];
+    if (binary && form.shares_lines) return loops().rows.learn_in_shared_lines[form.kind][rows];
     if (binary) return (form.kind == kFull ? loops().full.learn : loops().rows.learn[form.kind])[rows];
     return form.kind == kFull ? loops().full.learn_classes : loops().classes.learn[form.kind];
 }
@@ -130,7 +130,7 @@ NB_MODULE(_native, module) {
     module.attr("LARGEST_WEIGHT") = kLargestWeight;
     module.attr("SMALLEST_VARIANCE") = kSmallestVariance;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
-    module.attr("SPREAD") = kSpread;
+    module.attr("SHARED_STRIDE") = kSharedStride;
     module.attr("CACHED_FEATURES") = kCachedFeatures;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);

@@ -302,7 +302,7 @@ void bind_one_at_a_time(nb::module_& module) {
              "scores"_a.noconvert(), "variances"_a.noconvert(),
              "Compute the scores of scanned rows, and the variance of the largest, as those of dicts.");
     bind<ReadyCommittee>(module, "CommitteeByOne",
-                         "A committee, ready to learn from one example after another. A score is the mixed log-odds, or "
+                         "A committee, ready to learn from single examples and batches. A score is the mixed log-odds, or "
                          "an array with one score per class.")
         .def(nb::init<nb::object, std::vector<HeldRule>, std::vector<HeldModel>, bool, std::vector<std::string>,
                       std::optional<HeldScale>, Numbers, Tally>(),
@@ -314,8 +314,8 @@ void bind_one_at_a_time(nb::module_& module) {
         .def("learn_rows", &OneByOne<ReadyCommittee>::learn_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(),
              "width"_a, "labels"_a, "weights"_a.none(), "own_weights"_a.none(), "calibrate"_a, "blocks"_a, "threads"_a,
              "mixed"_a.noconvert(),
-             "Learn from the rows of a scanned batch in order, each member from `blocks` of them together, and write the "
-             "mixed scores of each row before. `own_weights` are without those of the classes.");
+             "Learn from the rows of a scanned batch in order; member m takes blocks[m] rows at a time. Write the mixed "
+             "scores of each row from before it was learned. `own_weights` are the sample weights without class weights.");
 }
 
 }  // namespace scwlearn

@@ -37,7 +37,7 @@ public:
         });
     }
 
-    // Also updates the scale with each row first; `undoable` allows `go_back`, for a single row with long indices.
+    // Also updates the scale with each row first. `undoable` allows `go_back`; only for a single row with 64-bit indices.
     void learn(const Rows& rows, ScaledBatch& to, bool undoable) {
         if (!states_) return;
         before_.clear();

@@ -17,7 +17,7 @@ SMALLEST_VARIANCE: float = 1e-200
 
 LARGEST_BLOCK: int = 4096
 
-SPREAD: int = 8
+SHARED_STRIDE: int = 8
 
 CACHED_FEATURES: int = 16384
 
@@ -224,7 +224,7 @@ class OneByOne:
 
 class CommitteeByOne:
     """
-    A committee, ready to learn from one example after another. A score is the mixed log-odds, or an array with one score per class.
+    A committee, ready to learn from single examples and batches. A score is the mixed log-odds, or an array with one score per class.
     """
 
     def __init__(self, vocabulary: Vocabulary | None, rules: Sequence[Rule], models: Sequence[Model], intercept: bool, scales: Sequence[str], states: tuple[NDArray, NDArray] | None, mixture: NDArray, tally: NDArray) -> None: ...
@@ -271,7 +271,7 @@ class CommitteeByOne:
 
     def learn_rows(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, own_weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, calibrate: bool, blocks: Sequence[int], threads: int, mixed: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
         """
-        Learn from the rows of a scanned batch in order, each member from `blocks` of them together, and write the mixed scores of each row before. `own_weights` are without those of the classes.
+        Learn from the rows of a scanned batch in order; member m takes blocks[m] rows at a time. Write the mixed scores of each row from before it was learned. `own_weights` are the sample weights without class weights.
         """
 
 def parse_libsvm(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_based: bool, max_features: int, single: bool, labels_optional: bool = False, skip_faults: bool = False, most_found: int = 1, labels_ignored: bool = False) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]], tuple[int, int], tuple[int, list[tuple[str, int, int, bytes]]]]:

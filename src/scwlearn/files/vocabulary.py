@@ -20,7 +20,7 @@ _MAX_VOTES = 2**31 - 1
 
 # Lines of a running scale: the number of rows, then variance, count and mean of each feature.
 _MOMENTS = "moments"
-# From here on, counting a row would not change the number.
+# The largest count that a float64 holds without gaps.
 _MOST_ROWS = 2**53 - 1
 
 
@@ -127,7 +127,7 @@ def decode_scale(scale: RunningScale, arrays: ArrayReader, width: int | None) ->
 
 
 def _from_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lines for root mean squares and counts, as files of format 1 had them at first."""
+    """Convert the root mean squares and counts that early files of format 1 hold."""
     check_range("scale", sizes, 0, LARGEST_VALUE, f"scale must be a number from 0 to {LARGEST_VALUE:g}", slice(None), 0)
     check_range("scale", sizes, 0, _MOST_ROWS, f"count must be a number from 0 to {_MOST_ROWS}", slice(None), 1)
     lines = np.zeros((len(sizes) + 1, 3))

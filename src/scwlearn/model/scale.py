@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 # Columns of the state: variance, count and mean of each feature's non-zero values. The first line has the number of
 # rows and that of dense features.
 VARIANCE, COUNT, MEAN = range(3)
-_COLUMNS, _LINE = 3, 4
+_COLUMNS, _PADDED_COLUMNS = 3, 4
 
 # As in native/loops/moments.hpp: where standardised values are clipped, and the part of the mean below which a
 # deviation is rounding.
@@ -56,10 +56,10 @@ class RunningScale:
     Attributes
     ----------
     state : array, or None
-        A line for all rows and one per feature, at some distance from each other; None before the first rows.
+        A first line with the number of rows, then one per feature; None before the first rows. Not contiguous: lines
+        are padded to four numbers, or lie among those of models.
     dense : array of int64, or None
-        The list of dense features, with room for all, derived from the state. A standard scale keeps it, for sparse
-        rows.
+        Numbers of the dense features, padded with zeros; derived from `state`, and filled by a standard scale only.
 
     Examples
     --------
@@ -213,8 +213,8 @@ class RunningScale:
 
     def start(self, n_features: int) -> None:
         """Start the state of this many features, which have not been seen yet."""
-        # A number more than needed, so that two lines fill a cache line.
-        self.state = zeros(n_features + 1, _LINE)[:, :_COLUMNS]
+        # Padded, so that two lines fill a cache line.
+        self.state = zeros(n_features + 1, _PADDED_COLUMNS)[:, :_COLUMNS]
         self.dense = np.zeros(n_features, np.int64)
 
     @property

@@ -11,8 +11,8 @@ from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.settings import BY_NAME, Face, settings_for
 from scwlearn.rules import AUTO, OwnRule, Rule
 
-#: The members that did best on many data sets for their time (docs/committee.md): one on the features as they are, one
-#: on comparable features, one that sees only the direction of an example, and one that follows drift.
+#: The members with the best trade-off between error and time on many data sets (docs/committee.md): one on the features
+#: as they are, one on comparable features, one that sees only the direction of an example, and one that follows drift.
 DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
     {"rule": "arow"},
     {"rule": "scw1", "scale": "standard"},

@@ -20,7 +20,7 @@ from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
-from scwlearn.learning.committee.models import Models, SpreadLines, worth_spreading
+from scwlearn.learning.committee.models import Models, SharedLines, gains_from_shared_lines
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 # of them.
 _QUICKLY_COPIED = 2**17
 _SMALL_BATCH = 1 / 8
+# Nor in any case more rows than this: Ctrl-C waits for them.
 _SMALL_ROWS = 4096
 
 
@@ -48,7 +49,7 @@ class Committee(Learner):
 
     config: CommitteeConfig
     model: Models | None  # type: ignore[assignment]
-    #: The statistics of all kinds of scale that members have; None if they have none.
+    #: The statistics behind the scales of all members; None if no member is scaled.
     running_scale: RunningScale | None
     mixture: Mixture
 
@@ -60,7 +61,7 @@ class Committee(Learner):
         assert isinstance(config, CommitteeConfig)
         BaseLearner._configure(self, config, n_classes)
         kinds = {member.scale for member in config.member_configs} - {"none"}
-        # A standard scale also knows what the other kinds need.
+        # The statistics are the same for all kinds, but only "standard" keeps the list of dense features.
         kind = "standard" if "standard" in kinds else min(kinds, default=None)
         self.running_scale = None if kind is None else RunningScale(kind)
         self.model = self.vocabulary = None
@@ -68,7 +69,7 @@ class Committee(Learner):
         self._tally = new_tally()
 
     def members(self) -> list[Learner]:
-        """Return each member as a learner of its own, in the same memory, to be read but not to learn."""
+        """Return each member as a learner that shares its memory, for reading only."""
         return [self._member(number, named=True) for number in range(len(self.config.member_configs))]
 
     def take_members(self, members: list[Learner]) -> None:
@@ -184,7 +185,7 @@ class Committee(Learner):
             self._learn_blocks(batch, classes, record)
 
     def _is_small(self, rows: int, classes: int) -> bool:
-        """Return whether a batch is learned faster than the models are copied, in a single block."""
+        """Return whether learning the batch takes less time than copying the models."""
         if self.model is None or classes > self._known_classes() or rows > _SMALL_ROWS:
             return False
         entries = self.model.entries
@@ -217,7 +218,7 @@ class Committee(Learner):
         memories = self._memories_for(learners, rows)
         gaussians = tuple(learner._model_for(rows, classes, memories.get(n)) for n, learner in enumerate(learners))
         scales = self._scales_for(rows.width)
-        # In place, as the models: others may share them.
+        # Updated in place, like the models: other learners may share it.
         self._tally = np.require(self._tally, requirements="W")
         committee = self._new_handle(Models(gaussians), None, scales)
         pairs = [*zip(learners, gaussians, strict=True)]
@@ -251,14 +252,14 @@ class Committee(Learner):
         self.model = Models(gaussians)
 
     def _memories_for(self, learners: list[Learner], rows: Rows) -> dict[int, Array]:
-        """Return the memory of members that do not start in one of their own, and let the scale share it."""
+        """Allocate cache lines that the scale and some new members share; return the members' memory by number."""
         size, scale = rows.width + self.config.intercept, self.running_scale
         if self.model is not None or not self.is_binary or scale is None or scale.state is not None:
             return {}
-        chosen = [n for n, own in enumerate(learners) if worth_spreading(own.covariance_for(rows.width), size)]
+        chosen = [n for n, own in enumerate(learners) if gains_from_shared_lines(own.covariance_for(rows.width), size)]
         if len(chosen) < 2:
             return {}
-        lines = SpreadLines(size)
+        lines = SharedLines(size)
         scale.start(rows.width)
         scale.state = lines.scale(rows.width)
         return {n: memory for n in chosen if (memory := lines.take(learners[n].covariance_for(rows.width))) is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scwlearn._native import CACHED_FEATURES, SPREAD
+from scwlearn._native import CACHED_FEATURES, SHARED_STRIDE
 from scwlearn.model.covariance import Array, Covariance, zeros
 from scwlearn.model.gaussian import Gaussian
 
@@ -60,10 +60,10 @@ class Models:
         return sum(gaussian.count_nonzero() for gaussian in self.gaussians)
 
 
-class SpreadLines:
-    """Memory in which a feature of up to three models lies in the cache line of its scale.
+class SharedLines:
+    """Memory in which up to three models keep their entries for a feature in the same cache line as its scale.
 
-    A committee of a million features then reads one line per feature, not four.
+    Three members and the scale then need one line per feature instead of four.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class SpreadLines:
     """
 
     def __init__(self, size: int) -> None:
-        self._lines = zeros(size + 1, SPREAD)
+        self._lines = zeros(size + 1, SHARED_STRIDE)
         # Behind the three numbers of the scale.
         self._left = {1: [slice(3, 4)], 2: [slice(4, 6), slice(6, 8)]}
 
@@ -86,6 +86,6 @@ class SpreadLines:
         return self._lines[: width + 1, :3]
 
 
-def worth_spreading(form: str, size: int) -> bool:
+def gains_from_shared_lines(form: str, size: int) -> bool:
     """Return whether a binary model of this form gains from sharing cache lines; a small one is in the cache anyway."""
     return size > CACHED_FEATURES and form != "full"

@@ -93,7 +93,9 @@ public:
     }
 
     // P(+1) in the binary case; never 0 or 1.
-    double probability(double score, double variance) const noexcept { return sigmoid(log_odds(look(score, variance))).p; }
+    double probability(double score, double variance) const noexcept {
+        return sigmoid(log_odds(look(score, variance))).p;
+    }
     double log_odds(const BinaryLook& seen) const noexcept { return shared_.knots.shifted(seen.line); }
 
     // As `learn`, in the binary case, from what was computed already.

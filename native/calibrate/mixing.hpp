@@ -119,17 +119,15 @@ private:
     void mix(const double* const* scores, const double* variances, double* mixed, double* work,
              BinaryLooks& looks) const noexcept {
         double* const z = work;
-        for (std::int64_t m = 0; m < members_; ++m) {
-            if (is_binary() && is_sound(scores[m], variances[m])) looks[m] = curve(m).look(*scores[m], variances[m]);
-            look(m, scores[m], variances[m], looks[m], z + m * scores_, work);
-        }
+        for (std::int64_t m = 0; m < members_; ++m) look(m, scores[m], variances[m], looks[m], z + m * scores_, work);
         combine(scores[0], z, mixed);
     }
 
     // Computes the log-odds that a member gives the second class, or the log-probabilities that it gives all.
-    void look(std::int64_t m, const double* scores, double variance, const Curve::BinaryLook& seen, double* z,
+    void look(std::int64_t m, const double* scores, double variance, Curve::BinaryLook& seen, double* z,
               double* work) const noexcept {
         if (!is_sound(scores, variance)) return std::fill(z, z + scores_, 0.0);
+        if (is_binary()) seen = curve(m).look(*scores, variance);
         if (!curve(m).has_slope()) return guess(scores, variance, z);
         if (is_binary()) {
             *z = std::clamp(curve(m).log_odds(seen), -kSurest, kSurest);

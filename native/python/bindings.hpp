@@ -98,9 +98,9 @@ struct HeldModel {
     Tally known, tally;
     double initial_variance, floor;
 
-    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes, StridedNumbers entries,
-              Numbers scalars, Tally known, Tally tally, double initial_variance, double variance_floor,
-              const std::string& rivals);
+    HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
+              StridedNumbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
+              double variance_floor, const std::string& rivals);
 
     bool is_binary() const noexcept { return lanes == 1; }
     std::int64_t classes() const { return known.data()[0]; }

@@ -19,7 +19,8 @@ Enum named(const std::string& name, const char* const (&names)[kCount], const ch
 // Whether the features of a binary model without covariances share their cache lines with others.
 bool shares_lines(const StridedNumbers& entries, CovarianceKind kind, std::int64_t lanes) {
     return lanes == 1 && kind != kFull && entries.ndim() == 2 && entries.shape(0) > 1 &&
-           entries.shape(1) == (kind == kIdentity ? 1 : 2) && entries.stride(0) == kSharedStride && entries.stride(1) == 1;
+           entries.shape(1) == (kind == kIdentity ? 1 : 2) && entries.stride(0) == kSharedStride &&
+           entries.stride(1) == 1;
 }
 
 bool is_packed(const StridedNumbers& entries) {
@@ -168,8 +169,8 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
 void bind_learning(nb::module_& module) {
     // Arrays that are written to are never converted: the result would go to a copy.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops update in place; binary if lanes is 1.")
-        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, StridedNumbers, Numbers, Tally, Tally, double,
-                      double, const std::string&>(),
+        .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, StridedNumbers, Numbers, Tally, Tally,
+                      double, double, const std::string&>(),
              "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
              "variance_floor"_a = 0.0, "rivals"_a = "max");

@@ -143,19 +143,19 @@ private:
         scales_.learn(rows, scaled_, false);
         const std::int64_t line = is_binary() ? kTraceWidth : n_scores_;
         traces_.resize(members_.size());
-        variances_of_.resize(members_.size());
+        member_variances_.resize(members_.size());
         for (std::size_t m = 0; m < members_.size(); ++m) {
             traces_[m].resize(static_cast<std::size_t>(count * line));
-            variances_of_[m].resize(static_cast<std::size_t>(count));
+            member_variances_[m].resize(static_cast<std::size_t>(count));
             const double* const weights = lesson.weights == nullptr ? nullptr : lesson.weights + first;
             members_[m].learn_rows(seen_by(m, rows), lesson.labels, first, weights, lesson.blocks[m], lesson.threads,
-                                   traces_[m].data(), line, variances_of_[m].data());
+                                   traces_[m].data(), line, member_variances_[m].data());
         }
         std::array<const double*, calibration::kMostMembers> looks{};
         for (std::int64_t i = 0; i < count; ++i) {
             for (std::size_t m = 0; m < members_.size(); ++m) {
                 looks[m] = traces_[m].data() + i * line;
-                variances_[m] = is_binary() ? looks[m][1] : variances_of_[m][static_cast<std::size_t>(i)];
+                variances_[m] = is_binary() ? looks[m][1] : member_variances_[m][static_cast<std::size_t>(i)];
             }
             const double y = label(lesson.labels, static_cast<std::size_t>(first + i));
             const std::int64_t number = class_number(y);
@@ -210,7 +210,7 @@ private:
     std::int64_t n_scores_ = 1;
     ScaledBatch scaled_;
     RowSlice slice_;
-    std::vector<std::vector<double>> traces_, variances_of_;  // of each member: looks at the rows, and their variances
+    std::vector<std::vector<double>> traces_, member_variances_;  // of each member: looks at the rows, and their variances
     std::array<double, calibration::kMostMembers> variances_{};
     std::vector<double> looks_, mixed_, work_;
 };

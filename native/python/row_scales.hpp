@@ -17,6 +17,26 @@ struct ScaledBatch {
     std::array<Rows, kScaleKinds> rows{};        // as each kind sees them
 };
 
+// Scales sparse rows that may gain features, by scale_rows(rows, first, to), into vectors that grow until all rows fit.
+template <class Scale>
+void scale_gaining(const Rows& rows, const double* states, ScaledRows& to, std::vector<double>& values,
+                   std::vector<std::int64_t>& indices, std::vector<std::int64_t>& offsets, const Scale& scale_rows) {
+    const auto make_room = [](auto& numbers, std::int64_t count) {
+        if (numbers.size() < static_cast<std::size_t>(count)) numbers.resize(static_cast<std::size_t>(count));
+    };
+    make_room(offsets, rows.count + 1);
+    offsets[0] = 0;
+    to.offsets = offsets.data();
+    to.room = rows.stored + 2 * rows.count * dense_features(states, rows.width);
+    for (std::int64_t done = 0; done < rows.count; to.room += to.room / 2 + 1024) {
+        make_room(values, to.room);
+        make_room(indices, to.room);
+        to.values[kStandard] = values.data();
+        to.indices = indices.data();
+        done = scale_rows(rows, done, to);
+    }
+}
+
 // The running scale (loops/scaling_loops.cpp), if there is any, for the kinds that are wanted.
 class RowScales {
 public:
@@ -63,32 +83,16 @@ private:
         ScaledRows room{};
         for (std::size_t kind = 0; kind < kScaleKinds; ++kind)
             if (wanted_[kind] && !(joins && kind == kStandard)) {
-                make_room(to.values[kind], rows.stored);
+                to.values[kind].resize(std::max(to.values[kind].size(), static_cast<std::size_t>(rows.stored)));
                 room.values[kind] = to.values[kind].data();
             }
-        if (!joins) {
+        if (joins)
+            scale_gaining(rows, lines_.first, room, to.values[kStandard], to.indices, to.offsets, scale_rows);
+        else
             scale_rows(rows, 0, room);
-        } else {
-            make_room(to.offsets, rows.count + 1);
-            to.offsets[0] = 0;
-            room.room = rows.stored + 2 * rows.count * dense_features(lines_.first, rows.width);
-            for (std::int64_t done = 0; done < rows.count; room.room += room.room / 2 + 1024) {
-                make_room(to.values[kStandard], room.room);
-                make_room(to.indices, room.room);
-                room.values[kStandard] = to.values[kStandard].data();
-                room.indices = to.indices.data();
-                room.offsets = to.offsets.data();
-                done = scale_rows(rows, done, room);
-            }
-        }
         rows.intercept = intercept;
         for (std::size_t kind = 0; kind < kScaleKinds; ++kind)
             if (wanted_[kind]) to.rows[kind] = scaled(rows, to, static_cast<ScaleKind>(kind));
-    }
-
-    template <class T>
-    static void make_room(std::vector<T>& numbers, std::int64_t count) {
-        if (numbers.size() < static_cast<std::size_t>(count)) numbers.resize(static_cast<std::size_t>(count));
     }
 
     static Rows scaled(Rows rows, const ScaledBatch& to, ScaleKind kind) noexcept {

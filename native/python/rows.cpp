@@ -7,6 +7,7 @@
 
 #include "core/scan.hpp"
 #include "python/bindings.hpp"
+#include "python/row_scales.hpp"
 #include "python/row_slice.hpp"
 
 using namespace nanobind::literals;
@@ -100,16 +101,7 @@ std::optional<NewRows> scale_all(ScaleKind kind, const double* states, const Row
     std::vector<std::int64_t> indices, offsets;
     {
         const nb::gil_scoped_release release_gil;
-        offsets.resize(static_cast<std::size_t>(rows.count) + 1);
-        to.offsets = offsets.data();
-        to.room = rows.stored + 2 * rows.count * dense_features(states, rows.width);
-        for (std::int64_t done = 0; done < rows.count; to.room += to.room / 2 + 1024) {
-            values.resize(static_cast<std::size_t>(to.room));
-            indices.resize(static_cast<std::size_t>(to.room));
-            to.values[kind] = values.data();
-            to.indices = indices.data();
-            done = scale(rows, done, to);
-        }
+        scale_gaining(rows, states, to, values, indices, offsets, scale);
         values.resize(static_cast<std::size_t>(offsets.back()));
         indices.resize(static_cast<std::size_t>(offsets.back()));
     }

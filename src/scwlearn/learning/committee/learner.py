@@ -256,13 +256,14 @@ class Committee(Learner):
         size, scale = rows.width + self.config.intercept, self.running_scale
         if self.model is not None or not self.is_binary or scale is None or scale.state is not None:
             return {}
-        chosen = [n for n, own in enumerate(learners) if gains_from_shared_lines(own.covariance_for(rows.width), size)]
+        forms = {n: learner.covariance_for(rows.width) for n, learner in enumerate(learners)}
+        chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size)}
         if len(chosen) < 2:
             return {}
         lines = SharedLines(size)
         scale.start(rows.width)
         scale.state = lines.scale(rows.width)
-        return {n: memory for n in chosen if (memory := lines.take(learners[n].covariance_for(rows.width))) is not None}
+        return {n: memory for n, form in chosen.items() if (memory := lines.take(form)) is not None}
 
     def _scales_for(self, width: int) -> Any:
         """Return the arrays of the scale, writable, of `width` features if it is new."""

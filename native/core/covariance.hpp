@@ -155,20 +155,30 @@ struct PerFeature {
         return total;
     }
 
-    template <bool kNorm, class Row>
+    // The score of the lag of an averaged mean.
+    template <class Row>
+    static double lag_score(const Row& row, const Model& model) noexcept {
+        const double* const lag = model.lag;
+        return row.sum([=](std::int64_t i, double x) { return Look{lag[i] * x, 0.0}; }).score *
+               model.lag_scale();
+    }
+
+    template <bool kNorm, bool kAveraged, class Row>
     static void move(const Row& row, Model& model, const Step& step, double y, double v) noexcept {
         model.shrink_mean(step.shrink);
         const StepTerms<double> terms = terms_of<FeatureStep>(model, step, y, v);
         const FeatureStep<double> move_feature(terms);
-        double* entries = model.entries;
+        double *entries = model.entries, *lag = model.lag;
+        const double lag_rate = model.lag_rate();
         double gained = 0.0;
         const auto move_one = [=, &gained](std::int64_t i, double x) {
             double* at = entries + kStride * i;
             const double before = at[0];
             move_feature(at[0], at[kEntries - 1], x);
             if constexpr (kNorm) gained += gain(before, at[0]);
+            if constexpr (kAveraged) lag[i] += lag_rate * (at[0] - before);
         };
-        if constexpr (kNorm || !kVariances || (kSharesLines && !Row::kSparse)) {
+        if constexpr (kNorm || kAveraged || !kVariances || (kSharesLines && !Row::kSparse)) {
             row.each(move_one);
         } else {
             const FeatureStep<Vector> move_features(

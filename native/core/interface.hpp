@@ -113,6 +113,15 @@ struct Scalars {
     double rounds;
 };
 
+// The lag of a mean behind its average over the rounds (core/model.hpp), and the recent mistakes of both.
+struct Averaging {
+    double lag_scale;  // the lag is this times what is stored
+    double latest;     // mistakes of the mean
+    double average;    // mistakes of the average
+
+    bool average_is_better() const noexcept { return average <= latest; }
+};
+
 // Lanes of a multi-class model come in multiples of this. A binary model has one lane.
 inline constexpr std::int64_t kLaneMultiple = 4;
 
@@ -131,10 +140,21 @@ struct Memory {
     double floor = 0.0;  // lower bound on the variances
     std::int64_t lanes = 1;
     std::int64_t* known = nullptr;  // number of known classes, which the loops increment; null for a binary model
+    // Null unless the mean is averaged.
+    Averaging* averaging = nullptr;  // as many as `scalars`
+    double* lag = nullptr;           // per feature, those of all lanes
+    std::int64_t lag_stride = 1;     // between features
+    std::int64_t lag_lanes = 1;      // lanes that share one Averaging
 
     // The model of one class, as a binary model.
-    Memory of_class(std::int64_t first_entry, std::int64_t scalar) const noexcept {
-        return {entries + first_entry, scratch, scalars + scalar, size, initial_variance, floor};
+    Memory of_class(std::int64_t first_entry, std::int64_t lane, std::int64_t scalar) const noexcept {
+        Memory one{entries + first_entry, scratch, scalars + scalar, size, initial_variance, floor};
+        if (averaging != nullptr) {
+            one.averaging = averaging + scalar;
+            one.lag = lag + lane;
+            one.lag_stride = lag_stride;
+        }
+        return one;
     }
 };
 
@@ -231,10 +251,10 @@ struct Weights {
     std::int64_t stride;  // between features; if the covariance of several classes is full, between classes
     std::int64_t lanes;
     std::int64_t classes;  // 1 for a binary model
-    const Scalars* scalars;
-    bool scalars_for_each;  // or one for all classes
+    const double* scales;  // of the weights
+    std::int64_t apart;    // between the scales of two classes; 0 if there is one for all
 
-    double scale(std::int64_t r) const noexcept { return scalars[scalars_for_each ? r : 0].mean_scale; }
+    double scale(std::int64_t r) const noexcept { return scales[r * apart]; }
 };
 
 // Computes one row of `classes` scores for each row. The rows of several classes have been scanned; those of a binary

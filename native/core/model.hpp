@@ -68,6 +68,7 @@ struct Model : Memory {
     double shrink_mean(double shrink) noexcept {
         double& scale = scalars->mean_scale;
         scale *= shrink;
+        if (is_averaged()) shrink_lag(shrink);
         const double size_of_scale = std::abs(scale);
         if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
         const double folded = scale;
@@ -91,6 +92,40 @@ struct Model : Memory {
         return folded;
     }
 
+    // Averaging. The average takes in the mean after each round t:
+    //   average <- average + rate (mean - average)            rate = kFading/(t + kFading)
+    // so that two thirds of its weight lie in the last third of the stream. Stored is the lag, mean - average, which
+    // takes in each change of the mean and shrinks, so that a sparse row costs no more than its own features:
+    //   lag <- (1 - rate)(lag + change)
+    // Predictions use the average, unless the mean has made fewer mistakes lately, as it does under drift.
+
+    bool is_averaged() const noexcept { return averaging != nullptr; }
+    bool predicts_by_average() const noexcept { return is_averaged() && averaging->average_is_better(); }
+
+    // The score that predictions use, given those of the mean and of the lag.
+    double shown(double score, double lag_score) const noexcept {
+        return predicts_by_average() ? score - lag_score : score;
+    }
+
+    void begin_round() noexcept {
+        scalars->rounds += 1.0;
+        if (is_averaged()) averaging->lag_scale *= kept_of_lag();
+    }
+
+    // Notes which of the two were wrong in this round.
+    void judge(bool mean_is_wrong, bool average_is_wrong) noexcept {
+        if (!is_averaged()) return;
+        averaging->latest = kKeptMistakes * averaging->latest + mean_is_wrong;
+        averaging->average = kKeptMistakes * averaging->average + average_is_wrong;
+    }
+
+    double lag_scale() const noexcept { return is_averaged() ? averaging->lag_scale : 0.0; }
+
+    // What the stored lag takes in of a change of the stored mean in this round, after `shrink_mean`; 0 if there is none.
+    double lag_rate() const noexcept {
+        return is_averaged() ? scalars->mean_scale * kept_of_lag() / averaging->lag_scale : 0.0;
+    }
+
     void fold_mean(double folded) const noexcept {
         mean.each([folded](double& weight) { weight *= folded; });
     }
@@ -103,6 +138,22 @@ private:
     // A scale outside this range is multiplied into what it scales.
     static constexpr double kSmallScale = 1e-50;
     static constexpr double kLargeScale = 1e50;
+    static constexpr double kFading = 3.0;
+    // Mistakes count for this much less with each round: about the last 2,000 decide.
+    static constexpr double kKeptMistakes = 0.9995;
+
+    double kept_of_lag() const noexcept { return scalars->rounds / (scalars->rounds + kFading); }
+
+    // The average shrinks with the mean.
+    void shrink_lag(double shrink) const noexcept {
+        double& scale = averaging->lag_scale;
+        scale *= shrink;
+        const double size_of_scale = std::abs(scale);
+        if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return;
+        const Strided lags{lag, lag_stride, size, lag_lanes};
+        lags.each([folded = scale](double& number) { number *= folded; });
+        scale = 1.0;
+    }
 };
 
 }  // namespace scwlearn::SCWLEARN_SET

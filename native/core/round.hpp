@@ -9,12 +9,15 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Asks the rule for a step and counts; returns HOLD if there is no step to take. With a full Sigma, `least` is a lower
-// bound on the variance along the row; variances of features have their own bound.
-inline Step ask(const Rule& rule, double y, double weight, const Look& look, Model& model, Counts& counts,
-                double least = 0.0) {
-    model.scalars->rounds += 1.0;
-    counts.mistakes += (look.score >= 0.0) != (y > 0.0);
+// Asks the rule for a step and counts; returns HOLD if there is no step to take. `lag_score` is the score of the lag of
+// an averaged mean. With a full Sigma, `least` is a lower bound on the variance along the row; variances of features have
+// their own bound.
+inline Step ask(const Rule& rule, double y, double weight, const Look& look, double lag_score, Model& model,
+                Counts& counts, double least = 0.0) {
+    const auto is_wrong = [y](double score) { return (score >= 0.0) != (y > 0.0); };
+    counts.mistakes += is_wrong(model.shown(look.score, lag_score));
+    model.begin_round();
+    model.judge(is_wrong(look.score), is_wrong(look.score - lag_score));
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
@@ -26,7 +29,8 @@ inline Step ask(const Rule& rule, double y, double weight, const Look& look, Mod
     return step;
 }
 
-// Whether the rule holds at a row of which only an upper bound on v is known; if so, the round is over.
+// Whether the rule holds at a row of which only an upper bound on v is known; if so, the round is over. Not for averaged
+// means, whose rounds need the score of the lag.
 inline bool holds(const Rule& rule, double y, double weight, const Look& bound, Model& model) {
     if (!can_ask(bound)) return false;
     const double round = model.scalars->rounds + 1.0;
@@ -40,11 +44,13 @@ class Round {
 public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
-    Step ask(std::int64_t i, const Look& look, Model& model, double least = 0.0) {
-        const Step step = SCWLEARN_SET::ask(task_.rule, task_.signs[i], task_.weight(i), look, model, counts, least);
+    Step ask(std::int64_t i, const Look& look, double lag_score, Model& model, double least = 0.0) {
+        const double shown = model.shown(look.score, lag_score);
+        const Step step =
+            SCWLEARN_SET::ask(task_.rule, task_.signs[i], task_.weight(i), look, lag_score, model, counts, least);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
-            line[0] = look.score;
+            line[0] = shown;
             line[1] = look.variance;
             line[2] = step.alpha;
             line[3] = step.precision;
@@ -130,11 +136,17 @@ public:
     // The mean of `model` consists of the weights of all classes.
     JointRound(const Task& task, Model& model) noexcept : task_(task), model_(model), classes(task) {}
 
+    // Which scores predictions use: those of the means, or of their averages.
+    const double* shown(const double* scores, const double* averages) const noexcept {
+        return model_.predicts_by_average() ? averages : scores;
+    }
+
     // Counts a row of class y, given the scores of the known classes, and makes y known. Returns whether there is a
-    // rival; `scores` then has the scores of both.
-    bool meet(std::int64_t y, double* scores) noexcept {
-        model_.scalars->rounds += 1.0;
-        counts.mistakes += !classes.predicts(y, scores);
+    // rival; `scores` then has the scores of both. The scores of averages are not read unless means are averaged.
+    bool meet(std::int64_t y, double* scores, const double* averages) noexcept {
+        counts.mistakes += !classes.predicts(y, shown(scores, averages));
+        if (model_.is_averaged()) model_.judge(!classes.predicts(y, scores), !classes.predicts(y, averages));
+        model_.begin_round();
         if (y == classes.known) {
             classes.known += 1;
             scores[y] = 0.0;

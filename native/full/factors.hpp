@@ -129,7 +129,8 @@ public:
     }
     void move(std::int64_t row, const Step& step, double y, double v) noexcept { move(row, step, &y, v); }
 
-    // Ends the block. Its updates wait for the next block, unless there is only one.
+    // Ends the block. Its updates wait for the next block, unless there is only one, as for averaged means, whose lags
+    // take in each update in its round.
     void finish() noexcept {
         end_sweep();
         if (made_.count == 0) return;
@@ -331,9 +332,14 @@ private:
             const std::int64_t first = (before + part) * rows;
             u_.stream(std::max(first, first_row_), first + rows, column, pending_.coefficients, sums);
         });
+        const double lag_rate = model_.lag_rate();
         for (std::int64_t c = 0; c < classes_; ++c)
-            if (const double rate = pending_.rates[c]; rate != 0.0)
+            if (const double rate = pending_.rates[c]; rate != 0.0) {
                 for (std::int64_t i = 0; i < n_; ++i) mean_[c * stride_ + i] += rate * sums[i];
+                if (lag_rate != 0.0)
+                    for (std::int64_t i = 0; i < n_; ++i)
+                        model_.lag[i * model_.lag_stride + c] += lag_rate * (rate * sums[places_[i]]);
+            }
         end_updates();
     }
 

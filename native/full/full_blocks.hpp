@@ -39,6 +39,17 @@ public:
                 length2 * model_.initial_variance * model_.scalars->growth * kRounding};
     }
 
+    // The score of the lag of an averaged mean; 0 if there is none.
+    template <class Row>
+    double lag_score(const Row& row, std::int64_t c = 0) const noexcept {
+        if (!model_.is_averaged()) return 0.0;
+        double score = 0.0;
+        row.each([&](std::int64_t i, double value) {
+            score = add_product(model_.lag[i * model_.lag_stride + c], value, score);
+        });
+        return score * model_.lag_scale();
+    }
+
     // Lower bound on the variance along a row of the block; 0 without a floor.
     template <class Row>
     double least_variance(const Row& row, std::int64_t) const noexcept {
@@ -202,8 +213,10 @@ private:
     std::int64_t* present(std::int64_t strip) const noexcept { return present_ + strip * (n_ + 1); }
 };
 
-// A rule that uses the norm of the mean needs it after every row.
-inline std::int64_t rows_at_once(const Task& task) noexcept { return task.rule.uses_norm ? 1 : task.block; }
+// A rule that uses the norm of the mean needs it after every row, and so does an average.
+inline std::int64_t rows_at_once(const Task& task) noexcept {
+    return task.rule.uses_norm || task.memory.averaging != nullptr ? 1 : task.block;
+}
 
 // Learns in blocks: looks at all rows of a block, then asks and moves row by row. `is_done` returns whether the block that
 // begins with a row needs no look.
@@ -217,7 +230,9 @@ void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& m
         blocks.look(rows, first, count);
         for (std::int64_t i = 0; i < count; ++i) {
             const Look look = blocks[i];
-            const Step step = round.ask(first + i, look, model, blocks.least_variance(rows[first + i], i));
+            const auto row = rows[first + i];
+            const Step step =
+                round.ask(first + i, look, blocks.lag_score(row), model, blocks.least_variance(row, i));
             if (moves(step)) blocks.move(i, step, round.label(first + i), look.variance);
         }
         blocks.finish();

@@ -94,10 +94,12 @@ public:
           round_(task, model_),
           screen_(task.rule.holds_below),
           scores_(task.memory.scratch->take(task.memory.lanes)),
+          averages_(task.memory.scratch->take(task.memory.lanes)),
           shares_(task.memory.scratch->take(task.memory.lanes)),
           rows_(task.rows, task.block, *task.memory.scratch),
           common_(task.memory, task.block, 1),
           own_(task.memory.scratch->take<ClassBlocks::Own>(task.memory.lanes)) {
+        model_.lag_lanes = task.memory.lag_lanes;
         // For all classes, known or to come: nothing is taken once the first row is learned from.
         for (std::int64_t lane = 0; lane < task.memory.lanes; ++lane)
             std::construct_at(own_ + lane, task.memory, task.block);
@@ -125,7 +127,7 @@ private:
             : model(memory, kFull), blocks(rows_to_come, model, team, scratches...) {}
     };
 
-    Memory model_of(std::int64_t lane) const noexcept { return task_.memory.of_class(lane * apart_, 0); }
+    Memory model_of(std::int64_t lane) const noexcept { return task_.memory.of_class(lane * apart_, lane, 0); }
 
     void add_class() {
         const std::size_t c = classes_.size();
@@ -174,13 +176,15 @@ private:
         const std::int64_t y = round_.classes.label(first + i);
         const double w = round_.classes.weight(first + i);
         score(row);
+        for (std::size_t c = 0; c < classes_.size(); ++c) averages_[c] = scores_[c] - classes_[c].blocks.lag_score(row);
         std::int64_t top = -1;
-        round_.classes.write(first + i, scores_, [&](std::int64_t c) { return of(top = c).variance(rows_, i); });
+        round_.classes.write(first + i, round_.shown(scores_, averages_),
+                             [&](std::int64_t c) { return of(top = c).variance(rows_, i); });
         if (y < 0) return;
-        const bool two = round_.meet(y, scores_);
+        const bool two = round_.meet(y, scores_, averages_);
         if (round_.classes.known > static_cast<std::int64_t>(classes_.size())) begin_class();
         if (!two || (screen_ && round_.holds(y, w, scores_, bound(row)))) return;
-        // The class with the largest score is one of the two.
+        // The class with the largest score is one of the two, unless averages predict.
         const auto of_class = [&](std::int64_t c) {
             return c == top ? task_.variances[first + i] : of(c).variance(rows_, i);
         };
@@ -217,7 +221,7 @@ private:
     Model model_;         // all classes as one
     JointRound round_;
     bool screen_;
-    double* scores_;
+    double *scores_, *averages_;
     double* shares_;
     PlainRows rows_;
     BlockScratch common_;
@@ -236,6 +240,7 @@ public:
                  {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}),
           round_(task, model_),
           scores_(task.memory.scratch->take(task.memory.lanes)),
+          averages_(task.memory.scratch->take(task.memory.lanes)),
           shares_(task.memory.scratch->take(task.memory.lanes)),
           rows_(task.rows, block_, *task.memory.scratch),
           full_(task.rows.count, model_, SharedBy{count_, task.memory.lanes}, team, BlockScratch(task.memory, block_, count_),
@@ -264,10 +269,14 @@ private:
 
     void learn_row(std::int64_t number, std::int64_t i) {
         const std::int64_t y = round_.classes.label(number);
-        for (std::int64_t c = 0; c < round_.classes.known; ++c) scores_[c] = full_.score(i, c);
-        round_.classes.write(number, scores_, [&](std::int64_t) { return full_[i].variance; });
+        for (std::int64_t c = 0; c < round_.classes.known; ++c) {
+            scores_[c] = full_.score(i, c);
+            averages_[c] = scores_[c] - full_.lag_score(rows_[i], c);
+        }
+        round_.classes.write(number, round_.shown(scores_, averages_),
+                             [&](std::int64_t) { return full_[i].variance; });
         // Labels may have changed since they were counted.
-        if (y < 0 || y >= count_ || !round_.meet(y, scores_)) return;
+        if (y < 0 || y >= count_ || !round_.meet(y, scores_, averages_)) return;
         const double v = full_[i].variance;
         const double most = most_precision(full_.least_variance(rows_[i], i), v);
         const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v, most);
@@ -281,7 +290,7 @@ private:
     std::int64_t count_;
     Model model_;
     JointRound round_;
-    double* scores_;
+    double *scores_, *averages_;
     double* shares_;
     PlainRows rows_;
     FullBlocks full_;

@@ -47,10 +47,11 @@ private:
     public:
         ClassRound(RestBlocks& all, std::int64_t c) noexcept : all_(all), class_(c), begin_(all.first_of(c)) {}
 
-        Step ask(std::int64_t i, const Look& look, Model& model, double least) {
+        Step ask(std::int64_t i, const Look& look, double lag_score, Model& model, double least) {
             Counts uncounted;
-            note(i, look);
-            const Step step = SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, model, uncounted, least);
+            note(i, {model.shown(look.score, lag_score), look.variance});
+            const Step step =
+                SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, lag_score, model, uncounted, least);
             if (moves(step)) all_.moved_[begin_ + i] = true;
             return step;
         }
@@ -105,8 +106,9 @@ private:
     }
 
     void learn_class(std::int64_t c) {
-        Model model(task_.memory.of_class(c * model_entries(kFull, task_.memory.size), c), kFull);
+        Model model(task_.memory.of_class(c * model_entries(kFull, task_.memory.size), c, c), kFull);
         Task task{};
+        task.memory.averaging = model.averaging;
         task.rows.count = count_ - first_of(c);
         task.rule = task_.rule;
         task.block = task_.block;
@@ -114,7 +116,8 @@ private:
         ClassRound round(*this, c);
         const PlainRows rows = rows_.from(first_of(c));
         // A bound on the variance is not enough if variances are recorded.
-        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task_.variances == nullptr;
+        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task_.variances == nullptr &&
+                            !model.is_averaged();
         learn_blocks(task, rows, full, model, round, [&](std::int64_t first) {
             return screen && round.holds(first, full.glance(rows[first]), model);
         });

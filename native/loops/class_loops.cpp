@@ -16,7 +16,8 @@ public:
         : size_(model.size),
           stride_(feature_stride(form, lanes)),
           weights_(model.entries),
-          variances_(kVariances ? model.entries + lanes : model.entries) {}
+          variances_(kVariances ? model.entries + lanes : model.entries),
+          lags_(model, stride_) {}
 
     // Sets the variances of a class that is new.
     void begin(std::int64_t lane, double variance) noexcept {
@@ -37,9 +38,11 @@ public:
         return kShared ? 2.0 * first : first + second;
     }
 
-    // Moves a class by `share` of the step; returns by how much the squared length of its stored weights grows.
+    // Moves a class by `share` of the step; returns by how much the squared length of its stored weights grows. The lag of
+    // an averaged mean takes in `lag_rate` times the change.
     template <bool kNorm>
-    double move(const ReadRow& row, std::int64_t lane, double share, StepTerms<double> terms) const noexcept {
+    double move(const ReadRow& row, std::int64_t lane, double share, StepTerms<double> terms,
+                double lag_rate) const noexcept {
         terms.rate = share * terms.rate;
         const FeatureStep<double> step(terms);
         double* weights = weights_ + lane;
@@ -52,6 +55,7 @@ public:
             step(weight, variance, feature.value);
             if constexpr (kVariances && !kShared) variances[feature.place] = variance;
             if constexpr (kNorm) gained += gain(before, weight);
+            if (lag_rate != 0.0) lags_.of(feature)[lane] += lag_rate * (weight - before);
         }
         return gained;
     }
@@ -70,6 +74,7 @@ public:
 private:
     std::int64_t size_, stride_;
     double *weights_, *variances_;
+    Lags lags_;
 };
 
 // One model per class, which learns its class against all others: one class per lane.
@@ -81,6 +86,9 @@ public:
           classes_(task),
           lanes_(task.memory.lanes),
           scores_(task.memory.scratch->take(lanes_)),
+          lag_scores_(task.memory.scratch->take(lanes_)),
+          shown_(task.memory.scratch->take(lanes_)),
+          lags_(task.memory, feature_stride(task.form, lanes_)),
           gained_(task.memory.scratch->take(lanes_)),
           terms_(task.memory.scratch->take(LaneTerms::kTerms * lanes_), lanes_),
           steps_(task.memory.scratch->take<Step>(lanes_)) {}
@@ -89,9 +97,9 @@ public:
         const std::int64_t y = classes_.label(i);
         const std::int64_t count = std::max(classes_.known, y + 1);
         look(row, count);
-        classes_.write(i, scores_, [this](std::int64_t top) { return terms_.v()[top]; });
+        classes_.write(i, shown_, [this](std::int64_t top) { return terms_.v()[top]; });
         if (y < 0) return;
-        counts.mistakes += !classes_.predicts(y, scores_);
+        counts.mistakes += !classes_.predicts(y, shown_);
         classes_.known = count;
         bool any = false;
         for (std::int64_t r = 0; r < count; ++r) any |= ask(r, r == y ? 1.0 : -1.0, classes_.weight(i));
@@ -107,16 +115,20 @@ private:
     Model model_of(std::int64_t lane) const noexcept {
         const Memory& memory = task_.memory;
         const std::int64_t stride = feature_stride(task_.form, lanes_);
-        return Model(memory.of_class(lane, lane), {memory.entries + lane, stride, memory.size},
+        return Model(memory.of_class(lane, lane, lane), {memory.entries + lane, stride, memory.size},
                      {memory.entries + lanes_ + lane, stride, memory.size});
     }
 
     void look(const ReadRow& row, std::int64_t count) const noexcept {
         sum_lanes<kVariances>(row, task_.memory.entries, lanes_, count, scores_, terms_.v());
         if constexpr (!kVariances) std::fill(terms_.v(), terms_.v() + count, squared_length(row));
+        lags_.sum(row, count, lag_scores_);
         for (std::int64_t r = 0; r < count; ++r) {
-            scores_[r] *= task_.memory.scalars[r].mean_scale;
-            terms_.v()[r] *= variance_scale<FeatureStep>(model_of(r));
+            const Model model = model_of(r);
+            scores_[r] *= model.scalars->mean_scale;
+            lag_scores_[r] *= model.lag_scale();
+            shown_[r] = model.shown(scores_[r], lag_scores_[r]);
+            terms_.v()[r] *= variance_scale<FeatureStep>(model);
         }
     }
 
@@ -125,7 +137,7 @@ private:
         Model model = model_of(lane);
         Counts uncounted;
         const Look look{scores_[lane], terms_.v()[lane]};
-        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, model, uncounted);
+        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, lag_scores_[lane], model, uncounted);
         terms_.moves()[lane] = moves(steps_[lane]);
         return moves(steps_[lane]);
     }
@@ -133,12 +145,14 @@ private:
     void move(const ReadRow& row, std::int64_t count, std::int64_t y) noexcept {
         each_that_moves(count, [&](std::int64_t lane, Model& model) {
             model.shrink_mean(steps_[lane].shrink);
-            terms_.set(lane, terms_of<FeatureStep>(model, steps_[lane], lane == y ? 1.0 : -1.0, terms_.v()[lane]));
+            const double sign = lane == y ? 1.0 : -1.0;
+            terms_.set(lane, terms_of<FeatureStep>(model, steps_[lane], sign, terms_.v()[lane]), model.lag_rate());
         });
         const double* const moved = terms_.moves();
         for (std::int64_t lane = 0; lane < count; lane += kLaneWidth)
             if (std::any_of(moved + lane, moved + lane + kLaneWidth, [](double m) { return m != 0.0; })) {
-                const auto gained = move_lanes<FeatureStep, Lanes, kNorm>(row, task_.memory.entries, lanes_, terms_, lane);
+                const auto gained = move_lanes<FeatureStep, Lanes, kNorm>(row, task_.memory.entries, lanes_, terms_, lane,
+                                                                          lags_.exist() ? &lags_ : nullptr);
                 if constexpr (kNorm) store(gained_ + lane, gained);
             }
         each_that_moves(count, [&](std::int64_t lane, Model& model) {
@@ -159,7 +173,9 @@ private:
     const Task& task_;
     Classes classes_;
     std::int64_t lanes_;
-    double *scores_, *gained_;
+    double *scores_, *lag_scores_, *shown_;
+    Lags lags_;
+    double* gained_;
     LaneTerms terms_;
     Step* steps_;
 };
@@ -176,12 +192,13 @@ template <template <class> class FeatureStep, bool kShared, bool kNorm>
 Counts learn_jointly(const Task& task) {
     const std::int64_t lanes = task.memory.lanes;
     Scratch& scratch = *task.memory.scratch;
-    double *const scores = scratch.take(lanes), *const shares = scratch.take(lanes);
+    double *const scores = scratch.take(lanes), *const shares = scratch.take(lanes), *const averages = scratch.take(lanes);
     Model model = joint_model(task);
     constexpr bool kVariances = FeatureStep<double>::kVariances;
     JointClasses<FeatureStep, kShared> covariance(model, task.form, lanes);
     JointRound round(task, model);
     const std::int64_t stride = feature_stride(task.form, lanes);
+    const Lags lags(task.memory, stride);
     ReadAhead rows(task.rows, model.entries, stride, scratch.take<Feature>(2 * model.size));
 
     const auto move = [&](const ReadRow& row, std::int64_t y, const Step& step, double v) {
@@ -189,13 +206,14 @@ Counts learn_jointly(const Task& task) {
         // Two classes that share one Sigma have half of the variance each.
         const double own = kShared ? v / 2.0 : v;
         const StepTerms<double> terms = terms_of<FeatureStep>(model, step, 1.0, own);
-        double gained = covariance.template move<kNorm>(row, y, 1.0, terms);
+        const double lag_rate = model.lag_rate();
+        double gained = covariance.template move<kNorm>(row, y, 1.0, terms, lag_rate);
         if (task.form.rivals == kBest) {
-            gained += covariance.template move<kNorm>(row, round.rival, -1.0, terms);
+            gained += covariance.template move<kNorm>(row, round.rival, -1.0, terms, lag_rate);
         } else {
             round.share(y, scores, shares);
             for (std::int64_t r = 0; r < round.classes.known; ++r)
-                if (shares[r] != 0.0) gained += covariance.template move<kNorm>(row, r, -shares[r], terms);
+                if (shares[r] != 0.0) gained += covariance.template move<kNorm>(row, r, -shares[r], terms, lag_rate);
         }
         covariance.shrink(row, terms);
         if constexpr (kNorm) model.gain_norm2(gained);
@@ -211,11 +229,13 @@ Counts learn_jointly(const Task& task) {
         const std::int64_t y = round.classes.label(i), known = round.classes.known;
         sum_lanes<false>(row, model.entries, 0, known, scores);
         for (std::int64_t r = 0; r < known; ++r) scores[r] *= model.scalars->mean_scale;
-        round.classes.write(i, scores, [&](std::int64_t top) {
+        lags.sum(row, known, averages);
+        for (std::int64_t r = 0; r < known; ++r) averages[r] = scores[r] - averages[r] * model.lag_scale();
+        round.classes.write(i, round.shown(scores, averages), [&](std::int64_t top) {
             return covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
         });
         if (y < 0) continue;
-        const bool two = round.meet(y, scores);
+        const bool two = round.meet(y, scores, averages);
         if (y == known) {
             // Unused lanes hold the prior as it was at the start.
             if (has_grown(model)) covariance.begin(y, unseen_variance(model));

@@ -21,10 +21,10 @@ Counts learn_rows(const Task& task, Coordinates& coordinates) {
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         Look look = Identity::look(row(i), model);
         look.variance += model.initial_variance * coordinates.left(i);
-        const Step step = round.ask(i, look, model);
+        const Step step = round.ask(i, look, 0.0, model);
         if (!moves(step)) continue;
         coordinates.take(i);
-        Identity::move<kNorm>(row(i), model, step, task.signs[i], look.variance);
+        Identity::move<kNorm, false>(row(i), model, step, task.signs[i], look.variance);
     }
     return round.counts;
 }
@@ -129,7 +129,7 @@ public:
         span(0).take(row_);
         if (common.shrink != 1.0) shrink_means(common.shrink);
         for (std::int64_t c = 0; c < count(); ++c)
-            if (parts[c] != 0.0) Identity::move<false>(row(), model(c), steps[c], parts[c], 0.0);
+            if (parts[c] != 0.0) Identity::move<false, false>(row(), model(c), steps[c], parts[c], 0.0);
         moved_ = true;
     }
 
@@ -249,7 +249,7 @@ Counts learn_jointly(const Task& task, Models& models) {
         for (std::int64_t c = 0; c < round.classes.known; ++c) scores[c] = models.at(c, row).score;
         round.classes.write(i, scores.data(), [&](std::int64_t top) { return models.at(top, row).variance; });
         const std::int64_t y = round.classes.label(i);
-        if (y < 0 || !round.meet(y, scores.data())) return;
+        if (y < 0 || !round.meet(y, scores.data(), nullptr)) return;
         const double v = models.at(y, row).variance + models.at(round.rival, row).variance;
         const Step step = round.ask(y, round.classes.weight(i), scores.data(), v);
         if (!moves(step)) return;
@@ -278,7 +278,7 @@ Counts learn_each_class(const Task& task, Models& models) {
         Counts of_classes;
         for (std::int64_t c = 0; c < known; ++c) {
             const double sign = c == y ? 1.0 : -1.0;
-            steps[c] = ask(task.rule, sign, classes.weight(i), models.at(c, row), models.model(c), of_classes,
+            steps[c] = ask(task.rule, sign, classes.weight(i), models.at(c, row), 0.0, models.model(c), of_classes,
                            models.least_variance(c, row));
             parts[c] = moves(steps[c]) ? sign : 0.0;
         }

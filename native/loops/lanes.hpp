@@ -118,10 +118,39 @@ struct LaneSums {
     }
 };
 
+// The lags of averaged means (core/model.hpp): a line of lanes per feature, whose entries lie `stride` numbers apart.
+class Lags {
+public:
+    Lags(const Memory& memory, std::int64_t stride) noexcept : first_(memory.lag), lanes_(memory.lanes), stride_(stride) {}
+
+    bool exist() const noexcept { return first_ != nullptr; }
+
+    double* of(const Feature& feature) const noexcept {
+        // A division would take as long as several lanes.
+        if (stride_ == lanes_) return first_ + feature.place;
+        if (stride_ == 2 * lanes_) return first_ + feature.place / 2;
+        return first_ + feature.place / stride_ * lanes_;
+    }
+
+    // Sums the lags of each class times x, in the order of the features. If there are none, the sums are 0.
+    void sum(const ReadRow& row, std::int64_t classes, double* sums) const noexcept {
+        std::fill(sums, sums + classes, 0.0);
+        if (!exist()) return;
+        for (const Feature& feature : row) {
+            const double* const lags = of(feature);
+            for (std::int64_t r = 0; r < classes; ++r) sums[r] += lags[r] * feature.value;
+        }
+    }
+
+private:
+    double* first_;
+    std::int64_t lanes_, stride_;
+};
+
 // The terms of a step of each lane. `moves` is 0 in lanes that stay as they are; their other terms are harmless.
 class LaneTerms {
 public:
-    static constexpr std::int64_t kTerms = 6;
+    static constexpr std::int64_t kTerms = 7;
 
     // `memory` has room for kTerms numbers per lane. Zeros are harmless in lanes that do not move.
     LaneTerms(double* memory, std::int64_t lanes) noexcept : memory_(memory), lanes_(lanes) {
@@ -131,8 +160,9 @@ public:
     double* v() const noexcept { return memory_; }
     double* moves() const noexcept { return memory_ + lanes_; }
 
-    void set(std::int64_t lane, const StepTerms<double>& terms) const noexcept {
-        const double values[] = {terms.v, 1.0, terms.rate, terms.scale, terms.kv, terms.least};
+    // `lag_rate` is what the lag of an averaged mean takes in of its change.
+    void set(std::int64_t lane, const StepTerms<double>& terms, double lag_rate = 0.0) const noexcept {
+        const double values[kTerms] = {terms.v, 1.0, terms.rate, terms.scale, terms.kv, terms.least, lag_rate};
         for (std::int64_t i = 0; i < kTerms; ++i) memory_[i * lanes_ + lane] = values[i];
     }
 
@@ -140,6 +170,11 @@ public:
     StepTerms<Register> load(std::int64_t lane) const noexcept {
         const auto term = [this, lane](std::int64_t i) { return load_as<Register>(memory_ + i * lanes_ + lane); };
         return {term(2), term(3), term(4), term(0), term(5)};
+    }
+
+    template <class Register>
+    Register lag_rates(std::int64_t lane) const noexcept {
+        return load_as<Register>(memory_ + 6 * lanes_ + lane);
     }
 
 private:
@@ -151,7 +186,7 @@ private:
 // grow.
 template <template <class> class FeatureStep, class Register, bool kNorm>
 Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances, const LaneTerms& terms,
-                    std::int64_t lane) noexcept {
+                    std::int64_t lane, const Lags* lags = nullptr) noexcept {
     constexpr bool kVariances = FeatureStep<double>::kVariances;
     const auto kept = load_as<Register>(terms.moves() + lane) == 0.0;
     const FeatureStep<Register> step(terms.load<Register>(lane));
@@ -165,6 +200,11 @@ Register move_lanes(const ReadRow& row, double* entries, std::int64_t variances,
         store(at, kept ? weight : moved);
         if constexpr (kVariances) store(at + variances, kept ? variance : shrunk);
         if constexpr (kNorm) gained += gain(weight, moved);
+        if (lags != nullptr) {
+            double* const behind = lags->of(feature) + lane;
+            const Register change = kept ? Register{} : moved - weight;
+            store(behind, load_as<Register>(behind) + terms.lag_rates<Register>(lane) * change);
+        }
     }
     return gained;
 }

@@ -7,7 +7,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-template <class Covariance, class RowSet, bool kNorm>
+template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
 Counts learn_by_row(const Task& task) {
     const RowSet rows{task.rows};
     Model model(task.memory, Covariance::kKind, Covariance::kStride);
@@ -16,11 +16,14 @@ Counts learn_by_row(const Task& task) {
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const auto row = rows[i];
         if constexpr (RowSet::kSparse)
-            if (fetch_ahead && i + kRowsAhead < task.rows.count)
+            if (fetch_ahead && i + kRowsAhead < task.rows.count) {
                 rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
+                if constexpr (kAveraged) rows[i + kRowsAhead].fetch(model.lag, 1);
+            }
         const Look look = Covariance::look(row, model);
-        const Step step = round.ask(i, look, model);
-        if (moves(step)) Covariance::template move<kNorm>(row, model, step, task.signs[i], look.variance);
+        const double lag_score = kAveraged ? Covariance::lag_score(row, model) : 0.0;
+        const Step step = round.ask(i, look, lag_score, model);
+        if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
     }
     return round.counts;
 }
@@ -32,8 +35,16 @@ struct RowByRow {
     template <class RowSet>
     struct Over {
         static Counts run(const Task& task) {
-            return task.rule.uses_norm ? learn_by_row<Covariance, RowSet, true>(task)
-                                       : learn_by_row<Covariance, RowSet, false>(task);
+            // Averaged models do not share lines.
+            if constexpr (!kSharesLines)
+                if (task.memory.averaging != nullptr) return learn<true>(task);
+            return learn<false>(task);
+        }
+
+        template <bool kAveraged>
+        static Counts learn(const Task& task) {
+            return task.rule.uses_norm ? learn_by_row<Covariance, RowSet, true, kAveraged>(task)
+                                       : learn_by_row<Covariance, RowSet, false, kAveraged>(task);
         }
     };
 };

@@ -89,6 +89,10 @@ private:
     bool uses_norm_ = false;
 };
 
+// The lags of averaged means, a line of lanes per feature, and what goes with them, a line per set of scalars.
+using HeldAverage = std::pair<Numbers, Numbers>;
+using ReadOnlyAverage = std::pair<ReadOnly, ReadOnly>;
+
 // The arrays of a model, kept alive. A binary model has one lane.
 struct HeldModel {
     ModelForm form;
@@ -97,10 +101,11 @@ struct HeldModel {
     Numbers scalars;
     Tally known, tally;
     double initial_variance, floor;
+    std::optional<HeldAverage> average;
 
     HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
               StridedNumbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
-              double variance_floor, const std::string& rivals);
+              std::optional<HeldAverage> average, double variance_floor, const std::string& rivals);
 
     bool is_binary() const noexcept { return lanes == 1; }
     std::int64_t classes() const { return known.data()[0]; }
@@ -168,8 +173,9 @@ const InstructionSet& loops();
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows);
 Score score_for(const ModelForm& form, bool binary, RowKind rows);
 
-Weights weights_of(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
-                   const double* entries, const Scalars* scalars, bool scalars_for_each);
+// Computes the first `classes` scores of each row as predictions use them: of the means, or of their averages. Returns
+// whether those of a binary model are finite.
+bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t classes, const Rows& rows, double* scores);
 
 // The other files' parts of the module.
 void bind_rows(nb::module_& module);

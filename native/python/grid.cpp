@@ -42,6 +42,7 @@ public:
         require(threads >= 1, "threads must be at least 1");
         check_alike(rules_, models_);
         require(kind() != kFull, "models with a full covariance cannot learn in a batch");
+        for (const HeldModel& model : models_) require(!model.average, "averaged models cannot learn in a batch");
         for (const HeldRule& rule : rules_) asked_.push_back(rule.rule());
         for (const Rule& rule : asked_) require(!rule.uses_norm,
                                                 "rules that use the norm of the mean cannot learn in a batch");

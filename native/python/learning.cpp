@@ -32,11 +32,26 @@ bool is_packed(const StridedNumbers& entries) {
     return true;
 }
 
+template <class Average>
+void check_average(const Average& average, const ModelForm& form, std::int64_t size, std::int64_t lanes) {
+    const auto& [lag, averaging] = average;
+    require(length(lag) == size * lanes, "lag must have one number per feature and lane");
+    require(averaging.size() * sizeof(double) == (form.scheme == kJoint ? 1 : lanes) * sizeof(Averaging),
+            "averaging has the wrong length");
+}
+
+void add_average(Memory& memory, const ModelForm& form, double* lag, double* averaging) {
+    memory.lag = lag;
+    memory.averaging = reinterpret_cast<Averaging*>(averaging);
+    memory.lag_stride = memory.lanes;
+    memory.lag_lanes = form.scheme == kJoint ? memory.lanes : 1;
+}
+
 }  // namespace
 
 HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std::int64_t size, std::int64_t lanes,
                      StridedNumbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
-                     double variance_floor, const std::string& rivals)
+                     std::optional<HeldAverage> average, double variance_floor, const std::string& rivals)
     : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared,
            named<Rivals>(rivals, kRivalNames, "rivals"), shares_lines(entries, covariance_kind(covariance), lanes)},
       size(size),
@@ -46,7 +61,8 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
       known(std::move(known)),
       tally(std::move(tally)),
       initial_variance(initial_variance),
-      floor(variance_floor * initial_variance) {
+      floor(variance_floor * initial_variance),
+      average(std::move(average)) {
     check_form(form, size, lanes);
     if (form.shares_lines)
         require(static_cast<std::int64_t>(this->entries.shape(0)) == size, "entries has the wrong length for the size");
@@ -57,13 +73,17 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
             "scalars has the wrong length");
     require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes,
             "known must be one number of at most `lanes`");
+    if (this->average) check_average(*this->average, form, size, lanes);
+    require(!this->average || !form.shares_lines, "an averaged model shares no cache lines");
     require(this->tally.size() == 3, "tally must have three counts: rows seen, mistakes and updates");
     require(variance_floor >= 0.0 && variance_floor < 1.0, "variance_floor must be from 0 to below 1");
 }
 
 Memory HeldModel::memory(Scratch* scratch) const {
-    return {entries.data(), scratch, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance, floor, lanes,
-            is_binary() ? nullptr : known.data()};
+    Memory memory{entries.data(), scratch, reinterpret_cast<Scalars*>(scalars.data()), size, initial_variance, floor,
+                  lanes, is_binary() ? nullptr : known.data()};
+    if (average) add_average(memory, form, average->first.data(), average->second.data());
+    return memory;
 }
 
 void HeldModel::count(std::int64_t rows, const Counts& counts) const {
@@ -120,10 +140,25 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
     return task;
 }
 
-Weights weights_of(const ModelForm& form, std::int64_t size, std::int64_t lanes, std::int64_t classes,
-                   const double* entries, const Scalars* scalars, bool scalars_for_each) {
-    const std::int64_t stride = form.kind != kFull ? feature_stride(form, lanes) : lanes > 1 ? class_stride(form, size) : 1;
-    return {entries, stride, lanes, classes, scalars, scalars_for_each};
+bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t classes, const Rows& rows, double* scores) {
+    const Scratch::Frame frame(*memory.scratch);
+    const std::int64_t lanes = memory.lanes;
+    const bool binary = lanes == 1, for_each = form.scheme == kOneVersusRest;
+    const std::int64_t stride = form.kind != kFull ? feature_stride(form, lanes)
+                                : binary           ? 1
+                                                   : class_stride(form, memory.size);
+    const Weights weights{memory.entries, stride, lanes, classes, &memory.scalars->mean_scale,
+                          for_each ? std::int64_t{sizeof(Scalars) / sizeof(double)} : 0};
+    const bool finite = score_for(form, binary, rows.kind)(rows, weights, *memory.scratch, scores);
+    if (memory.averaging == nullptr) return finite;
+    const Weights lag{memory.lag, lanes, lanes, classes, &memory.averaging->lag_scale,
+                      for_each ? std::int64_t{sizeof(Averaging) / sizeof(double)} : 0};
+    double* const lags = memory.scratch->take(rows.count * classes);
+    score_for({kIdentity}, binary, rows.kind)(rows, lag, *memory.scratch, lags);
+    for (std::int64_t r = 0; r < classes; ++r)
+        if (memory.averaging[for_each ? r : 0].average_is_better())
+            for (std::int64_t i = r; i < rows.count * classes; i += classes) scores[i] -= lags[i];
+    return finite;
 }
 
 namespace {
@@ -146,22 +181,28 @@ void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
 
 // Takes arrays instead of a Model, because they may be read-only.
 bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, std::int64_t classes,
-                const ReadOnly& entries, const ReadOnly& scalars, const Array& values, const std::optional<Array>& indices,
-                const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Numbers& scores) {
+                const ReadOnly& entries, const ReadOnly& scalars, const std::optional<ReadOnlyAverage>& average,
+                const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
+                std::int64_t width, bool intercept, const Numbers& scores) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
-    const ModelForm form{covariance_kind(covariance), kJoint, shared};
+    const auto sets = static_cast<std::int64_t>(scalars.size() * sizeof(double) / sizeof(Scalars));
+    const ModelForm form{covariance_kind(covariance), sets == 1 ? kJoint : kOneVersusRest, shared};
     check_form(form, rows.size(), lanes);
     require(length(entries) == model_entries(form, rows.size(), lanes),
             "the model has another number of features than the rows");
     require(classes >= 0 && classes <= lanes, "there are more classes than lanes");
-    const auto sets = static_cast<std::int64_t>(scalars.size() * sizeof(double) / sizeof(Scalars));
     require(sets == 1 || (lanes > 1 && sets >= classes), "scalars has the wrong length");
     require(length(scores) == rows.count * classes, "scores must have one score per row and class");
-    const auto* const first = reinterpret_cast<const Scalars*>(scalars.data());
-    const Weights weights = weights_of(form, rows.size(), lanes, classes, entries.data(), first, sets > 1);
-    const nb::gil_scoped_release release_gil;
     Scratch scratch;
-    return score_for(form, lanes == 1, rows.kind)(rows, weights, scratch, scores.data());
+    // Nothing is written to them.
+    const auto writable = [](const ReadOnly& numbers) { return const_cast<double*>(numbers.data()); };
+    Memory memory{writable(entries), &scratch, reinterpret_cast<Scalars*>(writable(scalars)), rows.size(), 1.0, 0.0, lanes};
+    if (average) {
+        check_average(*average, form, rows.size(), lanes);
+        add_average(memory, form, writable(average->first), writable(average->second));
+    }
+    const nb::gil_scoped_release release_gil;
+    return score_shown(form, memory, classes, rows, scores.data());
 }
 
 }  // namespace
@@ -170,10 +211,10 @@ void bind_learning(nb::module_& module) {
     // Arrays that are written to are never converted: the result would go to a copy.
     nb::class_<HeldModel>(module, "Model", "The arrays of a model, which the loops update in place; binary if lanes is 1.")
         .def(nb::init<const std::string&, bool, bool, std::int64_t, std::int64_t, StridedNumbers, Numbers, Tally, Tally,
-                      double, double, const std::string&>(),
+                      double, std::optional<HeldAverage>, double, const std::string&>(),
              "covariance"_a, "joint"_a, "shared"_a, "size"_a, "lanes"_a, "entries"_a.noconvert(),
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
-             "variance_floor"_a = 0.0, "rivals"_a = "max");
+             "average"_a.noconvert().none() = nb::none(), "variance_floor"_a = 0.0, "rivals"_a = "max");
     module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
@@ -183,9 +224,10 @@ void bind_learning(nb::module_& module) {
                "`trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores "
                "of all classes before each row, `variances` the variance of the largest.");
     module.def("score_rows", &score_rows, "covariance"_a, "shared"_a, "lanes"_a, "classes"_a, "entries"_a, "scalars"_a,
-               "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "intercept"_a, "scores"_a.noconvert(),
-               "Compute mu.x for each row and class; return whether all are finite. With several classes, the batch must "
-               "have been scanned.");
+               "average"_a.none(), "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "intercept"_a,
+               "scores"_a.noconvert(),
+               "Compute the scores of each row and class, of mu or of its average; return whether all are finite. With "
+               "several classes, the batch must have been scanned.");
 }
 
 }  // namespace scwlearn

@@ -134,6 +134,7 @@ NB_MODULE(_native, module) {
     module.attr("CACHED_FEATURES") = kCachedFeatures;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
+    module.attr("AVERAGING") = sizeof(Averaging) / sizeof(double);
     module.attr("LANE_MULTIPLE") = kLaneMultiple;
     module.def("instruction_sets", [] { return names_of(supported_sets()); },
                "Return the instruction sets that this processor supports, the best first.");

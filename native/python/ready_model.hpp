@@ -12,6 +12,31 @@ namespace scwlearn {
 inline constexpr Rule kNoRule{[](const void*, double, double, double, double, double, double) { return HOLD; }, nullptr,
                               false, false};
 
+// A copy of the numbers that every round changes.
+class CopiedScalars {
+public:
+    void take(const HeldModel& model) {
+        scalars_.assign(model.scalars.data(), model.scalars.data() + model.scalars.size());
+        if (!model.average) return;
+        const Numbers& averaging = model.average->second;
+        averaging_.assign(averaging.data(), averaging.data() + averaging.size());
+    }
+
+    // Lets loops change the copy.
+    void stand_in(Memory& memory) noexcept {
+        memory.scalars = reinterpret_cast<Scalars*>(scalars_.data());
+        if (memory.averaging != nullptr) memory.averaging = reinterpret_cast<Averaging*>(averaging_.data());
+    }
+
+    void restore(const HeldModel& model) const {
+        std::copy(scalars_.begin(), scalars_.end(), model.scalars.data());
+        if (model.average) std::copy(averaging_.begin(), averaging_.end(), model.average->second.data());
+    }
+
+private:
+    std::vector<double> scalars_, averaging_;
+};
+
 // A rule and a model, binary or multi-class, with the memory that a single row needs.
 class ReadyModel {
 public:
@@ -54,18 +79,14 @@ public:
 
     // Computes the first `count` scores of a row.
     void score(const Rows& row, double* scores, std::int64_t count) {
-        const Scratch::Frame frame(scratch_);
-        const Memory memory = model_.memory(&scratch_);
-        const Weights weights = weights_of(model_.form, model_.size, model_.lanes, count, memory.entries, memory.scalars,
-                                           model_.form.scheme == kOneVersusRest);
-        score_for(model_.form, is_binary(), row.kind)(row, weights, scratch_, scores);
+        score_shown(model_.form, model_.memory(&scratch_), count, row, scores);
     }
 
     // Also computes the variance of the largest score, by a round that learns nothing.
     void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
-        look_scalars_.assign(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
         Task task{row, model_.memory(&scratch_), model_.form, kNoRule};
-        task.memory.scalars = reinterpret_cast<Scalars*>(look_scalars_.data());
+        copied_.take(model_);
+        copied_.stand_in(task.memory);
         if (!is_binary()) task.memory.known = &count;
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
     }
@@ -73,9 +94,10 @@ public:
     // Computes what `look` does for each row, bit for bit. Needs no GIL, and shares no memory with other calls.
     void look_rows(const Rows& rows, double* scores, std::int64_t count, double* variances) const {
         Scratch scratch;
-        std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
         Task task{rows, model_.memory(&scratch), model_.form, kNoRule};
-        task.memory.scalars = reinterpret_cast<Scalars*>(scalars.data());
+        CopiedScalars copied;
+        copied.take(model_);
+        copied.stand_in(task.memory);
         const Loop learn = loop_for(model_.form, is_binary(), rows.kind);
         const auto size = static_cast<std::size_t>(rows.count);
         if (!is_binary()) {
@@ -105,17 +127,23 @@ public:
         Task task{row, model_.memory(&scratch_), model_.form, rule_.rule(), &w};
         if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
         const std::int64_t known = model_.classes();
-        const std::vector<double> scalars(model_.scalars.data(), model_.scalars.data() + model_.scalars.size());
+        CopiedScalars scalars;
+        scalars.take(model_);
         // With a full covariance, one class after the other learns from the row; otherwise none moves before all are
         // asked.
         const bool in_turn = model_.form.kind == kFull && model_.form.scheme == kOneVersusRest;
-        const double* const entries = model_.entries.data();
-        const std::vector<double> before(entries, entries + (in_turn ? model_.entries.size() : 0));
+        const auto copy = [in_turn](const double* from, std::size_t size) {
+            return std::vector<double>(from, from + (in_turn ? size : 0));
+        };
+        const std::vector<double> entries = copy(model_.entries.data(), model_.entries.size());
+        const std::vector<double> lag =
+            model_.average ? copy(model_.average->first.data(), model_.average->first.size()) : std::vector<double>();
         try {
             model_.count(1, learn_row(task, y, scores, count, variance));
         } catch (...) {
-            std::copy(scalars.begin(), scalars.end(), model_.scalars.data());
-            std::copy(before.begin(), before.end(), model_.entries.data());
+            scalars.restore(model_);
+            std::copy(entries.begin(), entries.end(), model_.entries.data());
+            if (model_.average) std::copy(lag.begin(), lag.end(), model_.average->first.data());
             model_.known.data()[0] = known;
             throw;
         }
@@ -166,7 +194,7 @@ private:
     HeldModel model_;
     bool intercept_;
     Scratch scratch_;  // a Python rule may score while it is asked: its arrays come on top
-    std::vector<double> look_scalars_;
+    CopiedScalars copied_;  // for looks
 };
 
 }  // namespace scwlearn

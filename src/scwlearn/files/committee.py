@@ -69,8 +69,7 @@ def _decode_models(committee: Committee, models: Any, path: str, arrays: ArrayRe
     gaussians: list[Gaussian] = []
     for number, (config, model) in enumerate(zip(configs, models, strict=True)):
         own, where = arrays.part(f"member_{number}."), f"{path}.models[{number}]"
-        form = {"joint": config.multi_class == "joint", "shared": config.shared_covariance}
-        gaussian = decode_gaussian(JsonObject(model, where), own, binary=committee.is_binary, **form)
+        gaussian = decode_gaussian(JsonObject(model, where), own, config, binary=committee.is_binary)
         own.finish()
         first = gaussians[0] if gaussians else gaussian
         if (gaussian.size, gaussian.classes) != (first.size, first.classes):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn._native import LANE_MULTIPLE, SCALARS
+from scwlearn._native import AVERAGING, LANE_MULTIPLE, SCALARS
 from scwlearn.files.codec import FLOAT64, LARGEST, SMALLEST, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject
-from scwlearn.learning.config import check_setting
+from scwlearn.learning.config import LearnerConfig, check_setting
+from scwlearn.model.average import Average
 from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.covariances import COVARIANCE_NAMES, covariance
 from scwlearn.model.gaussian import GROWTH, ROUNDS, SPREAD_SCALE, Gaussian
@@ -21,6 +22,8 @@ MAX_CLASSES = 2**31 - 1
 def encode_gaussian(gaussian: Gaussian, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
     arrays |= {"memory": gaussian.memory, "scalars": gaussian.scalars}
+    if gaussian.average is not None:
+        arrays |= {"lag": gaussian.average.lag, "averaging": gaussian.average.averaging}
     return {
         "covariance": gaussian.covariance.name,
         "initial_variance": gaussian.initial_variance,
@@ -30,9 +33,9 @@ def encode_gaussian(gaussian: Gaussian, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def decode_gaussian(fields: JsonObject, arrays: ArrayReader, *, binary: bool, joint: bool, shared: bool) -> Gaussian:
-    """Return the Gaussian of a binary model, or of classes trained jointly or with a shared Sigma."""
-    form = covariance(fields.choice("covariance", COVARIANCE_NAMES), shared=shared and not binary)
+def decode_gaussian(fields: JsonObject, arrays: ArrayReader, config: LearnerConfig, *, binary: bool) -> Gaussian:
+    """Return the Gaussian of a learner with this configuration."""
+    form = covariance(fields.choice("covariance", COVARIANCE_NAMES), shared=config.shared_covariance and not binary)
     prior, size = decode_initial_variance(fields), fields.integer("size")
     lanes = fields.integer("lanes", 1, 1 if binary else MAX_CLASSES)
     classes = fields.integer("classes", 1 if binary else 0, lanes)
@@ -40,8 +43,17 @@ def decode_gaussian(fields: JsonObject, arrays: ArrayReader, *, binary: bool, jo
     if not binary and lanes % LANE_MULTIPLE:
         fields.reject("lanes", lanes, f"a multiple of {LANE_MULTIPLE}")
     memory = decode_memory(arrays, "memory", form, size, lanes)
-    scalars = decode_scalars(arrays, 1 if binary or joint else lanes)
-    return Gaussian(form, prior, memory, scalars, np.array([classes], dtype=np.int64))
+    sets = 1 if binary or config.multi_class == "joint" else lanes
+    scalars = decode_scalars(arrays, sets)
+    average = _decode_average(arrays, size, lanes, sets) if config.averages else None
+    return Gaussian(form, prior, memory, scalars, np.array([classes], dtype=np.int64), average)
+
+
+def _decode_average(arrays: ArrayReader, size: int, lanes: int, sets: int) -> Average:
+    lag = arrays.take("lag", FLOAT64, (size, lanes))
+    averaging = arrays.take("averaging", FLOAT64, (sets, AVERAGING))
+    check_range("averaging", averaging, -LARGEST, LARGEST, "value must be finite")
+    return Average(lag, averaging)
 
 
 def decode_initial_variance(fields: JsonObject) -> float:

@@ -165,8 +165,7 @@ def _decode_state(learner: Learner, fields: JsonObject, arrays: ArrayReader) -> 
     scaled = fields.boolean("scaled")
     fields.finish()
     if model is not None:
-        form = {"joint": config.multi_class == "joint", "shared": config.shared_covariance}
-        learner.model = decode_gaussian(model, arrays, binary=learner.is_binary, **form)
+        learner.model = decode_gaussian(model, arrays, config, binary=learner.is_binary)
     width = learner.n_features
     if width is not None and width < 0:
         raise InvalidModelFile(f"{fields.path}.model has no weight for the intercept")

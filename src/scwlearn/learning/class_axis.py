@@ -139,7 +139,7 @@ class Binary(ClassAxis):
         return 1
 
     def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
-        return Gaussian.prior(covariance, size, config.initial_variance)
+        return Gaussian.prior(covariance, size, config.initial_variance, averaged=config.averages)
 
     def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
         return ensure_memory(
@@ -171,12 +171,13 @@ class Binary(ClassAxis):
         if rows.stored > gaussian.size:
             # Without the variances between them the weights fill half as much of the cache.
             covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
+        average = None if gaussian.average is None else gaussian.average.arrays
         scores = np.empty(len(rows))
         # Nothing is checked before: a bad value or index shows in the score, and the order of features does not matter.
         for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
             part = scores[block.start : block.start + block.count]
             values = block.values, block.indices, block.offsets, block.width, intercept
-            if not score_rows(covariance, False, 1, 1, memory, gaussian.scalars, *values, part):
+            if not score_rows(covariance, False, 1, 1, memory, gaussian.scalars, average, *values, part):
                 rows.check()
         return scores
 
@@ -195,7 +196,9 @@ class MultiClass(ClassAxis):
 
     def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
         joint = config.multi_class == "joint"
-        return Gaussian.prior(covariance, size, config.initial_variance, classes=classes, joint=joint)
+        return Gaussian.prior(
+            covariance, size, config.initial_variance, classes=classes, joint=joint, averaged=config.averages
+        )
 
     def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
         return ensure_memory(
@@ -220,7 +223,9 @@ class MultiClass(ClassAxis):
 
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         lanes, classes = gaussian.lanes, gaussian.classes
-        model = gaussian.covariance.name, gaussian.covariance.shared, lanes, classes, gaussian.memory, gaussian.scalars
+        form = gaussian.covariance.name, gaussian.covariance.shared, lanes, classes
+        average = None if gaussian.average is None else gaussian.average.arrays
+        model = *form, gaussian.memory, gaussian.scalars, average
         scores = np.empty((len(rows), classes))
 
         def score(block: Any) -> Array:

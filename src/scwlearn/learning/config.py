@@ -64,6 +64,9 @@ class LearnerConfig:
         found, parameters = check_rule(rule, {name: value for name, value in given.items() if name not in names})
         defaults = face if defaults_of is None else defaults_of
         settings = {s.name: s.check(given.get(s.name, s.default_in(defaults)), defaults) for s in declared}
+        for setting in declared:
+            if setting.by_rule is not None and settings[setting.name] is None:
+                settings[setting.name] = setting.by_rule(found)
         config = cls(found, parameters, settings, face)
         config._check_together()
         return config
@@ -98,6 +101,11 @@ class LearnerConfig:
         """Number of features that names are hashed into; 0 if they are not hashed."""
         hashed = self.settings.get("overflow") == "hash"
         return int(self.settings["max_features"] or 0) if hashed else 0
+
+    @property
+    def averages(self) -> bool:
+        """Whether the model keeps the average of its weights."""
+        return bool(self.settings.get("average"))
 
     @property
     def always_full(self) -> bool:

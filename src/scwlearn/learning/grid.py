@@ -26,8 +26,8 @@ from scwlearn.rules import OwnRule, Rule
 #: Called with the rows done and the rows in total, each counted once per learner.
 Progress = Callable[[int, int], None]
 
-# Models that have learned nothing, by covariance, intercept and initial variance.
-_Priors = dict[tuple[str, bool, float], Gaussian]
+# Models that have learned nothing, by covariance, intercept, initial variance and whether they average.
+_Priors = dict[tuple[str, bool, float, bool], Gaussian]
 
 # Bytes of the models that go through the rows at a time, so that a grid over millions of features needs
 # little more memory than its results.
@@ -263,17 +263,18 @@ def _by_scale(runs: list[_Run], batch: _Batch) -> Iterator[tuple[list[_Run], _Ba
 
 def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Let learners with compiled rules learn, those of one kind together."""
-    groups: dict[tuple[bool, str, bool], list[_Run]] = {}
+    groups: dict[tuple[bool, bool, str, bool], list[_Run]] = {}
     for run in runs:
-        rule = run.learner.rule
+        rule, config = run.learner.rule, run.learner.config
         uses_norm = isinstance(rule, Rule) and rule.uses_norm
-        groups.setdefault((uses_norm, run.model.covariance.name, run.learner.config.intercept), []).append(run)
-    for (uses_norm, _, _), group in groups.items():
+        alike = uses_norm, config.averages, run.model.covariance.name, config.intercept
+        groups.setdefault(alike, []).append(run)
+    for (uses_norm, averages, _, _), group in groups.items():
         size, entries = group[0].model.size, group[0].model.memory.size
         at_once = max(1, _BYTES_AT_ONCE // (8 * max(1, entries)))
         pays = min(at_once, len(group)) >= _FEWEST_INTERLEAVED and batch.rows.stored >= _VALUES_PER_FEATURE * size
-        correlated = group[0].model.covariance.correlated
-        learn = _interleaved if not (correlated or uses_norm) and pays else _one_by_one
+        alone = uses_norm or averages or group[0].model.covariance.correlated
+        learn = _interleaved if pays and not alone else _one_by_one
         if learn is _one_by_one:
             at_once = max(at_once, allowed_threads())
         for first in range(0, len(group), at_once):
@@ -301,7 +302,7 @@ def _start(learners: Sequence[Learner], rows: Rows, keep: bool) -> list[_Run]:
 def _prior(learner: Learner, rows: Rows, priors: _Priors) -> Gaussian:
     """Return the prior of a learner; those that are alike share it."""
     config = learner.config
-    key = (learner.covariance_for(rows.width), config.intercept, config.initial_variance)
+    key = (learner.covariance_for(rows.width), config.intercept, config.initial_variance, config.averages)
     return priors[key] if key in priors else priors.setdefault(key, learner._first_model(rows, 1))
 
 

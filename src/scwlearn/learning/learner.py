@@ -170,7 +170,7 @@ class Learner(OneAtATime):
 
     def shown_weights(self) -> Array:
         """Return the weights that explain the model, the intercept last: (classes, size), or (1, size) if binary."""
-        return self._fitted().weights()
+        return self._fitted().shown_weights()
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return a learner on the same model, in the same memory, with other values of the rule's parameters.

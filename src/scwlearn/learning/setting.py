@@ -65,6 +65,8 @@ class Setting:
     names: Mapping[Face, str] = field(default_factory=dict)
     defaults: Mapping[Face, Any] = field(default_factory=dict)
     helps: Mapping[Face, str] = field(default_factory=dict)
+    #: What None stands for, by rule.
+    by_rule: Callable[[Rule | OwnRule], Any] | None = None
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
     #: Whether it acts in the native loops: the native model takes it, by the same name.

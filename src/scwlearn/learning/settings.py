@@ -244,6 +244,22 @@ SETTINGS = (
         choices=("none", *SCALE_NAMES),
     ),
     Setting(
+        "average",
+        bool,
+        None,
+        "Whether to predict with the average of the weights over all examples, which is less noisy, unless the latest "
+        "weights have made fewer mistakes lately. None: for first-order algorithms, CW, SOP and IELLIP.",
+        LINEAR,
+        applies_to=_is_single,
+        defaults={Face.LEARNER: False},
+        helps={
+            Face.COMMAND: "Predict with the average of the weights, unless the latest ones have made fewer mistakes "
+            "lately. Default: for first-order algorithms, CW, SOP and IELLIP.",
+        },
+        optional=True,
+        by_rule=lambda rule: isinstance(rule, Rule) and rule.averaged,
+    ),
+    Setting(
         "intercept",
         bool,
         True,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
+from scwlearn.model.average import Average
 from scwlearn.model.covariance import Array, Covariance, Matrix, aligned_copy, is_sound
 from scwlearn.model.interleaved import Interleaved
 
@@ -34,6 +35,8 @@ class Gaussian:
     scalars: Array
     #: The number of known classes, which the loops increment when a row brings a new one; 1 for a binary model.
     known: NDArray[np.int64]
+    #: The average of mu over the rounds; None if it is not kept.
+    average: Average | None = None
 
     @classmethod
     def prior(
@@ -44,12 +47,15 @@ class Gaussian:
         *,
         classes: int | None = None,
         joint: bool = True,
+        averaged: bool = False,
     ) -> Gaussian:
         """Return a model that has learned nothing: binary, or with room for `classes` classes, all known."""
         lanes = 1 if classes is None else lanes_for(classes)
+        sets = 1 if joint else lanes
         memory = covariance.start(size, lanes, initial_variance)
         known = np.array([1 if classes is None else classes], dtype=np.int64)
-        return cls(covariance, initial_variance, memory, prior_scalars(1 if joint else lanes), known)
+        average = Average.start(size, lanes, sets) if averaged else None
+        return cls(covariance, initial_variance, memory, prior_scalars(sets), known, average)
 
     def split(self, covariance: Covariance, *, joint: bool) -> Gaussian:
         """Return two classes that are equivalent to this binary model: class 1 scores mu.x, class 0 minus that.
@@ -58,7 +64,10 @@ class Gaussian:
         """
         two = Gaussian.prior(covariance, self.size, self.initial_variance, classes=2, joint=joint)
         two.scalars[: 1 if joint else 2] = self.scalars
-        for lane, share in enumerate((-0.5, 0.5) if joint else (-1.0, 1.0)):
+        shares = (-0.5, 0.5) if joint else (-1.0, 1.0)
+        if self.average is not None:
+            two.average = self.average.split(shares, two.lanes, len(two.scalars))
+        for lane, share in enumerate(shares):
             covariance.fill(two.memory, lane, self.memory)
             covariance.means(two.memory)[lane] = share * self.mean
         if joint:
@@ -99,33 +108,40 @@ class Gaussian:
 
     def copy(self) -> Gaussian:
         """Return a deep copy."""
-        return self._with(aligned_copy(self.memory))
+        return self._with(aligned_copy(self.memory), None if self.average is None else self.average.copy())
 
     def writable(self) -> Gaussian:
         """Return this model, or a copy if its memory is read-only or misaligned."""
         sound = is_sound(self.memory) and self.scalars.flags.writeable and self.known.flags.writeable
+        sound = sound and (self.average is None or self.average.is_sound)
         return self if sound else self.copy()
 
     def native(self, tally: NDArray[np.int64], **settings: Any) -> Model:
         """Return a handle for the native loops, which act as the settings say, on the same memory and `tally`."""
         form = self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes
-        return Model(*form, self.memory, self.scalars, self.known, tally, self.initial_variance, **settings)
+        arrays = self.memory, self.scalars, self.known, tally
+        average = None if self.average is None else self.average.arrays
+        return Model(*form, *arrays, self.initial_variance, average, **settings)
 
     def restore(self, other: Gaussian) -> None:
         """Copy the state of a model of the same shape into the memory of this one."""
         np.copyto(self.memory, other.memory)
         np.copyto(self.scalars, other.scalars)
         np.copyto(self.known, other.known)
+        if self.average is not None and other.average is not None:
+            self.average.restore(other.average)
 
     def widened(self, at: int, count: int) -> Gaussian:
         """Return the model with `count` more features at index `at`, as if they had always been there, and zero."""
         unseen = np.full(self.lanes, self.initial_variance)
         unseen[: self.classes] = self._unseen()[: self.classes]
-        return self._with(self.covariance.widen(self.memory, at, count, unseen))
+        average = None if self.average is None else self.average.widened(at, count)
+        return self._with(self.covariance.widen(self.memory, at, count, unseen), average)
 
     def marginal(self, features: NDArray[np.int64]) -> Gaussian:
         """Return the model of these features alone, in this order."""
-        other = self._with(self.covariance.marginal(self.memory, features, self.classes, self.initial_variance))
+        memory = self.covariance.marginal(self.memory, features, self.classes, self.initial_variance)
+        other = self._with(memory, None if self.average is None else self.average.of_features(features))
         other._measure()
         return other
 
@@ -147,11 +163,13 @@ class Gaussian:
             one.means(row)[0] = means
             one.diagonal_in_place(row)[:] = variances[0 if covariance.shared else lane]
             covariance.fill(memory, lane, row)
-        return replace(self, covariance=covariance, memory=memory, scalars=self.scalars.copy(), known=self.known.copy())
+        average = None if self.average is None else self.average.copy()
+        return replace(self._with(memory, average), covariance=covariance)
 
     def reordered(self, order: NDArray[np.intp]) -> Gaussian:
         """Return the model with feature `order[i]` at index i."""
-        return self._with(self.covariance.reorder(self.memory, order))
+        average = None if self.average is None else self.average.of_features(order)
+        return self._with(self.covariance.reorder(self.memory, order), average)
 
     def with_classes(self, places: ArrayLike, classes: int) -> Gaussian:
         """Return a model of `classes` classes: class i moves to `places[i]`, the others start from the prior."""
@@ -160,7 +178,9 @@ class Gaussian:
         scalars = self.scalars.copy() if self.joint else prior_scalars(lanes)
         if not self.joint:
             scalars[at] = self.scalars[: len(at)]
-        other = replace(self, memory=memory, scalars=scalars, known=np.array([classes], dtype=np.int64))
+        average = None if self.average is None else self.average.with_lanes(lanes, at)
+        known = np.array([classes], dtype=np.int64)
+        other = replace(self, memory=memory, scalars=scalars, known=known, average=average)
         unseen = other._unseen()
         for lane in np.setdiff1d(np.arange(classes), at):
             self.covariance.begin(memory, lane, float(unseen[lane]))
@@ -172,10 +192,12 @@ class Gaussian:
         if classes <= self.lanes:
             return self
         lanes = lanes_for(max(classes, self.lanes + self.lanes // 2) if spare else classes)
-        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, np.arange(self.lanes))
+        places = np.arange(self.lanes)
+        memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, places)
         scalars = prior_scalars(1 if self.joint else lanes)
         scalars[: len(self.scalars)] = self.scalars
-        return replace(self, memory=memory, scalars=scalars, known=self.known.copy())
+        average = None if self.average is None else self.average.with_lanes(lanes, places)
+        return replace(self, memory=memory, scalars=scalars, known=self.known.copy(), average=average)
 
     def add_classes(self, count: int) -> None:
         """Make more classes known, which start from the prior; there must be room for them."""
@@ -189,14 +211,37 @@ class Gaussian:
         if self.is_binary:
             return self
         scalars = self.scalars[[0 if self.joint else number]]
-        one = type(self.covariance)()
-        return Gaussian(one, self.initial_variance, self.covariance.row(self.memory, number), scalars, np.ones(1, int))
+        memory = self.covariance.row(self.memory, number)
+        average = None if self.average is None else self.average.of_class(number)
+        return Gaussian(type(self.covariance)(), self.initial_variance, memory, scalars, np.ones(1, int), average)
 
     def weights(self) -> Array:
         """Return mu: (classes, size)."""
         means = self.covariance.means(self.memory)[: self.classes]
         weights: Array = means * self.scalars[: self.classes, MEAN_SCALE, np.newaxis]
         return weights
+
+    def shown_weights(self) -> Array:
+        """Return the weights that predictions use, mu or its average: (classes, size)."""
+        weights, average = self.weights(), self.average
+        if average is None:
+            return weights
+        return np.where(average.predicts[: self.classes, np.newaxis], weights - average.lags(self.classes), weights)
+
+    def at_average(self) -> Gaussian:
+        """Return a model with the average of mu as its mean, and no average of its own."""
+        assert self.average is not None
+        other = replace(self.copy(), average=None)
+        self.covariance.means(other.memory)[: self.classes] = self.weights() - self.average.lags(self.classes)
+        other.scalars[:, MEAN_SCALE] = 1.0
+        other._measure()
+        return other
+
+    def negate(self) -> None:
+        """Turn mu of a binary model, and its average, into the opposite."""
+        np.negative(self.mean, out=self.mean)
+        if self.average is not None:
+            np.negative(self.average.lag, out=self.average.lag)
 
     def count_nonzero(self) -> int:
         """Return the number of weights that are not zero."""
@@ -223,8 +268,9 @@ class Gaussian:
         """Compute x'Sigma x of each row and class, (rows, classes): the uncertainty of its score."""
         return self._of_classes(self.covariance.of_rows(x, self.memory, self.initial_variance))
 
-    def _with(self, memory: Array) -> Gaussian:
-        return Gaussian(self.covariance, self.initial_variance, memory, self.scalars.copy(), self.known.copy())
+    def _with(self, memory: Array, average: Average | None) -> Gaussian:
+        scalars, known = self.scalars.copy(), self.known.copy()
+        return Gaussian(self.covariance, self.initial_variance, memory, scalars, known, average)
 
     def _of_classes(self, columns: Array) -> Array:
         """Scale something proportional to Sigma, one column per lane or one for all, and keep the known classes."""

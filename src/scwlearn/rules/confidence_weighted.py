@@ -84,6 +84,7 @@ def part_towards_confidence(alpha: float, v: float, n: float, phi: float, part: 
     title="CW",
     estimator="CW",
     order=2,
+    averaged=True,
     parameters=(eta(0.95),),
     large_margin=True,
     non_separable=False,

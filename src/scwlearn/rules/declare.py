@@ -121,6 +121,8 @@ class Rule:
     cite: str
     #: Covariance that "auto" selects for many features (measurements in docs/covariances.md).
     diagonal: str = "diagonal"
+    #: Whether predictions use the average of the weights by default (measurements in docs/averaging.md).
+    averaged: bool = False
     #: Meaning of a sample weight (a key of WEIGHT_MEANINGS). If the function does not take w, the weight is the
     #: fraction of the step that is taken.
     weight: str = "part"
@@ -239,6 +241,7 @@ def rule(
     adaptive_margin: bool = False,
     cite: str,
     diagonal: str = "diagonal",
+    averaged: bool = False,
     weight: str = "part",
     variant_of: str = "",
 ) -> Callable[[Callable[..., Step]], Rule]:
@@ -264,6 +267,8 @@ def rule(
         Source, with the year.
     diagonal : {"diagonal", "diagonal-drop"}
         Covariance that "auto" selects for many features.
+    averaged : bool
+        Whether predictions use the average of the weights by default.
     weight : str
         Meaning of a sample weight (a key of WEIGHT_MEANINGS).
     variant_of : str, optional
@@ -312,6 +317,7 @@ def rule(
         "adaptive_margin": adaptive_margin,
         "cite": cite,
         "diagonal": diagonal,
+        "averaged": averaged,
         "weight": weight,
         "variant_of": variant_of,
     }

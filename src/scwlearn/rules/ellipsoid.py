@@ -9,6 +9,7 @@ from scwlearn.rules import HOLD, Parameter, Step, rule
     title="IELLIP",
     estimator="IELLIP",
     order=2,
+    averaged=True,
     parameters=(
         Parameter(
             "b",

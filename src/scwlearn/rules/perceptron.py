@@ -9,6 +9,7 @@ from scwlearn.rules import HOLD, Step, rule
     title="Perceptron",
     estimator="Perceptron",
     order=1,
+    averaged=True,
     large_margin=False,
     non_separable=True,
     weight="example",

@@ -25,7 +25,7 @@ def onto_both_planes(m: float, v: float, norm2: float) -> Step:
     return Step(alpha=(1 - m) / v / sine2, shrink=(1 - cosine / length) / sine2)
 
 
-@rule(title="ROMMA", estimator="ROMMA", order=1, large_margin=False, non_separable=False, cite=CITE)
+@rule(title="ROMMA", estimator="ROMMA", order=1, averaged=True, large_margin=False, non_separable=False, cite=CITE)
 def romma(m: float, v: float, norm2: float) -> Step:
     """On a mistake, minimise |w| subject to y w.x >= 1 and w.mu >= |mu|^2.
 
@@ -40,6 +40,7 @@ def romma(m: float, v: float, norm2: float) -> Step:
     title="agg-ROMMA",
     estimator="AggressiveROMMA",
     order=1,
+    averaged=True,
     large_margin=True,
     non_separable=False,
     cite=CITE,

@@ -9,6 +9,7 @@ from scwlearn.rules import HOLD, Step, rule
     title="SOP",
     estimator="SecondOrderPerceptron",
     order=2,
+    averaged=True,
     large_margin=False,
     non_separable=True,
     weight="example",

@@ -120,7 +120,7 @@ def typical_weights(committee: Committee) -> Array:
     total: Any = 0.0
     for number, (config, gaussian) in enumerate(zip(committee.config.member_configs, model.gaussians, strict=True)):
         slope = mixture.weights[number] * _usual_slope(mixture.calibrations[number])
-        weights = gaussian.weights() * slope
+        weights = gaussian.shown_weights() * slope
         width = weights.shape[1] - committee.config.intercept
         weights[:, :width] *= _typical_values(committee, config.scale, width)
         total = total + weights

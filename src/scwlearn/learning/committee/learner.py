@@ -257,7 +257,8 @@ class Committee(Learner):
         if self.model is not None or not self.is_binary or scale is None or scale.state is not None:
             return {}
         forms = {n: learner.covariance_for(rows.width) for n, learner in enumerate(learners)}
-        chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size)}
+        averaged = {n for n, learner in enumerate(learners) if learner.config.averages}
+        chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size) and n not in averaged}
         if len(chosen) < 2:
             return {}
         lines = SharedLines(size)

@@ -108,7 +108,7 @@ def _binary(model: Classifier, places: Places) -> tuple[Learner, Calibration]:
     # The first class of this model, label -1, is the second of the merged one.
     learner = copy(model.learner)
     if learner.model is not None:
-        np.negative(learner.model.mean, out=learner.model.mean)
+        learner.model.negate()
     return learner, model.calibration.mirrored()
 
 

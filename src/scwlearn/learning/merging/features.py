@@ -112,11 +112,12 @@ def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale, intercept
     model = model.copy()
     # A feature that a model never met, or that was always the same, has no weight.
     before, after = (np.where(np.isfinite(one.scales), one.scales, 1.0) for one in (own, scale))
-    means = model.covariance.means(model.memory)
-    weights = means[:, : len(before)]
-    if intercept:
-        means[:, len(before)] += weights @ ((scale.centres - own.centres) / before)
-    weights *= after / before
+    means = [model.covariance.means(model.memory)]
+    for rows in means if model.average is None else [*means, model.average.lag.T]:
+        weights = rows[:, : len(before)]
+        if intercept:
+            rows[:, len(before)] += weights @ ((scale.centres - own.centres) / before)
+        weights *= after / before
     return model
 
 

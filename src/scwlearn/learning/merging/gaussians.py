@@ -12,6 +12,7 @@ from scwlearn._native import SMALLEST_VARIANCE
 from scwlearn.learning.merging.diagonal import merge_diagonal
 from scwlearn.learning.merging.full import merge_full
 from scwlearn.learning.merging.shards import Shards, check_finite
+from scwlearn.model.average import LATEST_MISTAKES, Average
 from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import (
@@ -91,7 +92,27 @@ def merge_gaussians(
     numbers = range(first.classes)
     stacks = [_shards(given, number, counted, prior) for number in numbers]
     merged = _merge_stacks(stacks, rule, again=prior is not None, joint=first.joint)
-    return merged[0] if first.is_binary else _joined(first, merged)
+    whole = merged[0] if first.is_binary else _joined(first, merged)
+    return whole if first.average is None else replace(whole, average=_merge_averages(whole, given, rule, counted, prior))
+
+
+def _merge_averages(
+    merged: Gaussian, models: Sequence[Gaussian], rule: str, weights: Sequence[float], prior: Gaussian | None
+) -> Average:
+    """Return the average of merged models: it is what merging their averages gives."""
+    learned = [model for model in models if model.scalars[:, ROUNDS].any()]
+    if prior is None and len(learned) == 1 and learned[0].average is not None:
+        return learned[0].average.with_lanes(merged.lanes, np.arange(min(merged.lanes, learned[0].lanes)))
+    averages = [model.average for model in models if model.average is not None]
+    middle = merge_gaussians(
+        [model.at_average() for model in models], rule, weights, None if prior is None else prior.at_average()
+    )
+    average = Average.start(merged.size, merged.lanes, len(merged.scalars))
+    average.lag[:, : merged.classes] = (merged.weights() - middle.weights()).T
+    for own, weight in zip(averages, weights, strict=True):
+        count = min(len(own.averaging), len(average.averaging))
+        average.averaging[:count, LATEST_MISTAKES:] += weight * own.averaging[:count, LATEST_MISTAKES:]
+    return average
 
 
 def _joined(first: Gaussian, rows: Sequence[Gaussian]) -> Gaussian:
@@ -104,7 +125,7 @@ def _joined(first: Gaussian, rows: Sequence[Gaussian]) -> Gaussian:
     scalars = prior_scalars(1 if first.joint else lanes)
     scalars[: first.classes] = [row.scalars[0] for row in rows[: len(scalars)]]
     memory = covariance.enlarge(memory, lanes, variance, np.arange(first.classes))
-    return replace(first, memory=memory, scalars=scalars, known=first.known.copy())
+    return replace(first, memory=memory, scalars=scalars, known=first.known.copy(), average=None)
 
 
 def _shards(models: Sequence[Gaussian], number: int, weights: Sequence[float], prior: Gaussian | None) -> Shards:
@@ -222,5 +243,6 @@ def _shown(value: object) -> str:
 
 def _check_alike(one: Gaussian, other: Gaussian, name: str, other_name: str) -> None:
     check_same("covariance", one.covariance.name, other.covariance.name, name, other_name)
+    check_same("average", one.average is not None, other.average is not None, name, other_name)
     for what in ("initial_variance", "size", "classes"):
         check_same(what, getattr(one, what), getattr(other, what), name, other_name)

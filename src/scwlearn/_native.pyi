@@ -25,6 +25,8 @@ MOST_THREADS: int = 256
 
 SCALARS: int = 6
 
+AVERAGING: int = 3
+
 LANE_MULTIPLE: int = 4
 
 def instruction_sets() -> list[str]:
@@ -87,7 +89,7 @@ class Model:
     The arrays of a model, which the loops update in place; binary if lanes is 1.
     """
 
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, average: tuple[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]] | None = None, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
 
 def full_stride(size: int) -> int:
     """Return the distance between the vectors of a full covariance."""
@@ -97,9 +99,9 @@ def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='
     Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: `trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores of all classes before each row, `variances` the variance of the largest.
     """
 
-def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
+def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], average: tuple[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]] | None, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
     """
-    Compute mu.x for each row and class; return whether all are finite. With several classes, the batch must have been scanned.
+    Compute the scores of each row and class, of mu or of its average; return whether all are finite. With several classes, the batch must have been scanned.
     """
 
 class Vocabulary:

@@ -117,7 +117,7 @@ def test_a_single_class_is_warned_about(tmp_path, capsys):
 
 def test_a_model_worse_than_the_baseline_is_warned_about(tmp_path, capsys):
     path = alternating(tmp_path)
-    *_, summary, warning = said(capsys, "train", path, "-a", "pa")
+    *_, summary, warning = said(capsys, "train", path, "-a", "pa", "--no-average")
     assert "101 mistakes (50.50%, baseline 25.00%)" in summary
     assert warning == (
         f"warning: the model makes more mistakes (50.50%) than always predicting 1 would (25.00%); try {ADVICE}"
@@ -128,11 +128,11 @@ def test_a_model_worse_than_the_baseline_is_warned_about(tmp_path, capsys):
 
 def test_tune_and_compare_warn_if_the_best_is_worse_than_the_baseline(tmp_path, capsys):
     path = alternating(tmp_path)
-    (warning,) = warnings(capsys, "tune", path, "-a", "pa")
+    (warning,) = warnings(capsys, "tune", path, "-a", "pa", "--no-average")
     assert warning == (
         f"warning: the best model makes more mistakes (50.50%) than always predicting 1 would (25.00%); try {ADVICE}"
     )
-    (warning,) = warnings(capsys, "compare", path, "-a", "pa", "-k", "1")
+    (warning,) = warnings(capsys, "compare", path, "-a", "pa", "-k", "1", "--no-average")
     assert re.fullmatch(
         r"warning: the best algorithm makes more mistakes \(.*%\) than always predicting 1 would \(25\.00%\); "
         r"try --scale standard",

@@ -66,11 +66,11 @@ def test_one_pass_of_a_paper_algorithm_is_accurate(name, cancer):
 def test_fit_equals_a_learner_with_a_constant_feature(Estimator, cancer):
     x, y = cancer
     model = Estimator(shuffle=False).fit(x, y)
-    learner = Learner(Estimator._rule)
+    learner = Learner(Estimator._rule, average=model.average)
     counts = learner.learn(np.hstack([x, np.ones((len(x), 1))]), np.where(y == 1, 1, -1))
     assert (model.n_mistakes_, model.n_updates_) == (counts.mistakes, counts.updates)
     weights = np.append(model.coef_[0], model.intercept_)
-    assert np.allclose(weights, learner.model.weights(), rtol=1e-9, atol=1e-9)
+    assert np.allclose(weights, learner.shown_weights(), rtol=1e-9, atol=1e-9)
 
 
 @every_estimator
@@ -238,7 +238,7 @@ def test_pa_equals_that_of_scikit_learn(Estimator, loss, cancer):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = Theirs(C=0.5, loss=loss, max_iter=1, shuffle=False, fit_intercept=False, tol=None).fit(x, y)
-    ours = Estimator(C=0.5, fit_intercept=False, shuffle=False).fit(x, y)
+    ours = Estimator(C=0.5, fit_intercept=False, average=False, shuffle=False).fit(x, y)
     assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-12, atol=1e-12)
 
 
@@ -293,7 +293,7 @@ def test_a_user_defined_rule_becomes_an_estimator(cancer):
 
     x, y = cancer
     model = scwlearn.PartPA(share=1.0, random_state=0).fit(x, y)
-    assert np.allclose(model.coef_, scwlearn.PA(random_state=0).fit(x, y).coef_)
+    assert np.allclose(model.coef_, scwlearn.PA(average=False, random_state=0).fit(x, y).coef_)
 
 
 class Narrower(SCW1):

@@ -3,7 +3,6 @@
 import pytest
 from sklearn.utils.estimator_checks import (
     check_class_weight_classifiers,
-    check_classifiers_train,
     estimator_checks_generator,
 )
 
@@ -34,14 +33,9 @@ CHECKS_OF_RULES = {
 }
 
 
-#: On rows that are not separable, these depend much on the last rows, and the seed of the check has an unlucky order.
-LAST_ROWS = {"PA": "one pass that ends on noise", "IELLIP": "one pass that ends on noise"}
-
-
 def expected_failures(estimator):
     name = type(estimator).__name__
-    failures = {"check_classifiers_train": LAST_ROWS[name]} if name in LAST_ROWS else {}
-    failures |= {
+    failures = {
         "check_sample_weight_equivalence_on_dense_data": ORDER_MATTERS,
         "check_sample_weight_equivalence_on_sparse_data": ORDER_MATTERS,
         "check_decision_proba_consistency": USES_VARIANCE,
@@ -66,11 +60,6 @@ def cases():
 @pytest.mark.parametrize(("estimator", "check"), [*cases()])
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("name", LAST_ROWS)
-def test_these_pass_their_check_in_the_order_of_the_rows(name):
-    check_classifiers_train(name, getattr(scwlearn, name)(shuffle=False))
 
 
 # On rows that are not separable, the Perceptron depends on its last mistake, however many epochs it has.

@@ -103,7 +103,7 @@ def test_bad_settings_are_refused(tuned, error, message):
 
 
 def test_a_parameter_that_the_classifier_does_not_have_is_refused():
-    with pytest.raises(ValueError, match=r"^param_grid: AROW has no parameter 'C'; it has class_weight, "):
+    with pytest.raises(ValueError, match=r"^param_grid: AROW has no parameter 'C'; it has average, class_weight, "):
         TunedClassifier(AROW(), param_grid={"C": [1.0]}).fit(*IRIS)
 
 

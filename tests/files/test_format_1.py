@@ -33,7 +33,7 @@ def test_the_samples_are_unchanged():
 
 
 #: Settings of estimators that the samples do not have, and their defaults.
-ADDED_SINCE = {"costs": None}
+ADDED_SINCE = {"costs": None, "average": False}
 
 
 def outputs(model):

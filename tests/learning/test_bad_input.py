@@ -253,7 +253,7 @@ def test_scoring_refuses_what_does_not_fit(changed):
 
     def score(lanes, classes, entries, scalars, scores):
         rows = (np.eye(3), None, None, 3, False)
-        _native.score_rows("diagonal", False, lanes, classes, entries, scalars, *rows, scores)
+        _native.score_rows("diagonal", False, lanes, classes, entries, scalars, None, *rows, scores)
 
     score(**given)
     with pytest.raises((ValueError, TypeError)):

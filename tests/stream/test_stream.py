@@ -162,7 +162,8 @@ def test_scores_equal_those_of_a_model_in_plain_python(rule):
     # Three classes are declared, since the plain model is multi-class; two more appear.
     examples, labels = draw_stream(120, seed=5)
     covariance = "identity" if rule == "pa1" else "diagonal"
-    model, plain = StreamClassifier(rule, classes=LABELS[:3], covariance=covariance), Plain(rule)
+    settings = {"covariance": covariance, "average": False}
+    model, plain = StreamClassifier(rule, classes=LABELS[:3], **settings), Plain(rule)
     plain.weights, plain.variances = {y: {} for y in model.classes}, {y: {} for y in model.classes}
     for example, label in zip(examples, labels, strict=True):
         x = numbers_of(example)
@@ -189,7 +190,7 @@ def test_dicts_equal_rows_with_one_column_per_name(rule, multi_class, scale):
         for name, value in numbers_of(example).items():
             if name != INTERCEPT:
                 row[names[name]] = value
-    settings = {"intercept": True, "scale": scale, "multi_class": multi_class}
+    settings = {"intercept": True, "scale": scale, "multi_class": multi_class, "average": None}
     other = Classifier(LearnerConfig.create(rule, settings))
     other.learn(x, np.array(TARGETS))
     known = [*range(len(names)), -1]

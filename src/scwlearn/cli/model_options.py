@@ -109,7 +109,9 @@ def setting_option(setting: Setting, text: str = "") -> SectionOption:
     name, default = setting.name_in(Face.COMMAND), setting.default_in(Face.COMMAND)
     flag, own_text = name.replace("_", "-"), setting.help_in(Face.COMMAND)
     more: dict[str, Any] = {}
-    if setting.type is bool:
+    if setting.type is bool and setting.optional:
+        flag, more = f"{flag}/--no-{flag}", {"default": None}
+    elif setting.type is bool:
         more = {"flag_value": not default, "default": None}
         if default:
             flag, own_text = f"no-{flag}", f"Do not {own_text[0].lower()}{own_text[1:]}"

@@ -107,6 +107,9 @@ def complete_settings(
     if problems:
         raise InvalidModelFile(f"{path}: {'; '.join(problems)}")
     completed = {**defaults, **given}
+    if "average" in defaults and "average" not in given:
+        # Files of earlier versions have no averages.
+        completed["average"] = False
     if isinstance(completed.get("scale"), bool):
         # Files of earlier versions know only one kind of scale.
         completed["scale"] = "rms" if completed["scale"] else "none"

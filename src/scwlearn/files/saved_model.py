@@ -243,7 +243,7 @@ def _complete(saved: SavedModel) -> None:
         settings = {argument.name: argument.default for argument in arguments_for(face, rule)}
         required = [parameter.name for parameter in rule.parameters]
         if saved.attributes:
-            fixed = {s.name_in(face): s.default_in(face) for s in settings_for(face, rule) if not s.mutable}
+            fixed = {s.name_in(face): s.default_in(face, rule) for s in settings_for(face, rule) if not s.mutable}
     else:
         expected = "StreamClassifier" if saved.kind == "stream" else type(saved.learner).__name__
         if saved.class_name != expected:

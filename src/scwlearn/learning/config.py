@@ -63,10 +63,9 @@ class LearnerConfig:
         names = {setting.name for setting in declared}
         found, parameters = check_rule(rule, {name: value for name, value in given.items() if name not in names})
         defaults = face if defaults_of is None else defaults_of
-        settings = {s.name: s.check(given.get(s.name, s.default_in(defaults)), defaults) for s in declared}
-        for setting in declared:
-            if setting.by_rule is not None and settings[setting.name] is None:
-                settings[setting.name] = setting.by_rule(found)
+        settings = {
+            s.name: s.resolve(s.check(given.get(s.name, s.default_in(defaults)), defaults), found) for s in declared
+        }
         config = cls(found, parameters, settings, face)
         config._check_together()
         return config

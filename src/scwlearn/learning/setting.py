@@ -65,7 +65,7 @@ class Setting:
     names: Mapping[Face, str] = field(default_factory=dict)
     defaults: Mapping[Face, Any] = field(default_factory=dict)
     helps: Mapping[Face, str] = field(default_factory=dict)
-    #: What None stands for, by rule.
+    #: What a default of None stands for, by rule.
     by_rule: Callable[[Rule | OwnRule], Any] | None = None
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
@@ -80,9 +80,15 @@ class Setting:
         """Return its name in an interface."""
         return _value_in(face, self.names, self.name)
 
-    def default_in(self, face: Face) -> Any:
-        """Return its default in an interface."""
-        return _value_in(face, self.defaults, self.default)
+    def default_in(self, face: Face, rule: Rule | OwnRule | None = None) -> Any:
+        """Return its default in an interface, for a rule if that is known."""
+        return self.resolve(_value_in(face, self.defaults, self.default), rule)
+
+    def resolve(self, value: Any, rule: Rule | OwnRule | None) -> Any:
+        """Return the value that None stands for with a rule; other values stay as they are."""
+        if value is not None or self.by_rule is None or rule is None:
+            return value
+        return self.by_rule(rule)
 
     def help_in(self, face: Face) -> str:
         """Return its help text in an interface."""

@@ -357,7 +357,8 @@ def arguments_for(face: Face, rule: Rule | None = None) -> tuple[Argument, ...]:
         for p in (rule.parameters if rule is not None else ())
     )
     settings = tuple(
-        Argument(s.name_in(face), s.annotation, s.default_in(face), s.help_in(face)) for s in settings_for(face, rule)
+        Argument(s.name_in(face), s.annotation, s.default_in(face, rule), s.help_in(face))
+        for s in settings_for(face, rule)
     )
     return own + settings + ((FEATURES,) if face is Face.RIVER else ())
 

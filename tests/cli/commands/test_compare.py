@@ -39,7 +39,7 @@ def test_each_order_matches_a_learner_on_a_permutation(capsys, data):
     for name in ("scw1", "pa1"):
         for number, error in enumerate(found[name]["errors"], start=1):
             order = np.random.default_rng([7, number]).permutation(300)
-            learner = Learner(name, covariance="diagonal", intercept=True)
+            learner = Learner(name, covariance="diagonal", intercept=True, average=name == "pa1")
             # Which of the two classes is +1 matters only at a score of 0, where the second to appear wins.
             counts = learner.learn(x, np.where(y == y[order[0]], -1, 1), order=order)
             assert counts.mistakes / 300 == error

@@ -93,7 +93,7 @@ def test_streams_are_merged_like_rows_of_a_matrix(settings, how, rule):
     together = merge(models, how)
     names = {name: i for i, name in enumerate(names_of(together))}
     x = np.array([[numbers_of(example).get(name, 0.0) for name in names] for example in EXAMPLES])
-    config = LearnerConfig.create(rule, {"intercept": True} | settings)
+    config = LearnerConfig.create(rule, {"intercept": True, "average": None} | settings)
     rows = []
     for part in PARTS[:2]:
         rows.append(Classifier(config))

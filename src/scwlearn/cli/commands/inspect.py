@@ -16,6 +16,7 @@ from scwlearn.cli.console import columns, print_json
 from scwlearn.cli.options import SectionCommand, count_option, model_argument, option, output_options
 from scwlearn.display.formatting import abbreviated, one_line, plural
 from scwlearn.learning.settings import Face, settings_for
+from scwlearn.rules import Rule, find_rule
 
 # Facts that are shown as they are, with their titles.
 _PLAIN = {
@@ -26,9 +27,6 @@ _PLAIN = {
     "nonzero": "nonzero weights",
 }
 _MAX_CLASSES = 20
-# Defaults of all settings; where interfaces differ, those of the command line.
-_DEFAULTS = {s.name_in(face): s.default_in(face) for face in Face for s in settings_for(face)}
-
 
 _output_options = output_options(
     count_option("--top", default=10, low=0, text="Number of weights to show for each class."),
@@ -62,7 +60,8 @@ def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> 
 
 
 def _table(facts: dict[str, Any]) -> dict[str, str]:
-    settings = {name: value for name, value in facts["settings"].items() if value != _DEFAULTS.get(name)}
+    defaults = _defaults(find_rule(facts["algorithm"]))
+    settings = {name: value for name, value in facts["settings"].items() if value != defaults.get(name)}
     table = {
         "file": f"{facts['file']}, {abbreviated(facts['bytes'])}B",
         "written by": f"scwlearn {facts['library']}, format {facts['format']}",
@@ -92,6 +91,11 @@ def _table(facts: dict[str, Any]) -> dict[str, str]:
     if "held_out" in facts:
         table["holdout"] = _listed(facts["held_out"])
     return table
+
+
+def _defaults(rule: Rule) -> dict[str, Any]:
+    """Return the defaults of all settings; where interfaces differ, those of the command line."""
+    return {s.name_in(face): s.default_in(face, rule) for face in Face for s in settings_for(face)}
 
 
 def _classes(classes: list[dict[str, Any]]) -> str:

@@ -38,7 +38,8 @@ inline double hypotenuse(double a, double b) noexcept {
 // of weights that share the variance (two if two classes share one Sigma), and the sample weight, which is not 0.
 using Ask = Step(const void* self, double m, double v, double norm2, double t, double n, double w);
 
-// A rule with its constants. `self` is what `ask` needs: the constants of a compiled rule, or a Python function.
+// A rule with its constants. `self` is what `ask` needs: the constants of a compiled rule, or a Python function. Without
+// `ask`, rows are only looked at: no round begins.
 struct Rule {
     Ask* ask;
     const void* self;

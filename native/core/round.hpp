@@ -14,6 +14,7 @@ namespace scwlearn::SCWLEARN_SET {
 // their own bound.
 inline Step ask(const Rule& rule, double y, double weight, const Look& look, double lag_score, Model& model,
                 Counts& counts, double least = 0.0) {
+    if (rule.ask == nullptr) return HOLD;
     const auto is_wrong = [y](double score) { return (score >= 0.0) != (y > 0.0); };
     counts.mistakes += is_wrong(model.shown(look.score, lag_score));
     model.begin_round();

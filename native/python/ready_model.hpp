@@ -8,9 +8,8 @@
 
 namespace scwlearn {
 
-// A rule that never asks for a step, to compute what a round computes before one.
-inline constexpr Rule kNoRule{[](const void*, double, double, double, double, double, double) { return HOLD; }, nullptr,
-                              false, false};
+// No rule, to compute what a round computes before it asks for a step.
+inline constexpr Rule kNoRule{nullptr, nullptr, false, false};
 
 // A copy of the numbers that every round changes.
 class CopiedScalars {

@@ -239,6 +239,8 @@ CASES = [
         set_number("scalars", 5, -1.0),
         "scalars[0, 5]: round count must be a finite number >= 0, got -1.0",
     ),
+    ("ovr", lambda f: f.remove("lag"), "array 'lag' is missing"),
+    ("ovr", set_number("averaging", 1, np.nan), "averaging[0, 1]: value must be finite, got nan"),
     ("two classes", set_number("calibration", 20, np.nan), "calibration[20]: value must be finite, got nan"),
     (
         "two classes",

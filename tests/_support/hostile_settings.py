@@ -50,7 +50,7 @@ CASES = [
     (
         "learner",
         set_field("learner", "kernel", {"name": "rbf", "parameters": {}}),
-        "model.learner.settings: unexpected settings: 'covariance', ",
+        "model.learner.settings: unexpected settings: 'average', 'covariance', ",
     ),
     ("learner", set_field("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
     ("two classes", set_field("classifier", None), "model.classifier must be there if and only if a classifier"),

@@ -59,10 +59,12 @@ def state(learner):
     model = learner.model
     if model is None:
         return learner.n_classes, learner.counts
-    if model.is_binary:
-        return model.memory.tobytes(), model.scalars.tobytes(), learner.counts
-    scalars = model.scalars[: None if model.joint else model.classes]
-    return model.weights().tobytes(), model.variances().tobytes(), scalars.tobytes(), learner.counts
+    sets = None if model.joint else model.classes
+    arrays = [model.scalars[:sets]]
+    if model.average is not None:
+        arrays += [model.average.lag[:, : model.classes], model.average.averaging[:sets]]
+    arrays += [model.memory] if model.is_binary else [model.weights(), model.variances()]
+    return *(array.tobytes() for array in arrays), learner.counts
 
 
 def everything(learner):
@@ -83,6 +85,7 @@ def assert_alike(one, other, features=slice(None)):
     """Assert that models are equal up to rounding, with the features of the other in the given order."""
     assert (one.counts.seen, one.counts.mistakes) == (other.counts.seen, other.counts.mistakes)
     pairs = [(one.model.weights(), other.model.weights()[:, features])]
+    pairs += [(one.shown_weights(), other.shown_weights()[:, features])]
     pairs += [(sigma(one, c), sigma(other, c)[features][:, features]) for c in range(other.model.classes)]
     for a, b in pairs:
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-8 * max(1.0, np.abs(b).max()))

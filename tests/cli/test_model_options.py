@@ -59,3 +59,19 @@ def test_no_intercept_learns_no_intercept(tmp_path, data):
     model = str(tmp_path / "a.model")
     assert run(["train", data, "-q", "-m", model, "--no-intercept"]) == 0
     assert not scwlearn.load(model).fit_intercept
+
+
+@pytest.mark.parametrize(("flags", "average"), [([], True), (["--average"], True), (["--no-average"], False)])
+def test_the_average_of_the_weights_can_be_turned_off(tmp_path, data, flags, average):
+    model = str(tmp_path / "a.model")
+    assert run(["train", data, "-q", "-m", model, "-a", "pa1", *flags]) == 0
+    assert scwlearn.load(model).average is average
+
+
+def test_algorithms_that_do_not_average_by_default_can(tmp_path, data, capsys):
+    model = str(tmp_path / "a.model")
+    assert run(["train", data, "-q", "-m", model, "-a", "arow", "--average"]) == 0
+    assert scwlearn.load(model).average is True
+    capsys.readouterr()
+    assert run(["inspect", model]) == 0
+    assert "average yes" in capsys.readouterr().out

@@ -17,7 +17,7 @@ def named_features_equal_sparse_rows(new, x, y):
         example = {f"feature {i}": row[i] for i in present[::-1]}
         expected = np.array([row[i] for i in known])
         if known:
-            weights = named.model.weights()[0]
+            weights = named.shown_weights()[0]
             score = expected @ weights[: len(known)] + (weights[-1] if named.config.intercept else 0.0)
             assert named.score_one(example) == pytest.approx(score, rel=1e-9, abs=1e-9)
         known += [i for i in present[::-1] if i not in known]

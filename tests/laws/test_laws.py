@@ -13,18 +13,20 @@ from scwlearn.rules import all_rules
 
 pytestmark = pytest.mark.native
 
-# Rows, features, density, classes, intercept and initial variance. The last case is for binary learners only.
-CASES = [(26, 5, 0.4, 3, True, 0.5), (15, 9, 1.0, 9, False, 3.0), (12, 3, 0.8, 2, False, 1.0)]
+# Rows, features, density, classes, and settings. The last case is for binary learners only.
+CASES = [
+    (26, 5, 0.4, 3, {"intercept": True, "initial_variance": 0.5}),
+    (15, 9, 1.0, 9, {"intercept": False, "initial_variance": 3.0, "average": True}),
+    (12, 3, 0.8, 2, {"intercept": True, "average": True}),
+]
 LAWS = [(axis, law) for axis in CLASS_AXES for law in (BINARY_LAWS if axis == "binary" else CLASS_LAWS)]
 
 
 @pytest.mark.parametrize(("axis", "law"), LAWS, ids=[f"{axis}-{law.__name__}" for axis, law in LAWS])
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules()])
 def test_law(axis, law, rule):
-    for seed, (rows, features, density, classes, intercept, variance) in enumerate(
-        CASES if axis == "binary" else CASES[:2]
-    ):
-        settings = {"intercept": intercept, "initial_variance": variance, **CLASS_AXES[axis]}
+    for seed, (rows, features, density, classes, own) in enumerate(CASES if axis == "binary" else CASES[:2]):
+        settings = own | CLASS_AXES[axis]
         if axis == "binary":
             x, y = draw_examples(seed, rows, features, density)
         else:

@@ -93,9 +93,9 @@ def merge_gaussians(
     stacks = [_shards(given, number, counted, prior) for number in numbers]
     merged = _merge_stacks(stacks, rule, again=prior is not None, joint=first.joint)
     whole = merged[0] if first.is_binary else _joined(first, merged)
-    return (
-        whole if first.average is None else replace(whole, average=_merge_averages(whole, given, rule, counted, prior))
-    )
+    if first.average is not None:
+        whole.average = _merge_averages(whole, given, rule, counted, prior)
+    return whole
 
 
 def _merge_averages(

@@ -35,10 +35,7 @@ struct RowByRow {
     template <class RowSet>
     struct Over {
         static Counts run(const Task& task) {
-            // Averaged models do not share lines.
-            if constexpr (!kSharesLines)
-                if (task.memory.averaging != nullptr) return learn<true>(task);
-            return learn<false>(task);
+            return task.memory.averaging != nullptr ? learn<true>(task) : learn<false>(task);
         }
 
         template <bool kAveraged>

@@ -74,7 +74,6 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
     require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes,
             "known must be one number of at most `lanes`");
     if (this->average) check_average(*this->average, form, size, lanes);
-    require(!this->average || !form.shares_lines, "an averaged model shares no cache lines");
     require(this->tally.size() == 3, "tally must have three counts: rows seen, mistakes and updates");
     require(variance_floor >= 0.0 && variance_floor < 1.0, "variance_floor must be from 0 to below 1");
 }

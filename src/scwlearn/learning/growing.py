@@ -126,7 +126,8 @@ class Growing(BaseLearner):
             model = self._axis.prior(form, size if memory is None else 0, classes, self.config)
             if memory is not None:
                 memory[:, 1:] = model.initial_variance
-                model = replace(model, memory=memory)
+                average = None if model.average is None else model.average.widened(0, size)
+                model = replace(model, memory=memory, average=average)
         model.known[0] = self._classes
         return model
 

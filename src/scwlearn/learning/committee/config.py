@@ -12,12 +12,11 @@ from scwlearn.learning.settings import BY_NAME, Face, settings_for
 from scwlearn.rules import AUTO, OwnRule, Rule
 
 #: The members with the best trade-off between error and time on many data sets (docs/committee.md): one on the features
-#: as they are, one on comparable features, one that sees only the direction of an example, and one that follows drift.
+#: as they are, one on comparable features, and one that keeps no variances, so that it follows drift.
 DEFAULT_MEMBERS: tuple[dict[str, Any], ...] = (
     {"rule": "arow"},
     {"rule": "scw1", "scale": "standard"},
-    {"rule": "arow", "scale": "unit", "initial_variance": 10.0, "covariance": "diagonal"},
-    {"rule": "pa1", "scale": "rms"},
+    {"rule": "pa1", "scale": "rms", "average": True},
 )
 
 MAX_MEMBERS = 16

@@ -257,8 +257,7 @@ class Committee(Learner):
         if self.model is not None or not self.is_binary or scale is None or scale.state is not None:
             return {}
         forms = {n: learner.covariance_for(rows.width) for n, learner in enumerate(learners)}
-        averaged = {n for n, learner in enumerate(learners) if learner.config.averages}
-        chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size) and n not in averaged}
+        chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size)}
         if len(chosen) < 2:
             return {}
         lines = SharedLines(size)

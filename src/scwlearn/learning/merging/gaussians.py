@@ -102,18 +102,20 @@ def _merge_averages(
     merged: Gaussian, models: Sequence[Gaussian], rule: str, weights: Sequence[float], prior: Gaussian | None
 ) -> Average:
     """Return the average of merged models: it is what merging their averages gives."""
-    learned = [model for model in models if model.scalars[:, ROUNDS].any()]
-    if prior is None and len(learned) == 1 and learned[0].average is not None:
-        return learned[0].average.with_lanes(merged.lanes, np.arange(min(merged.lanes, learned[0].lanes)))
-    averages = [model.average for model in models if model.average is not None]
-    middle = merge_gaussians(
-        [model.at_average() for model in models], rule, weights, None if prior is None else prior.at_average()
-    )
+    before = 0.0 if prior is None else prior.scalars[:, ROUNDS].sum()
+    learned = [model for model in models if model.scalars[:, ROUNDS].sum() > before]
+    if len(learned) <= 1:
+        only = learned[0] if learned else models[0]
+        assert only.average is not None
+        return only.average.with_lanes(merged.lanes, np.arange(merged.classes))
+    start = None if prior is None else prior.at_average()
+    middle = merge_gaussians([model.at_average() for model in models], rule, weights, start)
     average = Average.start(merged.size, merged.lanes, len(merged.scalars))
     average.lag[:, : merged.classes] = (merged.weights() - middle.weights()).T
-    for own, weight in zip(averages, weights, strict=True):
-        count = min(len(own.averaging), len(average.averaging))
-        average.averaging[:count, LATEST_MISTAKES:] += weight * own.averaging[:count, LATEST_MISTAKES:]
+    for model, weight in zip(models, weights, strict=True):
+        assert model.average is not None
+        recent = model.average.averaging[: len(average.averaging), LATEST_MISTAKES:]
+        average.averaging[: len(recent), LATEST_MISTAKES:] += weight * recent
     return average
 
 

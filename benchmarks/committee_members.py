@@ -32,18 +32,21 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "SCW-I, standard": {"rule": "scw1", "scale": "standard"},
     "AROW, unit": _UNIT,
     "AROW, unit, diagonal": _UNIT | {"covariance": "diagonal"},
-    "AROW, rms, diagonal": {"rule": "arow", "scale": "rms", "covariance": "diagonal"},
     "PA-I, rms": {"rule": "pa1", "scale": "rms"},
+    "PA-I, rms, averaged": {"rule": "pa1", "scale": "rms", "average": True},
+    "SCW-I, standard, averaged": {"rule": "scw1", "scale": "standard", "average": True},
+    "agg-ROMMA, rms, averaged": {"rule": "aggressive_romma", "scale": "rms", "average": True},
 }
 COMMITTEES = (
-    ("AROW", "SCW-I, standard", "AROW, unit", "PA-I, rms"),
-    ("AROW", "SCW-I, standard", "AROW, unit, diagonal", "PA-I, rms"),
-    ("AROW", "SCW-I, standard", "AROW, rms, diagonal", "PA-I, rms"),
+    ("AROW", "SCW-I, standard", "PA-I, rms, averaged"),
     ("AROW", "SCW-I, standard", "PA-I, rms"),
-    ("AROW", "SCW-I, standard", "AROW, unit, diagonal"),
-    ("SCW-I", "SCW-I, standard", "AROW, unit, diagonal", "PA-I, rms"),
-    ("SCW-I", "AROW, unit", "PA-I, rms"),
-    ("AROW", "AROW, unit, diagonal", "PA-I, rms"),
+    ("AROW", "SCW-I, standard, averaged", "PA-I, rms, averaged"),
+    ("AROW", "SCW-I, standard", "agg-ROMMA, rms, averaged"),
+    ("AROW", "SCW-I, standard", "AROW, unit", "PA-I, rms, averaged"),
+    ("AROW", "SCW-I, standard", "AROW, unit, diagonal", "PA-I, rms"),
+    ("AROW", "SCW-I, standard", "SCW-I", "PA-I, rms, averaged"),
+    ("AROW", "SCW-I, standard"),
+    ("AROW", "SCW-I", "PA-I, rms, averaged"),
 )
 BASE = ("SCW-I",)
 

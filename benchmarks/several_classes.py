@@ -121,13 +121,14 @@ def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
                 if rule.order == 1 and scheme == "one Σ":
                     continue
                 kept = {"covariance": covariance} if rule.order == 2 else {}
-                new = partial(getattr(scwlearn, rule.estimator), fit_intercept=False, shuffle=False, **how, **kept)
+                once = {"average": False, "fit_intercept": False, "shuffle": False}
+                new = partial(getattr(scwlearn, rule.estimator), **once, **how, **kept)
                 yield Case(line(rule, covariance), scheme, orders, new)
     for title, step in TEXTBOOK.items():
         yield Case((title, ""), "joint", seeds, partial(TextbookPA, step))
-    once: dict[str, Any] = {"max_iter": 1, "tol": None, "shuffle": False, "fit_intercept": False}
-    yield Case(("SGDClassifier(hinge)", ""), "ovr", seeds, partial(SGDClassifier, loss="hinge", **once))
-    yield Case(("scikit-learn's Perceptron", ""), "ovr", seeds, partial(PlainPerceptron, **once))
+    theirs: dict[str, Any] = {"max_iter": 1, "tol": None, "shuffle": False, "fit_intercept": False}
+    yield Case(("SGDClassifier(hinge)", ""), "ovr", seeds, partial(SGDClassifier, loss="hinge", **theirs))
+    yield Case(("scikit-learn's Perceptron", ""), "ovr", seeds, partial(PlainPerceptron, **theirs))
 
 
 def line(rule: Rule, covariance: str) -> tuple[str, str]:

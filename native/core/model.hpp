@@ -112,11 +112,11 @@ struct Model : Memory {
         if (is_averaged()) averaging->lag_scale *= kept_of_lag();
     }
 
-    // Notes which of the two were wrong in this round.
-    void judge(bool mean_is_wrong, bool average_is_wrong) noexcept {
+    // Notes which of the two were wrong about a row of this weight.
+    void judge(bool mean_is_wrong, bool average_is_wrong, double weight) noexcept {
         if (!is_averaged()) return;
-        averaging->latest = kKeptMistakes * averaging->latest + mean_is_wrong;
-        averaging->average = kKeptMistakes * averaging->average + average_is_wrong;
+        averaging->latest = kKeptMistakes * averaging->latest + (mean_is_wrong ? weight : 0.0);
+        averaging->average = kKeptMistakes * averaging->average + (average_is_wrong ? weight : 0.0);
     }
 
     double lag_scale() const noexcept { return is_averaged() ? averaging->lag_scale : 0.0; }

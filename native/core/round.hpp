@@ -18,7 +18,7 @@ inline Step ask(const Rule& rule, double y, double weight, const Look& look, dou
     const auto is_wrong = [y](double score) { return (score >= 0.0) != (y > 0.0); };
     counts.mistakes += is_wrong(model.shown(look.score, lag_score));
     model.begin_round();
-    model.judge(is_wrong(look.score), is_wrong(look.score - lag_score));
+    model.judge(is_wrong(look.score), is_wrong(look.score - lag_score), weight);
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
@@ -142,11 +142,12 @@ public:
         return model_.predicts_by_average() ? averages : scores;
     }
 
-    // Counts a row of class y, given the scores of the known classes, and makes y known. Returns whether there is a
+    // Counts row i, of class y, given the scores of the known classes, and makes y known. Returns whether there is a
     // rival; `scores` then has the scores of both. The scores of averages are not read unless means are averaged.
-    bool meet(std::int64_t y, double* scores, const double* averages) noexcept {
+    bool meet(std::int64_t i, std::int64_t y, double* scores, const double* averages) noexcept {
         counts.mistakes += !classes.predicts(y, shown(scores, averages));
-        if (model_.is_averaged()) model_.judge(!classes.predicts(y, scores), !classes.predicts(y, averages));
+        if (model_.is_averaged())
+            model_.judge(!classes.predicts(y, scores), !classes.predicts(y, averages), classes.weight(i));
         model_.begin_round();
         if (y == classes.known) {
             classes.known += 1;

@@ -181,7 +181,7 @@ private:
         round_.classes.write(first + i, round_.shown(scores_, averages_),
                              [&](std::int64_t c) { return of(top = c).variance(rows_, i); });
         if (y < 0) return;
-        const bool two = round_.meet(y, scores_, averages_);
+        const bool two = round_.meet(first + i, y, scores_, averages_);
         if (round_.classes.known > static_cast<std::int64_t>(classes_.size())) begin_class();
         if (!two || (screen_ && round_.holds(y, w, scores_, bound(row)))) return;
         // The class with the largest score is one of the two, unless averages predict.
@@ -276,7 +276,7 @@ private:
         round_.classes.write(number, round_.shown(scores_, averages_),
                              [&](std::int64_t) { return full_[i].variance; });
         // Labels may have changed since they were counted.
-        if (y < 0 || y >= count_ || !round_.meet(y, scores_, averages_)) return;
+        if (y < 0 || y >= count_ || !round_.meet(number, y, scores_, averages_)) return;
         const double v = full_[i].variance;
         const double most = most_precision(full_.least_variance(rows_[i], i), v);
         const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v, most);

@@ -235,7 +235,7 @@ Counts learn_jointly(const Task& task) {
             return covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
         });
         if (y < 0) continue;
-        const bool two = round.meet(y, scores, averages);
+        const bool two = round.meet(i, y, scores, averages);
         if (y == known) {
             // Unused lanes hold the prior as it was at the start.
             if (has_grown(model)) covariance.begin(y, unseen_variance(model));

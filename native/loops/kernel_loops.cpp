@@ -249,7 +249,7 @@ Counts learn_jointly(const Task& task, Models& models) {
         for (std::int64_t c = 0; c < round.classes.known; ++c) scores[c] = models.at(c, row).score;
         round.classes.write(i, scores.data(), [&](std::int64_t top) { return models.at(top, row).variance; });
         const std::int64_t y = round.classes.label(i);
-        if (y < 0 || !round.meet(y, scores.data(), nullptr)) return;
+        if (y < 0 || !round.meet(i, y, scores.data(), nullptr)) return;
         const double v = models.at(y, row).variance + models.at(round.rival, row).variance;
         const Step step = round.ask(y, round.classes.weight(i), scores.data(), v);
         if (!moves(step)) return;

@@ -42,7 +42,7 @@ class Plain:
     def shown(self):
         return np.where((self.recent[:, 1] <= self.recent[:, 0])[:, np.newaxis], self.average, self.mean)
 
-    def learn(self, row, label):
+    def learn(self, row, label, weight=1.0):
         known = 0 if self.learner.model is None else self.learner.model.classes
         looks = np.append(row, 1.0) if self.learner.config.intercept else row
         binary = self.learner.is_binary
@@ -61,15 +61,17 @@ class Plain:
         self.mistakes += is_wrong(self.shown)
         wrong = np.stack([are_wrong(self.mean), are_wrong(self.average)], axis=1)
         scales = self.scales()
-        self.learner.learn(row[np.newaxis], [label])
+        self.learner.learn(row[np.newaxis], [label], weights=[weight])
         model = self.learner.model
         rounds = np.broadcast_to(model.scalars[: model.classes, ROUNDS], model.classes)
         # A class takes part from the row that introduces it.
         part = slice(0, len(rounds)) if self.ovr else slice(None)
-        self.recent[part] = KEPT_MISTAKES * self.recent[part] + wrong[part]
+        self.recent[part] = KEPT_MISTAKES * self.recent[part] + weight * wrong[part]
         self.mean[: model.classes] = model.weights()
         rate = (3 / (rounds + 3))[:, np.newaxis]
-        shrink = (self.scales() / scales)[: model.classes, np.newaxis]
+        # A step that starts again from 0 (agg-ROMMA) sets the scale back to 1.
+        shrink = np.where((self.scales() == 1) & (scales != 1), 0.0, self.scales() / scales)
+        shrink = shrink[: model.classes, np.newaxis]
         old = shrink * self.average[: model.classes]
         self.average[: model.classes] = old + rate * (self.mean[: model.classes] - old)
 
@@ -88,9 +90,10 @@ def test_the_average_is_that_of_the_weights_after_each_round(axis, covariance, r
     settings = {"covariance": covariance, "intercept": True} | CLASS_AXES[axis]
     averaged, plain = Learner(rule, average=True, **settings), Learner(rule, **settings)
     expected = Plain(plain, x.shape[1] + 1, 1 if axis == "binary" else int(y.max()) + 1)
-    averaged.learn(x, y)
-    for row, label in zip(x, y, strict=True):
-        expected.learn(row, label)
+    weights = np.resize([1.0, 1.0, 0.5, 2.0], len(y))
+    averaged.learn(x, y, weights=weights)
+    for row, label, weight in zip(x, y, weights, strict=True):
+        expected.learn(row, label, weight)
     size = max(1.0, np.abs(expected.mean).max())
     model = averaged.model
     lags = expected.mean - expected.average

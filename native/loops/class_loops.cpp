@@ -229,8 +229,10 @@ Counts learn_jointly(const Task& task) {
         const std::int64_t y = round.classes.label(i), known = round.classes.known;
         sum_lanes<false>(row, model.entries, 0, known, scores);
         for (std::int64_t r = 0; r < known; ++r) scores[r] *= model.scalars->mean_scale;
-        lags.sum(row, known, averages);
-        for (std::int64_t r = 0; r < known; ++r) averages[r] = scores[r] - averages[r] * model.lag_scale();
+        if (model.is_averaged()) {
+            lags.sum(row, known, averages);
+            for (std::int64_t r = 0; r < known; ++r) averages[r] = scores[r] - averages[r] * model.lag_scale();
+        }
         round.classes.write(i, round.shown(scores, averages), [&](std::int64_t top) {
             return covariance.variance(row, top, top) / 2.0 * variance_scale<FeatureStep>(model);
         });

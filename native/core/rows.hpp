@@ -164,12 +164,17 @@ public:
         }
     }
 
-    // Prefetches the entries of each feature. Always inlined, because GCC considers a function that does nothing else
-    // to have no effect and removes the call.
+    // Prefetches the entries of each feature, or of those at positions from `first` to `last`. Always inlined, because
+    // GCC considers a function that does nothing else to have no effect and removes the call.
     [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers) const noexcept {
+        fetch(entries, numbers, 0, count_);
+    }
+    [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers, std::int64_t first,
+                                      std::int64_t last) const noexcept {
         const auto begin = reinterpret_cast<std::uintptr_t>(entries);
         const auto size = static_cast<std::uintptr_t>(numbers) * sizeof(double);
-        for (std::int64_t j = 0; j < count_; ++j)
+        const std::int64_t end = std::min(last, count_);
+        for (std::int64_t j = first; j < end; ++j)
             __builtin_prefetch(reinterpret_cast<const void*>(begin + size * static_cast<std::uintptr_t>(at_[j])));
     }
 
@@ -221,6 +226,8 @@ struct Sparse {
         const std::int64_t begin = std::clamp<std::int64_t>(offsets[i], 0, rows.stored);
         return between(begin, std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored));
     }
+
+    SparseRow<Value, Index> empty() const noexcept { return between(0, 0); }
 
     // The sum over a row that has not been scanned: NaN if its offsets or indices are out of range.
     template <class Term>

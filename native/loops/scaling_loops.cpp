@@ -117,9 +117,11 @@ public:
     }
 
     // Returns the number of features of the standardised row, which has no zeros. `known` is the length of the list of
-    // dense features, read once because another thread may change it.
+    // dense features, read once because another thread may change it. The lines of a row `ahead` are prefetched a few at
+    // a time: all at once would be more than the processor can wait for.
     template <class Value, class Index>
-    std::int64_t scale(const SparseRow<Value, Index>& row, std::int64_t known, const RowOutput& to) const noexcept {
+    std::int64_t scale(const SparseRow<Value, Index>& row, const SparseRow<Value, Index>& ahead, std::int64_t known,
+                       const RowOutput& to) const noexcept {
         count_row();
         const double rows = whole_[0], part = 1.0 / rows;
         // Save the counts of the dense features, past the room for the result. A count that changes shows that the row
@@ -130,6 +132,7 @@ public:
         row.each_overlapping(
             [&](const std::int64_t* at, Vector x, std::int64_t done) {
                 const auto are_new = lane_numbers() >= done;
+                ahead.fetch(features_, stride(), found.count, found.count + kWidth - done);
                 Lines lines = Lines::scattered(features_, at, shift_);
                 if constexpr (kLearn) {
                     lines.moments.add(are_new ? x : Vector{});
@@ -167,6 +170,7 @@ public:
                 }
                 ++found.count;
             });
+        ahead.fetch(features_, stride(), found.count, ahead.count());
         if (to.unit != nullptr) {
             const auto square_of = [&row, &to](double by) {
                 SquaredLength length;
@@ -292,6 +296,7 @@ private:
     }
 
     auto line(std::int64_t i) const noexcept { return features_ + (i << shift_); }
+    std::int64_t stride() const noexcept { return std::int64_t{1} << shift_; }
 
     // Returns the statistics of a feature, with this value if kLearn.
     Moments<double> take(std::int64_t i, [[maybe_unused]] double x) const noexcept {
@@ -322,9 +327,6 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
     double* const standard = to.values[kStandard];
     for (std::int64_t i = first; i < untyped.count; ++i) {
         const auto row = rows[i];
-        if constexpr (RowSet::kSparse)
-            if (untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count)
-                rows[i + kRowsAhead].fetch(states.first + states.stride, states.stride);
         const std::int64_t begin = row.values() - rows[0].values();
         const auto at = [begin](double* values) { return values == nullptr ? nullptr : values + begin; };
         const bool skipped = weights != nullptr && weights[i] == 0.0;
@@ -332,12 +334,15 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
             const RowOutput place{at(sized), at(unit), at(standard), nullptr};
             skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
         } else {
+            const bool fetch_ahead = untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count;
+            const auto ahead = fetch_ahead ? rows[i + kRowsAhead] : rows.empty();
             const std::int64_t known = standard == nullptr ? 0 : scale.listed();
             const std::int64_t start = standard == nullptr ? 0 : to.offsets[i];
             if (standard != nullptr && row.count() + 2 * known > to.room - start) return i;
             const auto own = [start](auto* numbers) { return numbers == nullptr ? nullptr : numbers + start; };
             const RowOutput place{at(sized), at(unit), own(standard), own(to.indices)};
-            const std::int64_t count = skipped ? as_it_is.scale(row, known, place) : scale.scale(row, known, place);
+            const std::int64_t count =
+                skipped ? as_it_is.scale(row, ahead, known, place) : scale.scale(row, ahead, known, place);
             if (standard != nullptr) to.offsets[i + 1] = start + count;
         }
     }

@@ -75,35 +75,58 @@ public:
     // or 1 in the binary case). A weight of 0 changes nothing. A class whose score is -infinity was unknown and takes
     // no part; the row that introduces it says nothing about probabilities. `work` has room for 3 numbers per class.
     void learn(const double* scores, double variance, std::int64_t label, double weight, double* work) noexcept {
-        if (is_binary()) return learn(look(*scores, variance), label == 1, weight);
-        if (weight > 0.0 && learn_classes(scores, variance, label, weight, work)) refit();
+        if (!(weight > 0.0)) return;
+        if (!is_binary()) {
+            if (learn_classes(scores, variance, label, weight, work)) refit();
+            return;
+        }
+        const BinaryLook seen = look(*scores, variance);
+        const auto [p, spread] = sigmoid(seen.line);
+        const double target = label == 1 ? 1.0 : 0.0;
+        learn({1, &seen, &p, &spread, &target, &weight});
     }
 
-    // What a binary curve computes from a score: both signals, and the linear predictor.
+    // What a binary curve computes from a score: both signals, and the linear predictor with its place among the knots.
     struct BinaryLook {
         double noisy, sure, line;
+        Place at;
     };
 
     BinaryLook look(double score, double variance) const noexcept {
+        return look_at(noisy(score, variance), sure(score, std::sqrt(variance)));
+    }
+    // The same, given both signals.
+    BinaryLook look_at(double noisy, double sure) const noexcept {
         const double* limit = shared_.units.limit;
-        const double z = std::clamp(noisy(score, variance), -limit[0], limit[0]);
-        const double zz = std::clamp(sure(score, std::sqrt(variance)), -limit[1], limit[1]);
-        const double u = shared_.slopes[0] * z + shared_.slopes[1] * zz + own_[0].constant;
-        return {z, zz, std::clamp(u, -kLargestLogit, kLargestLogit)};
+        const double z = std::clamp(noisy, -limit[0], limit[0]), zz = std::clamp(sure, -limit[1], limit[1]);
+        const double line = shared_.slopes[0] * z + shared_.slopes[1] * zz + own_[0].constant;
+        const double u = std::clamp(line, -kLargestLogit, kLargestLogit);
+        return {z, zz, u, place(u)};
     }
 
     // P(+1) in the binary case; never 0 or 1.
     double probability(double score, double variance) const noexcept {
         return sigmoid(log_odds(look(score, variance))).p;
     }
-    double log_odds(const BinaryLook& seen) const noexcept { return shared_.knots.shifted(seen.line); }
+    double log_odds(const BinaryLook& seen) const noexcept { return shared_.knots.shifted(seen.line, seen.at); }
 
-    // As `learn`, in the binary case, from what was computed already.
-    void learn(const BinaryLook& seen, bool positive, double weight) noexcept {
-        if (!(weight > 0.0)) return;
-        learn_binary(seen, positive, weight);
-        refit();
+    // Rows of two classes with what was computed from their scores: the looks, and the sigmoids of their lines. A target
+    // is 1 for the second class, else 0. A weight of 0 leaves the row out.
+    struct BinaryRows {
+        std::int64_t count;
+        const BinaryLook* seen;
+        const double *p, *spread, *targets, *weights;
+    };
+
+    void learn(const BinaryRows& rows) noexcept {
+        for (std::int64_t row = 0; row < rows.count;) {
+            row = learn_binary(rows, row);
+            refit();
+        }
     }
+
+    // A lower bound on the number of rows after which the curve is refitted.
+    double rows_until_due() const noexcept { return shared_.fading.rows_until_due(); }
 
     // P of each class, which sum to 1; only a class whose score is -infinity gets 0. P(+1) alone in the binary case.
     // `work` has room for 2 numbers per class.
@@ -120,7 +143,7 @@ public:
         for (std::int64_t r = 0; r < scores_; ++r) {
             if (!is_known(scores[r])) continue;
             const double p = out[r] * part;
-            const double odds = p < kTail ? p / (1.0 - p) * tail : std::exp(shared_.knots.shifted(logit(p)));
+            const double odds = p < kTail ? p / (1.0 - p) * tail : std::exp(shifted(logit(p)));
             out[r] = std::max(odds / (1.0 + odds), kLeastProbability);
             total += out[r];
         }
@@ -191,6 +214,7 @@ public:
 private:
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
+    double shifted(double u) const noexcept { return shared_.knots.shifted(u, place(u)); }
     static double logit(double p) noexcept { return std::min(std::log(p / std::max(1.0 - p, 0.0)), kLargestLogit); }
 
     void refit() noexcept {
@@ -198,26 +222,38 @@ private:
         if (shared_.fading.is_due()) draw();
     }
 
-    void learn_binary(const BinaryLook& z, bool positive, double weight) noexcept {
-        const double u = z.line;
-        const auto [p, spread] = sigmoid(u);
-        const double w = shared_.fading.enter(weight);
-        shared_.units.square[0] += w * z.noisy * z.noisy;
-        shared_.units.square[1] += w * z.sure * z.sure;
-
-        const double bend = w * spread;
-        shared_.curvature[0] += bend * z.noisy * z.noisy;
-        shared_.curvature[1] += bend * z.noisy * z.sure;
-        shared_.curvature[2] += bend * z.sure * z.sure;
-        const double force = bend * u + w * ((positive ? 1.0 : 0.0) - p);
-        shared_.pull[0] += force * z.noisy;
-        shared_.pull[1] += force * z.sure;
-        Sums<4>& sums = own_[0].sums;
-        sums[0] += bend;
-        sums[1] += bend * z.noisy;
-        sums[2] += bend * z.sure;
-        sums[3] += force;
-        shared_.knots.see(place(u), w, p, positive);
+    // Learns from rows until the sums must be rescaled; returns the number of the next row. Meanwhile the sums are local:
+    // the compiler would otherwise load and store them for each row.
+    std::int64_t learn_binary(const BinaryRows& rows, std::int64_t row) noexcept {
+        Fading fading = shared_.fading;
+        Sums<2> square = shared_.units.square, pull = shared_.pull;
+        Sums<3> curvature = shared_.curvature;
+        Sums<4> sums = own_[0].sums;
+        for (; row < rows.count && !(fading.gain > kLargestGain); ++row) {
+            if (!(rows.weights[row] > 0.0)) continue;
+            const auto& [noisy, sure, u, at] = rows.seen[row];
+            const double p = rows.p[row], w = fading.enter(rows.weights[row]);
+            square[0] += w * noisy * noisy;
+            square[1] += w * sure * sure;
+            const double bend = w * rows.spread[row];
+            curvature[0] += bend * noisy * noisy;
+            curvature[1] += bend * noisy * sure;
+            curvature[2] += bend * sure * sure;
+            const double force = bend * u + w * (rows.targets[row] - p);
+            pull[0] += force * noisy;
+            pull[1] += force * sure;
+            sums[0] += bend;
+            sums[1] += bend * noisy;
+            sums[2] += bend * sure;
+            sums[3] += force;
+            shared_.knots.see(at, w, p, rows.targets[row]);
+        }
+        shared_.fading = fading;
+        shared_.units.square = square;
+        shared_.pull = pull;
+        shared_.curvature = curvature;
+        own_[0].sums = sums;
+        return row;
     }
 
     // Returns false if the row says nothing about probabilities.
@@ -282,7 +318,7 @@ private:
                 tail += w;
                 expected += w * p[r];
             } else {
-                shared_.knots.see(place(logit(p[r])), w, p[r], r == label);
+                shared_.knots.see(place(logit(p[r])), w, p[r], r == label ? 1.0 : 0.0);
             }
         }
         shared_.knots.seen[0] += tail;

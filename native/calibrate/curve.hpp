@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -62,8 +64,11 @@ struct Fading {
         return counts * gain;
     }
 
-    bool is_due() const noexcept {
-        return rows - drawn >= std::clamp(rows * kPartOfStream, 1.0, std::max(1.0, window * kPartOfStream));
+    bool is_due() const noexcept { return rows - drawn >= rows_per_drawing(); }
+    // A lower bound on the number of rows after which it is due.
+    double rows_until_due() const noexcept { return rows_per_drawing() - (rows - drawn); }
+    double rows_per_drawing() const noexcept {
+        return std::clamp(rows * kPartOfStream, 1.0, std::max(1.0, window * kPartOfStream));
     }
 
     // Rescales so that the last row has weight 1; returns the factor for every sum.
@@ -130,17 +135,19 @@ struct Knots {
     Sums<kKnots> seen, positive, expected;  // weight of all rows, of positive rows, and sum of P
     double shift[kKnots];
 
-    void see(Place at, double w, double p, bool is_positive) noexcept {
+    // `target` is 1 for a positive row, else 0.
+    void see(Place at, double w, double p, double target) noexcept {
         const double shares[] = {w * at.near, w * (1.0 - at.near)};
         for (int side = 0; side < 2; ++side) {
             seen[at.knot + side] += shares[side];
             expected[at.knot + side] += shares[side] * p;
-            if (is_positive) positive[at.knot + side] += shares[side];
+            positive[at.knot + side] += shares[side] * target;
         }
     }
 
-    double shifted(double u) const noexcept {
-        const auto [knot, near] = place(u);
+    // The log-odds of a logit, given its place.
+    double shifted(double u, Place at) const noexcept {
+        const auto [knot, near] = at;
         const double low = knot_at(knot) + shift[knot], high = knot_at(knot + 1) + shift[knot + 1];
         double moved = u + near * shift[knot] + (1.0 - near) * shift[knot + 1];
         // On a level piece, rounding must not separate equal values.
@@ -237,21 +244,66 @@ inline Slopes least(double h00, double h01, double h11, double top_0, double top
     return {0.0, only_b / h11};
 }
 
-// f/sqrt(1 + v): the score relative to noise of variance 1 plus its own. f/sqrt(v), bent to stay below 8: the number of
-// its own standard deviations from 0.
-inline double noisy(double score, double variance) noexcept { return score / std::sqrt(1.0 + variance); }
-inline double sure(double score, double deviation) noexcept {
-    return score == 0.0 ? 0.0 : score / (deviation + std::fabs(score) / kMostDeviations);
+// A Number is a double or a register of them.
+template <class Number>
+concept Register = !std::is_arithmetic_v<Number>;
+
+template <class Number>
+Number root_of(Number x) noexcept {
+    if constexpr (Register<Number>) {
+        for (std::size_t lane = 0; lane < sizeof x / sizeof(double); ++lane) x[lane] = std::sqrt(x[lane]);
+        return x;
+    } else {
+        return std::sqrt(x);
+    }
 }
 
+template <class Number>
+Number size_of(Number x) noexcept {
+    return x < 0.0 ? -x : x;
+}
+
+// f/sqrt(1 + v): the score relative to noise of variance 1 plus its own. f/sqrt(v), bent to stay below 8: the number of
+// its own standard deviations from 0.
+template <class Number>
+Number noisy(Number score, Number variance) noexcept {
+    return score / root_of(1.0 + variance);
+}
+template <class Number>
+Number sure(Number score, Number deviation) noexcept {
+    return score == 0.0 ? Number{} : score / (deviation + size_of(score) / kMostDeviations);
+}
+
+// exp(x) for x <= 0, within 2 units in the last place; 0 below -700. Registers of any width give the same bits, but not
+// those of std::exp, which depend on the C library.
+template <Register Number>
+Number exp_of(Number x) noexcept {
+    // x = k log(2) + r; adding 1.5 * 2^52 rounds k to an integer, in the last bits of the sum.
+    constexpr double kShift = 0x1.8p52, kLog2Head = 0x1.62e42feep-1, kLog2Tail = 0x1.a39ef35793c76p-33;
+    const Number inside = x < -700.0 ? Number{} - 700.0 : x;
+    const Number shifted = inside * 1.4426950408889634 + kShift, k = shifted - kShift;
+    const Number r = inside - k * kLog2Head - k * kLog2Tail;
+    // exp(r) by its Taylor series up to r^13/13!.
+    constexpr double kFactorials[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
+                                      720.0,        120.0,       24.0,       6.0,       2.0,      1.0,     1.0};
+    Number sum{};
+    for (const double factorial : kFactorials) sum = sum * r + 1.0 / factorial;
+    using Bits = decltype(x < x);
+    const Number power = std::bit_cast<Number>((std::bit_cast<Bits>(shifted) + 1023) << 52);
+    return x < -700.0 ? Number{} : sum * power;
+}
+inline double exp_of(double x) noexcept { return std::exp(x); }
+
 // 1/(1 + exp(-u)) and its derivative.
+template <class Number>
 struct Sigmoid {
-    double p, spread;
+    Number p, spread;
 };
 
-inline Sigmoid sigmoid(double u) noexcept {
-    const double e = std::exp(-std::fabs(u));
-    const double q = 1.0 / (1.0 + e);
+template <class Number>
+Sigmoid<Number> sigmoid(Number u) noexcept {
+    const Number e = exp_of(-size_of(u));
+    const Number q = 1.0 / (1.0 + e);
     return {u >= 0.0 ? q : e * q, e * q * q};
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "calibrate/calibration.hpp"
+#include "core/interface.hpp"
 
 namespace scwlearn::calibration {
 
@@ -27,19 +28,31 @@ inline constexpr std::int64_t kMostMembers = 16;
 // After the first kSlowStart rows, the weights are recomputed once per this many rows.
 inline constexpr std::int64_t kRowsPerStep = 16;
 
+// What a member says about consecutive rows: their scores (one, or one per class), and the variance of the largest.
+// Strides are the distances between two rows.
+struct MemberLooks {
+    const double* scores;
+    std::int64_t score_stride;
+    const double* variances;
+    std::int64_t variance_stride;
+
+    const double* scores_at(std::int64_t row) const noexcept { return scores + row * score_stride; }
+    double variance_at(std::int64_t row) const noexcept { return variances[row * variance_stride]; }
+};
+
 // A view of the state of a mixture: weights, pull, curvature, the weight and the number of rows, then the calibration
 // curve of each member.
 class Mixing {
 public:
-    Mixing(double* state, std::int64_t members, std::int64_t scores) noexcept
-        : state_(state), members_(members), scores_(scores) {}
+    Mixing(double* state, std::int64_t members, std::int64_t scores, const SignalLoops& loops) noexcept
+        : state_(state), members_(members), scores_(scores), loops_(loops) {}
 
     static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members) + 2; }
     static std::int64_t curve_entries(std::int64_t scores) noexcept { return kCurveEntries + scores * kScoreEntries; }
     static std::int64_t entries(std::int64_t members, std::int64_t scores) noexcept {
         return own_entries(members) + members * curve_entries(scores);
     }
-    // Numbers that `mix` and `learn` need as scratch.
+    // Numbers that `mix` and `learn` need as scratch, if there are several classes.
     static std::int64_t work(std::int64_t members, std::int64_t scores) noexcept { return (members + 4) * scores; }
 
     void start(double window) noexcept {
@@ -58,30 +71,32 @@ public:
     double& rows() const noexcept { return state_[own_entries(members_) - 1]; }
     double& weight() const noexcept { return state_[own_entries(members_) - 2]; }  // of all rows
 
-    // Computes the mixed log-odds (two classes), or the mixed log-probability of each class up to a constant, from the
-    // scores of each member and the variance of its largest; -infinity for a class that is not known.
-    void mix(const double* const* scores, const double* variances, double* mixed, double* work) const noexcept {
-        BinaryLooks unused;
-        mix(scores, variances, mixed, work, unused);
+    // Computes the mixed log-odds of each row (two classes), or the mixed log-probability of each class up to a
+    // constant, given the looks of each member; -infinity for a class that is not known.
+    void mix(const MemberLooks* looks, std::int64_t count, double* mixed, double* work) const noexcept {
+        if (!is_binary()) {
+            for (std::int64_t i = 0; i < count; ++i) mix_classes(looks, i, mixed + i * scores_, work);
+            return;
+        }
+        Column columns[kMostMembers];
+        for (std::int64_t first = 0; first < count; first += kRowsPerStep)
+            mix_binary(looks, first, std::min(count - first, kRowsPerStep), mixed + first, columns);
     }
 
-    // Also learns from the class of the row. A weight of 0 changes nothing, nor does a row that brings its class.
-    void learn(const double* const* scores, const double* variances, std::int64_t label, double weight, double* mixed,
+    // Also learns from each row in turn, of class label(row). A weight(row) of 0 changes nothing, nor does a row that
+    // brings its class.
+    template <class Label, class Weight>
+    void learn(const MemberLooks* looks, std::int64_t count, const Label& label, const Weight& weight, double* mixed,
                double* work) noexcept {
-        BinaryLooks looks;
-        mix(scores, variances, mixed, work, looks);
-        if (!(weight > 0.0)) return;
-        double* const z = work;
-        if ((is_binary() ? learn_binary(z, *mixed, label == 1, weight)
-                         : learn_classes(z, mixed, label, weight, work)) &&
-            is_due())
-            weigh();
-        for (std::int64_t m = 0; m < members_; ++m) {
-            if (!is_sound(scores[m], variances[m])) continue;
-            if (is_binary())
-                curve(m).learn(looks[m], label == 1, weight);
-            else
-                curve(m).learn(scores[m], variances[m], label, weight, scratch(work));
+        for (std::int64_t first = 0, together = 1; first < count; first += together) {
+            double* const to = mixed + first * scores_;
+            if (is_binary()) {
+                together = std::min(count - first, rows_until_change());
+                learn_binary(looks, first, together, label, weight, to);
+            } else {
+                mix_classes(looks, first, to, work);
+                if (weight(first) > 0.0) learn_classes(looks, first, label(first), weight(first), to, work);
+            }
         }
     }
 
@@ -102,7 +117,13 @@ public:
     }
 
 private:
-    using BinaryLooks = Curve::BinaryLook[kMostMembers];
+    // What a curve computes for a few rows of two classes.
+    struct Column {
+        alignas(64) double line[kRowsPerStep], odds[kRowsPerStep], p[kRowsPerStep], spread[kRowsPerStep];
+        Curve::BinaryLook seen[kRowsPerStep];
+        bool sound[kRowsPerStep];
+    };
+    static_assert(kRowsPerStep % kSignalsTogether == 0);
 
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
@@ -115,22 +136,102 @@ private:
         return std::all_of(scores, scores + scores_, [](double score) { return score < HUGE_VAL; });
     }
 
-    // Also keeps what the curves computed, in the binary case.
-    void mix(const double* const* scores, const double* variances, double* mixed, double* work,
-             BinaryLooks& looks) const noexcept {
-        double* const z = work;
-        for (std::int64_t m = 0; m < members_; ++m) look(m, scores[m], variances[m], looks[m], z + m * scores_, work);
-        combine(scores[0], z, mixed);
+    // A lower bound on the number of rows, up to kRowsPerStep, after which weights or curves change. Two classes.
+    std::int64_t rows_until_change() const noexcept {
+        double rows = rows_until_due();
+        for (std::int64_t m = 0; m < members_; ++m) rows = std::min(rows, curve(m).rows_until_due());
+        return rows > 1.0 ? static_cast<std::int64_t>(rows) : 1;
     }
 
-    // Computes the log-odds that a member gives the second class, or the log-probabilities that it gives all.
-    void look(std::int64_t m, const double* scores, double variance, Curve::BinaryLook& seen, double* z,
-              double* work) const noexcept {
+    void mix_binary(const MemberLooks* looks, std::int64_t first, std::int64_t count, double* mixed,
+                    Column* columns) const noexcept {
+        for (std::int64_t m = 0; m < members_; ++m) look(curve(m), looks[m], first, count, columns[m]);
+        for (std::int64_t i = 0; i < count; ++i) {
+            mixed[i] = 0.0;
+            for (std::int64_t m = 0; m < members_; ++m) mixed[i] += weights()[m] * columns[m].odds[i];
+        }
+    }
+
+    // Computes the log-odds that a member gives the second class, and what its curve learns from.
+    void look(const Curve& curve, const MemberLooks& looks, std::int64_t first, std::int64_t count,
+              Column& to) const noexcept {
+        alignas(64) double scores[kRowsPerStep], variances[kRowsPerStep], noisy[kRowsPerStep], sure[kRowsPerStep];
+        for (std::int64_t i = 0; i < count; ++i) {
+            const double score = *looks.scores_at(first + i), variance = looks.variance_at(first + i);
+            to.sound[i] = is_sound(&score, variance);
+            scores[i] = to.sound[i] ? score : 0.0;
+            variances[i] = to.sound[i] ? variance : 0.0;
+        }
+        fill_behind(scores, count);
+        fill_behind(variances, count);
+        loops_.signals(scores, variances, count, noisy, sure);
+        const bool has_slope = curve.has_slope();
+        for (std::int64_t i = 0; i < count; ++i) {
+            to.seen[i] = curve.look_at(noisy[i], sure[i]);
+            to.line[i] = to.seen[i].line;
+            to.odds[i] = has_slope ? std::clamp(curve.log_odds(to.seen[i]), -kSurest, kSurest) : guess(noisy[i]);
+            if (!to.sound[i]) to.odds[i] = 0.0;
+        }
+        fill_behind(to.line, count);
+    }
+
+    // Neither the weights nor a curve change before the last of these rows has been learned, so that all can be mixed
+    // first.
+    template <class Label, class Weight>
+    void learn_binary(const MemberLooks* looks, std::int64_t first, std::int64_t count, const Label& label,
+                      const Weight& weight, double* mixed) noexcept {
+        Column columns[kMostMembers], mixture;
+        mix_binary(looks, first, count, mixed, columns);
+        double targets[kRowsPerStep], weights[kRowsPerStep];
+        for (std::int64_t i = 0; i < count; ++i) {
+            targets[i] = label(first + i) == 1 ? 1.0 : 0.0;
+            weights[i] = weight(first + i);
+            mixture.line[i] = mixed[i];
+        }
+        fill_behind(mixture.line, count);
+        loops_.sigmoids(mixture.line, count, mixture.p, mixture.spread);
+        for (std::int64_t i = 0; i < count; ++i) {
+            if (!(weights[i] > 0.0)) continue;
+            learn_row(columns, i, mixed[i], {mixture.p[i], mixture.spread[i]}, targets[i], weights[i]);
+            if (is_due()) weigh();
+        }
+        for (std::int64_t m = 0; m < members_; ++m) {
+            Column& column = columns[m];
+            loops_.sigmoids(column.line, count, column.p, column.spread);
+            double own_weights[kRowsPerStep];
+            for (std::int64_t i = 0; i < count; ++i) own_weights[i] = column.sound[i] ? weights[i] : 0.0;
+            curve(m).learn({count, column.seen, column.p, column.spread, targets, own_weights});
+        }
+    }
+
+    // What the loops read behind `count` numbers.
+    static void fill_behind(double* numbers, std::int64_t count) noexcept {
+        std::fill(numbers + count, numbers + (count + kSignalsTogether - 1) / kSignalsTogether * kSignalsTogether, 0.0);
+    }
+
+    void mix_classes(const MemberLooks* looks, std::int64_t row, double* mixed, double* work) const noexcept {
+        double* const z = work;
+        for (std::int64_t m = 0; m < members_; ++m)
+            look_at_classes(m, looks[m].scores_at(row), looks[m].variance_at(row), z + m * scores_, work);
+        combine(looks[0].scores_at(row), z, mixed);
+    }
+
+    void learn_classes(const MemberLooks* looks, std::int64_t row, std::int64_t label, double weight, const double* mixed,
+                       double* work) noexcept {
+        if (learn_row(work, mixed, label, weight, work) && is_due()) weigh();
+        for (std::int64_t m = 0; m < members_; ++m) {
+            const double *const scores = looks[m].scores_at(row), variance = looks[m].variance_at(row);
+            if (is_sound(scores, variance)) curve(m).learn(scores, variance, label, weight, scratch(work));
+        }
+    }
+
+    // Computes the log-probabilities that a member gives all classes.
+    void look_at_classes(std::int64_t m, const double* scores, double variance, double* z, double* work) const noexcept {
         if (!is_sound(scores, variance)) return std::fill(z, z + scores_, 0.0);
-        if (is_binary()) seen = curve(m).look(*scores, variance);
-        if (!curve(m).has_slope()) return guess(scores, variance, z);
-        if (is_binary()) {
-            *z = std::clamp(curve(m).log_odds(seen), -kSurest, kSurest);
+        if (!curve(m).has_slope()) {
+            const double top = *std::max_element(scores, scores + scores_);
+            for (std::int64_t r = 0; r < scores_; ++r)
+                z[r] = is_known(scores[r]) ? guess(noisy(scores[r] - top, variance)) : 0.0;
             return;
         }
         curve(m).probabilities(scores, variance, z, scratch(work));
@@ -138,17 +239,12 @@ private:
     }
 
     // A curve that has not seen a score other than 0 yet: the score relative to its noise is taken for log-odds.
-    void guess(const double* scores, double variance, double* z) const noexcept {
-        const double top = is_binary() ? 0.0 : *std::max_element(scores, scores + scores_);
-        for (std::int64_t r = 0; r < scores_; ++r)
-            z[r] = is_known(scores[r]) ? std::clamp(noisy(scores[r] - top, variance), -1.0, 1.0) : 0.0;
-    }
+    static double guess(double noisy) noexcept { return std::clamp(noisy, -1.0, 1.0); }
 
     void combine(const double* scores, const double* z, double* mixed) const noexcept {
         std::fill(mixed, mixed + scores_, 0.0);
         for (std::int64_t m = 0; m < members_; ++m)
             for (std::int64_t r = 0; r < scores_; ++r) mixed[r] += weights()[m] * z[m * scores_ + r];
-        if (is_binary()) return;
         for (std::int64_t r = 0; r < scores_; ++r)
             if (!is_known(scores[r])) mixed[r] = scores[r];
     }
@@ -157,30 +253,35 @@ private:
     bool is_due() const noexcept {
         return rows() < kSlowStart || static_cast<std::int64_t>(rows()) % kRowsPerStep == 0;
     }
+    // A lower bound on the number of rows after which it is due.
+    double rows_until_due() const noexcept {
+        if (rows() < kSlowStart) return 1.0;
+        return static_cast<double>(kRowsPerStep - static_cast<std::int64_t>(rows()) % kRowsPerStep);
+    }
 
-    // Makes older rows fade; returns the weight of the next.
+    // Counts a row; returns the factor by which older rows fade.
     double enter(double weight_of_row) noexcept {
         rows() += 1.0;
         weight() += std::min(weight_of_row, kLargestWeight);
-        const double kept = weight_of_row == 1.0 ? kKept : std::pow(kKept, std::min(weight_of_row, 1.0));
-        for (std::int64_t i = 0; i < members_ + members_ * members_; ++i) pull()[i] *= kept;
-        return std::min(weight_of_row, kLargestWeight);
+        return weight_of_row == 1.0 ? kKept : std::pow(kKept, std::min(weight_of_row, 1.0));
     }
 
-    bool learn_binary(const double* z, double mixed, bool positive, double weight) noexcept {
-        const auto [p, spread] = sigmoid(mixed);
-        const double off = (positive ? 1.0 : 0.0) - p;
-        const double w = enter(weight), bend = w * std::max(spread, off * off);
+    void learn_row(const Column* columns, std::int64_t row, double mixed, const Sigmoid<double>& of_mixed, double target,
+                   double weight) noexcept {
+        const auto [p, spread] = of_mixed;
+        const double off = target - p;
+        const double kept = enter(weight), w = std::min(weight, kLargestWeight), bend = w * std::max(spread, off * off);
         const double force = bend * mixed + w * off;
         for (std::int64_t i = 0; i < members_; ++i) {
-            pull()[i] += force * z[i];
-            for (std::int64_t j = 0; j <= i; ++j) curvature()[i * members_ + j] += bend * z[i] * z[j];
+            const double z = columns[i].odds[row], bent = bend * z;
+            pull()[i] = pull()[i] * kept + force * z;
+            double* const line = curvature() + i * members_;
+            for (std::int64_t j = 0; j <= i; ++j) line[j] = line[j] * kept + bent * columns[j].odds[row];
         }
-        return true;
     }
 
     // Returns false if the row says nothing about weights.
-    bool learn_classes(const double* z, const double* mixed, std::int64_t label, double weight, double* work) noexcept {
+    bool learn_row(const double* z, const double* mixed, std::int64_t label, double weight, double* work) noexcept {
         if (!is_known(mixed[label]) || std::count_if(mixed, mixed + scores_, is_known) < 2) return false;
         double* const p = scratch(work);
         const double largest = *std::max_element(mixed, mixed + scores_);
@@ -192,7 +293,7 @@ private:
             mean[i] = 0.0;
             for (std::int64_t r = 0; r < scores_; ++r) mean[i] += p[r] * z[i * scores_ + r];
         }
-        const double w = enter(weight);
+        const double kept = enter(weight), w = std::min(weight, kLargestWeight);
         double bend[kMostMembers * kMostMembers];
         for (std::int64_t i = 0; i < members_; ++i)
             for (std::int64_t j = 0; j <= i; ++j) {
@@ -211,9 +312,10 @@ private:
             for (std::int64_t i = 0; i < members_; ++i)
                 for (std::int64_t j = 0; j < members_; ++j) bend[i * members_ + j] = w * off[i] * off[j];
         for (std::int64_t i = 0; i < members_; ++i) {
-            pull()[i] += w * off[i];
+            pull()[i] = pull()[i] * kept + w * off[i];
             for (std::int64_t j = 0; j < members_; ++j) pull()[i] += bend[i * members_ + j] * weights()[j];
-            for (std::int64_t j = 0; j <= i; ++j) curvature()[i * members_ + j] += bend[i * members_ + j];
+            double* const line = curvature() + i * members_;
+            for (std::int64_t j = 0; j <= i; ++j) line[j] = line[j] * kept + bend[i * members_ + j];
         }
         return true;
     }
@@ -239,6 +341,7 @@ private:
 
     double* state_;
     std::int64_t members_, scores_;
+    const SignalLoops& loops_;
 };
 
 }  // namespace scwlearn::calibration

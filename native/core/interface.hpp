@@ -382,6 +382,15 @@ struct ScaleLoops {
     ApplyScales apply;
 };
 
+// The functions of a calibration curve that take long (calibrate/curve.hpp), for arrays of `count` numbers that have room
+// for a multiple of kSignalsTogether: the numbers behind them are read and written, too.
+inline constexpr std::int64_t kSignalsTogether = 8;
+
+struct SignalLoops {
+    void (*signals)(const double* scores, const double* variances, std::int64_t count, double* noisy, double* sure);
+    void (*sigmoids)(const double* logits, std::int64_t count, double* p, double* spread);
+};
+
 // Entries of more features than this do not fit into the cache.
 inline constexpr std::int64_t kCachedFeatures = 16384;
 
@@ -394,6 +403,7 @@ struct InstructionSet {
     const BatchLoops& batches;
     const KernelLoops& kernels;
     const ScaleLoops& scales;
+    const SignalLoops& signals;
 };
 
 }  // namespace scwlearn

@@ -35,13 +35,10 @@ public:
         const Table rows(*this, scores, variances, out);
         // Copied, because another thread may learn while the GIL is released.
         std::vector<double> state(state_, state_ + Mixing::entries(members_, n_scores_));
-        const Mixing mixing(state.data(), members_, n_scores_);
+        const Mixing mixing(state.data(), members_, n_scores_, loops().signals);
         const nb::gil_scoped_release release_gil;
         std::vector<double> work(work_entries());
-        for (std::int64_t row = 0; row < rows.count; ++row) {
-            const auto [looks, spreads, mixed] = rows.at(row);
-            mixing.mix(looks.data(), spreads.data(), mixed, work.data());
-        }
+        mixing.mix(rows.looks.data(), rows.count, rows.out, work.data());
     }
 
     // Writes the mixed scores of each row before learning from it. Labels are class numbers.
@@ -60,56 +57,32 @@ public:
         Mixing mixing = this->mixing();
         const nb::gil_scoped_release release_gil;
         std::vector<double> work(work_entries());
-        for (std::int64_t row = 0; row < rows.count; ++row) {
-            const auto [looks, spreads, mixed] = rows.at(row);
-            const double weight = weights ? weights->data()[row] : 1.0;
-            mixing.learn(looks.data(), spreads.data(), labels.data()[row], weight, mixed, work.data());
-        }
+        const auto label = [&labels](std::int64_t row) { return labels.data()[row]; };
+        const auto weight = [&weights](std::int64_t row) { return weights ? weights->data()[row] : 1.0; };
+        mixing.learn(rows.looks.data(), rows.count, label, weight, rows.out, work.data());
     }
 
     void weigh() { mixing().weigh(); }
 
 private:
-    using Looks = std::array<const double*, calibration::kMostMembers>;
-    using Spreads = std::array<double, calibration::kMostMembers>;
-
     // Rows of all members side by side.
     struct Table {
-        std::int64_t count, width;
-        const std::vector<ReadOnly>& scores;
-        const std::vector<Column<double>>& variances;
+        std::int64_t count;
         double* out;
+        std::vector<calibration::MemberLooks> looks;
 
         Table(const Mixture& mixture, const std::vector<ReadOnly>& scores,
               const std::vector<Column<double>>& variances, const Numbers& mixed)
-            : count(length(mixed) / mixture.n_scores_),
-              width(mixture.n_scores_),
-              scores(scores),
-              variances(variances),
-              out(mixed.data()) {
+            : count(length(mixed) / mixture.n_scores_), out(mixed.data()) {
             const auto members = static_cast<std::size_t>(mixture.members_);
+            const std::int64_t width = mixture.n_scores_;
             require(scores.size() == members && variances.size() == members, "each member must give scores and variances");
             require(length(mixed) == count * width, "out must have a score per row and class");
             for (std::size_t m = 0; m < members; ++m) {
                 require(length(scores[m]) == count * width, "each member must give a score per row and class");
                 require(length(variances[m]) == count, "each member must give a variance per row");
+                looks.push_back({scores[m].data(), width, variances[m].data(), 1});
             }
-        }
-
-        struct Row {
-            Looks looks;
-            Spreads spreads;
-            double* mixed;
-        };
-
-        Row at(std::int64_t row) const noexcept {
-            Row found;
-            for (std::size_t m = 0; m < scores.size(); ++m) {
-                found.looks[m] = scores[m].data() + row * width;
-                found.spreads[m] = variances[m].data()[row];
-            }
-            found.mixed = out + row * width;
-            return found;
         }
     };
 
@@ -124,7 +97,7 @@ private:
         state_ = numbers.data();
     }
 
-    Mixing mixing() const noexcept { return {state_, members_, n_scores_}; }
+    Mixing mixing() const noexcept { return {state_, members_, n_scores_, loops().signals}; }
 
     nb::object array_;
     double* state_ = nullptr;

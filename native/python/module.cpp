@@ -18,6 +18,7 @@ using namespace nanobind::literals;
     extern const BatchLoops batch_loops;   \
     extern const KernelLoops kernel_loops; \
     extern const ScaleLoops scale_loops;   \
+    extern const SignalLoops signal_loops; \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -27,8 +28,9 @@ namespace scwlearn {
 
 namespace {
 
-#define LOOPS_OF(set) \
-    {#set, set::row_loops, set::class_loops, set::full_loops, set::batch_loops, set::kernel_loops, set::scale_loops}
+#define LOOPS_OF(set)                                                                                     \
+    {#set,             set::row_loops,   set::class_loops, set::full_loops, set::batch_loops, set::kernel_loops, \
+     set::scale_loops, set::signal_loops}
 
 // The instruction sets that this processor supports, the best first.
 const std::vector<InstructionSet>& supported_sets() {

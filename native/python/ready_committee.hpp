@@ -63,7 +63,7 @@ public:
         fill_unknown(count);
         for (std::size_t m = 0; m < members_.size(); ++m)
             members_[m].look(seen_by(m, row), looks_of(m), count, variances_[m]);
-        mixing().mix(looks().data(), variances_.data(), mixed_.data(), work_.data());
+        mixing().mix(looks().data(), 1, mixed_.data(), work_.data());
         std::copy(mixed_.data(), mixed_.data() + count, scores);
     }
 
@@ -81,7 +81,8 @@ public:
         for (std::size_t m = 0; m < members_.size(); ++m)
             members_[m].learn(seen_by(m, row), y, w, looks_of(m), after, &variances_[m]);
         const std::int64_t number = class_number(y);
-        mixing().learn(looks().data(), variances_.data(), number, own, mixed_.data(), work_.data());
+        mixing().learn(looks().data(), 1, [number](std::int64_t) { return number; }, [own](std::int64_t) { return own; },
+                       mixed_.data(), work_.data());
         count_row(number, mixed_.data());
         std::copy(mixed_.data(), mixed_.data() + std::min(count, n_scores_), scores);
         std::fill(scores + std::min(count, n_scores_), scores + count, -HUGE_VAL);
@@ -121,6 +122,7 @@ public:
 
 private:
     using Kind = std::optional<ScaleKind>;
+    using Looks = std::array<calibration::MemberLooks, calibration::kMostMembers>;
 
     // About as many values as fit the cache beside the models.
     static constexpr std::int64_t kValuesAtOnce = 1 << 11;
@@ -151,23 +153,24 @@ private:
             members_[m].learn_rows(seen_by(m, rows), lesson.labels, first, weights, lesson.blocks[m], lesson.threads,
                                    traces_[m].data(), line, member_variances_[m].data());
         }
-        std::array<const double*, calibration::kMostMembers> looks{};
-        for (std::int64_t i = 0; i < count; ++i) {
-            for (std::size_t m = 0; m < members_.size(); ++m) {
-                looks[m] = traces_[m].data() + i * line;
-                variances_[m] = is_binary() ? looks[m][1] : member_variances_[m][static_cast<std::size_t>(i)];
-            }
-            const double y = label(lesson.labels, static_cast<std::size_t>(first + i));
-            const std::int64_t number = class_number(y);
-            double* const mixed = lesson.mixed + (first + i) * n_scores_;
-            if (lesson.calibrate) {
-                const double weight = lesson.own_weights == nullptr ? 1.0 : lesson.own_weights[first + i];
-                mixing().learn(looks.data(), variances_.data(), number, weight, mixed, work_.data());
-            } else {
-                mixing().mix(looks.data(), variances_.data(), mixed, work_.data());
-            }
-            count_row(number, mixed);
+        Looks looks;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const double* const trace = traces_[m].data();
+            looks[m] = is_binary() ? calibration::MemberLooks{trace, line, trace + 1, line}
+                                   : calibration::MemberLooks{trace, line, member_variances_[m].data(), 1};
         }
+        double* const mixed = lesson.mixed + first * n_scores_;
+        const auto number = [this, &lesson, first](std::int64_t i) {
+            return class_number(label(lesson.labels, static_cast<std::size_t>(first + i)));
+        };
+        const auto weight = [&lesson, first](std::int64_t i) {
+            return lesson.own_weights == nullptr ? 1.0 : lesson.own_weights[first + i];
+        };
+        if (lesson.calibrate)
+            mixing().learn(looks.data(), count, number, weight, mixed, work_.data());
+        else
+            mixing().mix(looks.data(), count, mixed, work_.data());
+        for (std::int64_t i = 0; i < count; ++i) count_row(number(i), mixed + i * n_scores_);
     }
 
     std::int64_t class_number(double y) const noexcept {
@@ -175,15 +178,15 @@ private:
     }
 
     calibration::Mixing mixing() const noexcept {
-        return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_};
+        return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_, loops().signals};
     }
     const Rows& seen_by(std::size_t m, const Rows& rows) const noexcept {
         return kinds_[m] ? scaled_.rows[*kinds_[m]] : rows;
     }
     double* looks_of(std::size_t m) noexcept { return looks_.data() + static_cast<std::int64_t>(m) * n_scores_; }
-    std::array<const double*, calibration::kMostMembers> looks() noexcept {
-        std::array<const double*, calibration::kMostMembers> all{};
-        for (std::size_t m = 0; m < members_.size(); ++m) all[m] = looks_of(m);
+    Looks looks() noexcept {
+        Looks all;
+        for (std::size_t m = 0; m < members_.size(); ++m) all[m] = {looks_of(m), n_scores_, &variances_[m], 1};
         return all;
     }
 

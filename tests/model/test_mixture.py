@@ -6,6 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 
+from scwlearn import _native
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.mixture import Mixture
 
@@ -98,6 +99,33 @@ def test_rows_one_by_one_give_the_same_bits(classes):
         np.testing.assert_array_equal(before, learned)
         np.testing.assert_array_equal(learned[0], mixed[i])
     np.testing.assert_array_equal(one.state, many.state)
+
+
+@pytest.mark.parametrize("largest", [2.0, 1e30])
+def test_weights_and_overflows_give_the_same_bits_one_by_one(largest):
+    scores, variances, numbers = draw(14, rows=1000)
+    random = np.random.default_rng(0)
+    weights = random.choice([0.0, 0.5, 1.0, largest], len(numbers))
+    for score, variance in zip(scores, variances, strict=True):
+        score[random.random(len(score)) < 0.1] = np.inf
+        variance[random.random(len(variance)) < 0.1] = np.nan
+    many, one = Mixture(3), Mixture(3)
+    mixed = many.learn(scores, variances, numbers, weights)
+    for i in range(len(numbers)):
+        part = slice(i, i + 1)
+        looks = [s[part] for s in scores], [v[part] for v in variances]
+        assert one.learn(*looks, numbers[part], weights[part])[0] == mixed[i]
+    np.testing.assert_array_equal(one.state, many.state)
+
+
+def test_every_instruction_set_gives_the_same_bits(instruction_set):
+    scores, variances, numbers = draw(15)
+    here, portable = Mixture(3), Mixture(3)
+    mixed = here.learn(scores, variances, numbers)
+    _native.use_instruction_set("portable")
+    np.testing.assert_array_equal(portable.learn(scores, variances, numbers), mixed)
+    np.testing.assert_array_equal(portable.state, here.state)
+    _native.use_instruction_set(instruction_set)
 
 
 def test_a_row_of_weight_0_changes_nothing():

@@ -68,6 +68,7 @@ struct Rows {
     std::int64_t count;
     std::int64_t width;
     bool intercept;
+    std::int64_t ahead = 0;  // sparse rows behind these, which come next: their features may be prefetched
 
     // By the kind: the arrays of sparse rows without values may be null.
     bool is_sparse() const noexcept { return kind != kDense32 && kind != kDense64; }
@@ -207,6 +208,7 @@ struct Task {
     const double* weights = nullptr;  // sample weights, optional
     std::int64_t block = 1;           // rows that a full covariance processes together
     int threads = 1;                  // upper bound
+    bool is_cached = false;           // the entries of the rows are in the cache: they need not be prefetched
     // Binary models.
     const std::int8_t* signs = nullptr;  // labels -1 and +1
     double* trace = nullptr;             // kTraceWidth numbers per row, optional
@@ -391,8 +393,9 @@ struct SignalLoops {
     void (*sigmoids)(const double* logits, std::int64_t count, double* p, double* spread);
 };
 
-// Entries of more features than this do not fit into the cache.
+// Entries of more features than this do not fit into the cache; they are prefetched this many rows ahead.
 inline constexpr std::int64_t kCachedFeatures = 16384;
+inline constexpr std::int64_t kRowsAhead = 2;
 
 // All loops, as compiled for an instruction set.
 struct InstructionSet {

@@ -20,9 +20,6 @@ namespace scwlearn::SCWLEARN_SET {
 // order: the two registers, their lanes, the remaining features, the intercept.
 inline constexpr std::int64_t kPartialSums = 2 * kWidth;
 
-// Entries of features that do not fit into the cache are prefetched this many rows ahead.
-inline constexpr std::int64_t kRowsAhead = 2;
-
 template <class Value>
 class DenseRow {
 public:

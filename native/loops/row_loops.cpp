@@ -16,8 +16,8 @@ Counts learn_by_row(const Task& task) {
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const auto row = rows[i];
         if constexpr (RowSet::kSparse)
-            if (fetch_ahead && i + kRowsAhead < task.rows.count) {
-                rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
+            if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.ahead) {
+                if (!task.is_cached) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
                 if constexpr (kAveraged) rows[i + kRowsAhead].fetch(model.lag, 1);
             }
         const Look look = Covariance::look(row, model);

@@ -334,7 +334,7 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
             const RowOutput place{at(sized), at(unit), at(standard), nullptr};
             skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
         } else {
-            const bool fetch_ahead = untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count;
+            const bool fetch_ahead = untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count + untyped.ahead;
             const auto ahead = fetch_ahead ? rows[i + kRowsAhead] : rows.empty();
             const std::int64_t known = standard == nullptr ? 0 : scale.listed();
             const std::int64_t start = standard == nullptr ? 0 : to.offsets[i];

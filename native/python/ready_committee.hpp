@@ -124,8 +124,8 @@ private:
     using Kind = std::optional<ScaleKind>;
     using Looks = std::array<calibration::MemberLooks, calibration::kMostMembers>;
 
-    // About as many values as fit the cache beside the models.
-    static constexpr std::int64_t kValuesAtOnce = 1 << 11;
+    // About as many values as fit the first-level cache with the lines of their features.
+    static constexpr std::int64_t kValuesAtOnce = 1 << 9;
     static constexpr std::int64_t kBlocksAtOnce = 4;
 
     static std::vector<Kind> kinds_of(const std::vector<std::string>& names) {

@@ -155,6 +155,8 @@ public:
                     int threads, double* scores, std::int64_t line, double* variances) {
         const Scratch::Frame frame(scratch_);
         Task task{rows, model_.memory(&scratch_), model_.form, rule_.rule(), weights, block, threads};
+        // The scale has just read the lines that it shares with the model.
+        task.is_cached = model_.form.shares_lines;
         if (is_binary()) {
             task.signs = static_cast<const std::int8_t*>(labels.data()) + first;
             task.trace = scores;

@@ -15,7 +15,7 @@ namespace {
 // width of a register change a bit.
 class SquaredLength {
 public:
-    void add(std::int64_t feature, double x) noexcept { sums_[feature % kSums] += x * x; }
+    void add(std::int64_t feature, double x) noexcept { sums_[static_cast<std::uint64_t>(feature) % kSums] += x * x; }
 
     // For features from a multiple of the width on.
     void add_together(std::int64_t first, Vector x) noexcept {

@@ -1,6 +1,6 @@
 """Compare averaged weights with the latest ones, for each algorithm: the table of docs/averaging.md.
 
-The sets are those of the quality benchmark; some are inside River, which must be installed.
+The sets are those of the quality benchmark; some ship with River, which must be installed.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ def cases(names: Sequence[str], features: int, seeds: int) -> Iterator[Case]:
                 if rule.order == 1 and scheme == "one Σ":
                     continue
                 kept = {"covariance": covariance} if rule.order == 2 else {}
-                once = {"average": False, "fit_intercept": False, "shuffle": False}
-                new = partial(getattr(scwlearn, rule.estimator), **once, **how, **kept)
+                plain = {"average": False, "fit_intercept": False, "shuffle": False}
+                new = partial(getattr(scwlearn, rule.estimator), **plain, **how, **kept)
                 yield Case(line(rule, covariance), scheme, orders, new)
     for title, step in TEXTBOOK.items():
         yield Case((title, ""), "joint", seeds, partial(TextbookPA, step))

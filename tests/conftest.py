@@ -13,7 +13,8 @@ from scwlearn._util.threads import one_blas_thread
 from scwlearn.model.full import Full
 from scwlearn.rules import declare
 
-# Runs are repeatable, and a busy machine fails no test. For new cases in every run: pytest --hypothesis-profile=default.
+# Runs are repeatable, with no deadline, so that a slow machine fails no test. For new cases in every run:
+# pytest --hypothesis-profile=default.
 settings.register_profile("same-cases", derandomize=True, deadline=None)
 settings.load_profile("same-cases")
 

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kRowsPerStep = 16;
 
 // What a member says about consecutive rows: their scores (one, or one per class), and the variance of the largest.
 // Strides are the distances between two rows.
-struct MemberLooks {
+struct MemberScores {
     const double* scores;
     std::int64_t score_stride;
     const double* variances;
@@ -44,7 +44,7 @@ struct MemberLooks {
 // curve of each member.
 class Mixing {
 public:
-    Mixing(double* state, std::int64_t members, std::int64_t scores, const SignalLoops& loops) noexcept
+    Mixing(double* state, std::int64_t members, std::int64_t scores, const CalibrationLoops& loops) noexcept
         : state_(state), members_(members), scores_(scores), loops_(loops) {}
 
     static std::int64_t own_entries(std::int64_t members) noexcept { return members * (2 + members) + 2; }
@@ -73,7 +73,7 @@ public:
 
     // Computes the mixed log-odds of each row (two classes), or the mixed log-probability of each class up to a
     // constant, given the looks of each member; -infinity for a class that is not known.
-    void mix(const MemberLooks* looks, std::int64_t count, double* mixed, double* work) const noexcept {
+    void mix(const MemberScores* looks, std::int64_t count, double* mixed, double* work) const noexcept {
         if (!is_binary()) {
             for (std::int64_t i = 0; i < count; ++i) mix_classes(looks, i, mixed + i * scores_, work);
             return;
@@ -84,9 +84,9 @@ public:
     }
 
     // Also learns from each row in turn, of class label(row). A weight(row) of 0 changes nothing, nor does a row that
-    // brings its class.
+    // introduces its class.
     template <class Label, class Weight>
-    void learn(const MemberLooks* looks, std::int64_t count, const Label& label, const Weight& weight, double* mixed,
+    void learn(const MemberScores* looks, std::int64_t count, const Label& label, const Weight& weight, double* mixed,
                double* work) noexcept {
         for (std::int64_t first = 0, together = 1; first < count; first += together) {
             double* const to = mixed + first * scores_;
@@ -123,7 +123,7 @@ private:
         Curve::BinaryLook seen[kRowsPerStep];
         bool sound[kRowsPerStep];
     };
-    static_assert(kRowsPerStep % kSignalsTogether == 0);
+    static_assert(kRowsPerStep % kCalibrationPadding == 0);
 
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
@@ -143,7 +143,7 @@ private:
         return rows > 1.0 ? static_cast<std::int64_t>(rows) : 1;
     }
 
-    void mix_binary(const MemberLooks* looks, std::int64_t first, std::int64_t count, double* mixed,
+    void mix_binary(const MemberScores* looks, std::int64_t first, std::int64_t count, double* mixed,
                     Column* columns) const noexcept {
         for (std::int64_t m = 0; m < members_; ++m) look(curve(m), looks[m], first, count, columns[m]);
         for (std::int64_t i = 0; i < count; ++i) {
@@ -153,7 +153,7 @@ private:
     }
 
     // Computes the log-odds that a member gives the second class, and what its curve learns from.
-    void look(const Curve& curve, const MemberLooks& looks, std::int64_t first, std::int64_t count,
+    void look(const Curve& curve, const MemberScores& looks, std::int64_t first, std::int64_t count,
               Column& to) const noexcept {
         alignas(64) double scores[kRowsPerStep], variances[kRowsPerStep], noisy[kRowsPerStep], sure[kRowsPerStep];
         for (std::int64_t i = 0; i < count; ++i) {
@@ -162,8 +162,8 @@ private:
             scores[i] = to.sound[i] ? score : 0.0;
             variances[i] = to.sound[i] ? variance : 0.0;
         }
-        fill_behind(scores, count);
-        fill_behind(variances, count);
+        zero_padding(scores, count);
+        zero_padding(variances, count);
         loops_.signals(scores, variances, count, noisy, sure);
         const bool has_slope = curve.has_slope();
         for (std::int64_t i = 0; i < count; ++i) {
@@ -172,13 +172,13 @@ private:
             to.odds[i] = has_slope ? std::clamp(curve.log_odds(to.seen[i]), -kSurest, kSurest) : guess(noisy[i]);
             if (!to.sound[i]) to.odds[i] = 0.0;
         }
-        fill_behind(to.line, count);
+        zero_padding(to.line, count);
     }
 
     // Neither the weights nor a curve change before the last of these rows has been learned, so that all can be mixed
     // first.
     template <class Label, class Weight>
-    void learn_binary(const MemberLooks* looks, std::int64_t first, std::int64_t count, const Label& label,
+    void learn_binary(const MemberScores* looks, std::int64_t first, std::int64_t count, const Label& label,
                       const Weight& weight, double* mixed) noexcept {
         Column columns[kMostMembers], mixture;
         mix_binary(looks, first, count, mixed, columns);
@@ -188,7 +188,7 @@ private:
             weights[i] = weight(first + i);
             mixture.line[i] = mixed[i];
         }
-        fill_behind(mixture.line, count);
+        zero_padding(mixture.line, count);
         loops_.sigmoids(mixture.line, count, mixture.p, mixture.spread);
         for (std::int64_t i = 0; i < count; ++i) {
             if (!(weights[i] > 0.0)) continue;
@@ -205,18 +205,18 @@ private:
     }
 
     // What the loops read behind `count` numbers.
-    static void fill_behind(double* numbers, std::int64_t count) noexcept {
-        std::fill(numbers + count, numbers + (count + kSignalsTogether - 1) / kSignalsTogether * kSignalsTogether, 0.0);
+    static void zero_padding(double* numbers, std::int64_t count) noexcept {
+        std::fill(numbers + count, numbers + (count + kCalibrationPadding - 1) / kCalibrationPadding * kCalibrationPadding, 0.0);
     }
 
-    void mix_classes(const MemberLooks* looks, std::int64_t row, double* mixed, double* work) const noexcept {
+    void mix_classes(const MemberScores* looks, std::int64_t row, double* mixed, double* work) const noexcept {
         double* const z = work;
         for (std::int64_t m = 0; m < members_; ++m)
             look_at_classes(m, looks[m].scores_at(row), looks[m].variance_at(row), z + m * scores_, work);
         combine(looks[0].scores_at(row), z, mixed);
     }
 
-    void learn_classes(const MemberLooks* looks, std::int64_t row, std::int64_t label, double weight, const double* mixed,
+    void learn_classes(const MemberScores* looks, std::int64_t row, std::int64_t label, double weight, const double* mixed,
                        double* work) noexcept {
         if (learn_row(work, mixed, label, weight, work) && is_due()) weigh();
         for (std::int64_t m = 0; m < members_; ++m) {
@@ -341,7 +341,7 @@ private:
 
     double* state_;
     std::int64_t members_, scores_;
-    const SignalLoops& loops_;
+    const CalibrationLoops& loops_;
 };
 
 }  // namespace scwlearn::calibration

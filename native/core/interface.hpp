@@ -68,7 +68,7 @@ struct Rows {
     std::int64_t count;
     std::int64_t width;
     bool intercept;
-    std::int64_t ahead = 0;  // sparse rows behind these, which come next: their features may be prefetched
+    std::int64_t rows_beyond = 0;  // sparse rows stored after these, whose features may be prefetched
 
     // By the kind: the arrays of sparse rows without values may be null.
     bool is_sparse() const noexcept { return kind != kDense32 && kind != kDense64; }
@@ -115,13 +115,12 @@ struct Scalars {
     double rounds;
 };
 
-// The lag of a mean behind its average over the rounds (core/model.hpp), and the recent mistakes of both.
-struct Averaging {
+// How far the average of a mean lags behind it (core/model.hpp), and the recent mistakes of both.
+struct AverageState {
     double lag_scale;  // the lag is this times what is stored
-    double latest;     // mistakes of the mean
-    double average;    // mistakes of the average
+    double latest_mistakes, average_mistakes;
 
-    bool average_is_better() const noexcept { return average <= latest; }
+    bool average_is_better() const noexcept { return average_mistakes <= latest_mistakes; }
 };
 
 // Lanes of a multi-class model come in multiples of this. A binary model has one lane.
@@ -143,16 +142,16 @@ struct Memory {
     std::int64_t lanes = 1;
     std::int64_t* known = nullptr;  // number of known classes, which the loops increment; null for a binary model
     // Null unless the mean is averaged.
-    Averaging* averaging = nullptr;  // as many as `scalars`
+    AverageState* average_state = nullptr;  // as many as `scalars`
     double* lag = nullptr;           // per feature, those of all lanes
     std::int64_t lag_stride = 1;     // between features
-    std::int64_t lag_lanes = 1;      // lanes that share one Averaging
+    std::int64_t lag_lanes = 1;      // lanes that share one AverageState
 
     // The model of one class, as a binary model.
     Memory of_class(std::int64_t first_entry, std::int64_t lane, std::int64_t scalar) const noexcept {
         Memory one{entries + first_entry, scratch, scalars + scalar, size, initial_variance, floor};
-        if (averaging != nullptr) {
-            one.averaging = averaging + scalar;
+        if (average_state != nullptr) {
+            one.average_state = average_state + scalar;
             one.lag = lag + lane;
             one.lag_stride = lag_stride;
         }
@@ -208,7 +207,7 @@ struct Task {
     const double* weights = nullptr;  // sample weights, optional
     std::int64_t block = 1;           // rows that a full covariance processes together
     int threads = 1;                  // upper bound
-    bool is_cached = false;           // the entries of the rows are in the cache: they need not be prefetched
+    bool entries_in_cache = false;           // the entries of the rows are in the cache: they need not be prefetched
     // Binary models.
     const std::int8_t* signs = nullptr;  // labels -1 and +1
     double* trace = nullptr;             // kTraceWidth numbers per row, optional
@@ -255,9 +254,9 @@ struct Weights {
     std::int64_t lanes;
     std::int64_t classes;  // 1 for a binary model
     const double* scales;  // of the weights
-    std::int64_t apart;    // between the scales of two classes; 0 if there is one for all
+    std::int64_t scale_stride;  // 0 if all classes have one
 
-    double scale(std::int64_t r) const noexcept { return scales[r * apart]; }
+    double scale(std::int64_t r) const noexcept { return scales[r * scale_stride]; }
 };
 
 // Computes one row of `classes` scores for each row. The rows of several classes have been scanned; those of a binary
@@ -384,17 +383,18 @@ struct ScaleLoops {
     ApplyScales apply;
 };
 
-// The functions of a calibration curve that take long (calibrate/curve.hpp), for arrays of `count` numbers that have room
-// for a multiple of kSignalsTogether: the numbers behind them are read and written, too.
-inline constexpr std::int64_t kSignalsTogether = 8;
+// The slow functions of a calibration curve (calibrate/curve.hpp), vectorized. Arrays must be padded to a multiple of
+// kCalibrationPadding numbers; the padding is read and written.
+inline constexpr std::int64_t kCalibrationPadding = 8;
 
-struct SignalLoops {
+struct CalibrationLoops {
     void (*signals)(const double* scores, const double* variances, std::int64_t count, double* noisy, double* sure);
     void (*sigmoids)(const double* logits, std::int64_t count, double* p, double* spread);
 };
 
-// Entries of more features than this do not fit into the cache; they are prefetched this many rows ahead.
+// Entries of more features than this do not fit into the cache.
 inline constexpr std::int64_t kCachedFeatures = 16384;
+// Rows ahead of the current one whose entries are prefetched then.
 inline constexpr std::int64_t kRowsAhead = 2;
 
 // All loops, as compiled for an instruction set.
@@ -406,7 +406,7 @@ struct InstructionSet {
     const BatchLoops& batches;
     const KernelLoops& kernels;
     const ScaleLoops& scales;
-    const SignalLoops& signals;
+    const CalibrationLoops& calibration;
 };
 
 }  // namespace scwlearn

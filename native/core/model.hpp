@@ -92,38 +92,41 @@ struct Model : Memory {
         return folded;
     }
 
-    // Averaging. The average takes in the mean after each round t:
-    //   average <- average + rate (mean - average)            rate = kFading/(t + kFading)
-    // so that two thirds of its weight lie in the last third of the stream. Stored is the lag, mean - average, which
-    // takes in each change of the mean and shrinks, so that a sparse row costs no more than its own features:
-    //   lag <- (1 - rate)(lag + change)
+    // Averaging. After each round t:
+    //   average <- average + rate (mean - average)            rate = kAveragingRate/(t + kAveragingRate)
+    // so that the mean of round s counts in proportion to s^2. We store the lag, mean - average, so that a sparse row
+    // touches no more than its own features:
+    //   lag <- (1 - rate)(lag + change of the mean)
     // Predictions use the average, unless the mean has made fewer mistakes lately, as it does under drift.
 
-    bool is_averaged() const noexcept { return averaging != nullptr; }
-    bool predicts_by_average() const noexcept { return is_averaged() && averaging->average_is_better(); }
+    bool is_averaged() const noexcept { return average_state != nullptr; }
+    bool uses_average() const noexcept { return is_averaged() && average_state->average_is_better(); }
 
     // The score that predictions use, given those of the mean and of the lag.
     double shown(double score, double lag_score) const noexcept {
-        return predicts_by_average() ? score - lag_score : score;
+        return uses_average() ? score - lag_score : score;
     }
 
+    // Counts the round, and lets the lag shrink.
     void begin_round() noexcept {
         scalars->rounds += 1.0;
-        if (is_averaged()) averaging->lag_scale *= kept_of_lag();
+        if (is_averaged()) average_state->lag_scale *= lag_decay();
     }
 
-    // Notes which of the two were wrong about a row of this weight.
-    void judge(bool mean_is_wrong, bool average_is_wrong, double weight) noexcept {
+    // Counts the mistakes of the mean and of the average at a row of this weight.
+    void count_mistakes(bool of_mean, bool of_average, double weight) noexcept {
         if (!is_averaged()) return;
-        averaging->latest = kKeptMistakes * averaging->latest + (mean_is_wrong ? weight : 0.0);
-        averaging->average = kKeptMistakes * averaging->average + (average_is_wrong ? weight : 0.0);
+        auto& [scale, latest, average] = *average_state;
+        latest = kMistakeDecay * latest + (of_mean ? weight : 0.0);
+        average = kMistakeDecay * average + (of_average ? weight : 0.0);
     }
 
-    double lag_scale() const noexcept { return is_averaged() ? averaging->lag_scale : 0.0; }
+    double lag_scale() const noexcept { return is_averaged() ? average_state->lag_scale : 0.0; }
 
-    // What the stored lag takes in of a change of the stored mean in this round, after `shrink_mean`; 0 if there is none.
+    // Factor that turns a change of the stored mean into one of the stored lag; call after `shrink_mean`. 0 without
+    // averaging.
     double lag_rate() const noexcept {
-        return is_averaged() ? scalars->mean_scale * kept_of_lag() / averaging->lag_scale : 0.0;
+        return is_averaged() ? scalars->mean_scale * lag_decay() / average_state->lag_scale : 0.0;
     }
 
     void fold_mean(double folded) const noexcept {
@@ -138,15 +141,15 @@ private:
     // A scale outside this range is multiplied into what it scales.
     static constexpr double kSmallScale = 1e-50;
     static constexpr double kLargeScale = 1e50;
-    static constexpr double kFading = 3.0;
-    // Mistakes count for this much less with each round: about the last 2,000 decide.
-    static constexpr double kKeptMistakes = 0.9995;
+    static constexpr double kAveragingRate = 3.0;
+    // Factor by which past mistakes fade each round: a memory of about 2,000 rounds.
+    static constexpr double kMistakeDecay = 0.9995;
 
-    double kept_of_lag() const noexcept { return scalars->rounds / (scalars->rounds + kFading); }
+    double lag_decay() const noexcept { return scalars->rounds / (scalars->rounds + kAveragingRate); }
 
     // The average shrinks with the mean.
     void shrink_lag(double shrink) const noexcept {
-        double& scale = averaging->lag_scale;
+        double& scale = average_state->lag_scale;
         scale *= shrink;
         const double size_of_scale = std::abs(scale);
         if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return;

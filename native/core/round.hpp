@@ -9,7 +9,7 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Asks the rule for a step and counts; returns HOLD if there is no step to take. `lag_score` is the score of the lag of
+// Counts a mistake and asks the rule for a step; returns HOLD if there is no step to take. `lag_score` is the score of the lag of
 // an averaged mean. With a full Sigma, `least` is a lower bound on the variance along the row; variances of features have
 // their own bound.
 inline Step ask(const Rule& rule, double y, double weight, const Look& look, double lag_score, Model& model,
@@ -18,7 +18,7 @@ inline Step ask(const Rule& rule, double y, double weight, const Look& look, dou
     const auto is_wrong = [y](double score) { return (score >= 0.0) != (y > 0.0); };
     counts.mistakes += is_wrong(model.shown(look.score, lag_score));
     model.begin_round();
-    model.judge(is_wrong(look.score), is_wrong(look.score - lag_score), weight);
+    model.count_mistakes(is_wrong(look.score), is_wrong(look.score - lag_score), weight);
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
@@ -139,7 +139,7 @@ public:
 
     // Which scores predictions use: those of the means, or of their averages.
     const double* shown(const double* scores, const double* averages) const noexcept {
-        return model_.predicts_by_average() ? averages : scores;
+        return model_.uses_average() ? averages : scores;
     }
 
     // Counts row i, of class y, given the scores of the known classes, and makes y known. Returns whether there is a
@@ -147,7 +147,7 @@ public:
     bool meet(std::int64_t i, std::int64_t y, double* scores, const double* averages) noexcept {
         counts.mistakes += !classes.predicts(y, shown(scores, averages));
         if (model_.is_averaged())
-            model_.judge(!classes.predicts(y, scores), !classes.predicts(y, averages), classes.weight(i));
+            model_.count_mistakes(!classes.predicts(y, scores), !classes.predicts(y, averages), classes.weight(i));
         model_.begin_round();
         if (y == classes.known) {
             classes.known += 1;

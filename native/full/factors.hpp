@@ -129,8 +129,8 @@ public:
     }
     void move(std::int64_t row, const Step& step, double y, double v) noexcept { move(row, step, &y, v); }
 
-    // Ends the block. Its updates wait for the next block, unless there is only one, as for averaged means, whose lags
-    // take in each update in its round.
+    // Ends the block. Its updates wait for the next block, unless there is only one. Averaged models learn in blocks of
+    // one row, so that their lag is updated at once.
     void finish() noexcept {
         end_sweep();
         if (made_.count == 0) return;

@@ -213,9 +213,9 @@ private:
     std::int64_t* present(std::int64_t strip) const noexcept { return present_ + strip * (n_ + 1); }
 };
 
-// A rule that uses the norm of the mean needs it after every row, and so does an average.
+// Rules that use the norm of the mean, and averaged models, need the current mean after every row.
 inline std::int64_t rows_at_once(const Task& task) noexcept {
-    return task.rule.uses_norm || task.memory.averaging != nullptr ? 1 : task.block;
+    return task.rule.uses_norm || task.memory.average_state != nullptr ? 1 : task.block;
 }
 
 // Learns in blocks: looks at all rows of a block, then asks and moves row by row. `is_done` returns whether the block that

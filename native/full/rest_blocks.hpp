@@ -108,7 +108,7 @@ private:
     void learn_class(std::int64_t c) {
         Model model(task_.memory.of_class(c * model_entries(kFull, task_.memory.size), c, c), kFull);
         Task task{};
-        task.memory.averaging = model.averaging;
+        task.memory.average_state = model.average_state;
         task.rows.count = count_ - first_of(c);
         task.rule = task_.rule;
         task.block = task_.block;

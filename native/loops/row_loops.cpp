@@ -16,8 +16,8 @@ Counts learn_by_row(const Task& task) {
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
         const auto row = rows[i];
         if constexpr (RowSet::kSparse)
-            if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.ahead) {
-                if (!task.is_cached) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
+            if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.rows_beyond) {
+                if (!task.entries_in_cache) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
                 if constexpr (kAveraged) rows[i + kRowsAhead].fetch(model.lag, 1);
             }
         const Look look = Covariance::look(row, model);
@@ -35,7 +35,7 @@ struct RowByRow {
     template <class RowSet>
     struct Over {
         static Counts run(const Task& task) {
-            return task.memory.averaging != nullptr ? learn<true>(task) : learn<false>(task);
+            return task.memory.average_state != nullptr ? learn<true>(task) : learn<false>(task);
         }
 
         template <bool kAveraged>

@@ -117,10 +117,10 @@ public:
     }
 
     // Returns the number of features of the standardised row, which has no zeros. `known` is the length of the list of
-    // dense features, read once because another thread may change it. The lines of a row `ahead` are prefetched a few at
-    // a time: all at once would be more than the processor can wait for.
+    // dense features, read once because another thread may change it. The lines of the row `next` are prefetched a few at
+    // a time: all at once would be more loads than the processor can keep track of.
     template <class Value, class Index>
-    std::int64_t scale(const SparseRow<Value, Index>& row, const SparseRow<Value, Index>& ahead, std::int64_t known,
+    std::int64_t scale(const SparseRow<Value, Index>& row, const SparseRow<Value, Index>& next, std::int64_t known,
                        const RowOutput& to) const noexcept {
         count_row();
         const double rows = whole_[0], part = 1.0 / rows;
@@ -132,7 +132,7 @@ public:
         row.each_overlapping(
             [&](const std::int64_t* at, Vector x, std::int64_t done) {
                 const auto are_new = lane_numbers() >= done;
-                ahead.fetch(features_, stride(), found.count, found.count + kWidth - done);
+                next.fetch(features_, stride(), found.count, found.count + kWidth - done);
                 Lines lines = Lines::scattered(features_, at, shift_);
                 if constexpr (kLearn) {
                     lines.moments.add(are_new ? x : Vector{});
@@ -170,7 +170,7 @@ public:
                 }
                 ++found.count;
             });
-        ahead.fetch(features_, stride(), found.count, ahead.count());
+        next.fetch(features_, stride(), found.count, next.count());
         if (to.unit != nullptr) {
             const auto square_of = [&row, &to](double by) {
                 SquaredLength length;
@@ -334,15 +334,15 @@ std::int64_t scale_rows(States<kLearn> states, const Rows& untyped, std::int64_t
             const RowOutput place{at(sized), at(unit), at(standard), nullptr};
             skipped ? as_it_is.scale(row, place) : scale.scale(row, place);
         } else {
-            const bool fetch_ahead = untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count + untyped.ahead;
-            const auto ahead = fetch_ahead ? rows[i + kRowsAhead] : rows.empty();
+            const bool fetch_ahead = untyped.width > kCachedFeatures && i + kRowsAhead < untyped.count + untyped.rows_beyond;
+            const auto next = fetch_ahead ? rows[i + kRowsAhead] : rows.empty();
             const std::int64_t known = standard == nullptr ? 0 : scale.listed();
             const std::int64_t start = standard == nullptr ? 0 : to.offsets[i];
             if (standard != nullptr && row.count() + 2 * known > to.room - start) return i;
             const auto own = [start](auto* numbers) { return numbers == nullptr ? nullptr : numbers + start; };
             const RowOutput place{at(sized), at(unit), own(standard), own(to.indices)};
             const std::int64_t count =
-                skipped ? as_it_is.scale(row, ahead, known, place) : scale.scale(row, ahead, known, place);
+                skipped ? as_it_is.scale(row, next, known, place) : scale.scale(row, next, known, place);
             if (standard != nullptr) to.offsets[i + 1] = start + count;
         }
     }

@@ -34,15 +34,15 @@ bool is_packed(const StridedNumbers& entries) {
 
 template <class Average>
 void check_average(const Average& average, const ModelForm& form, std::int64_t size, std::int64_t lanes) {
-    const auto& [lag, averaging] = average;
+    const auto& [lag, state] = average;
     require(length(lag) == size * lanes, "lag must have one number per feature and lane");
-    require(averaging.size() * sizeof(double) == (form.scheme == kJoint ? 1 : lanes) * sizeof(Averaging),
-            "averaging has the wrong length");
+    require(state.size() * sizeof(double) == (form.scheme == kJoint ? 1 : lanes) * sizeof(AverageState),
+            "the state of the average must have one line per set of scalars");
 }
 
-void add_average(Memory& memory, const ModelForm& form, double* lag, double* averaging) {
+void add_average(Memory& memory, const ModelForm& form, double* lag, double* state) {
     memory.lag = lag;
-    memory.averaging = reinterpret_cast<Averaging*>(averaging);
+    memory.average_state = reinterpret_cast<AverageState*>(state);
     memory.lag_stride = memory.lanes;
     memory.lag_lanes = form.scheme == kJoint ? memory.lanes : 1;
 }
@@ -149,13 +149,13 @@ bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t class
     const Weights weights{memory.entries, stride, lanes, classes, &memory.scalars->mean_scale,
                           for_each ? std::int64_t{sizeof(Scalars) / sizeof(double)} : 0};
     const bool finite = score_for(form, binary, rows.kind)(rows, weights, *memory.scratch, scores);
-    if (memory.averaging == nullptr) return finite;
-    const Weights lag{memory.lag, lanes, lanes, classes, &memory.averaging->lag_scale,
-                      for_each ? std::int64_t{sizeof(Averaging) / sizeof(double)} : 0};
+    if (memory.average_state == nullptr) return finite;
+    const Weights lag{memory.lag, lanes, lanes, classes, &memory.average_state->lag_scale,
+                      for_each ? std::int64_t{sizeof(AverageState) / sizeof(double)} : 0};
     double* const lags = memory.scratch->take(rows.count * classes);
     score_for({kIdentity}, binary, rows.kind)(rows, lag, *memory.scratch, lags);
     for (std::int64_t r = 0; r < classes; ++r)
-        if (memory.averaging[for_each ? r : 0].average_is_better())
+        if (memory.average_state[for_each ? r : 0].average_is_better())
             for (std::int64_t i = r; i < rows.count * classes; i += classes) scores[i] -= lags[i];
     return finite;
 }

@@ -35,7 +35,7 @@ public:
         const Table rows(*this, scores, variances, out);
         // Copied, because another thread may learn while the GIL is released.
         std::vector<double> state(state_, state_ + Mixing::entries(members_, n_scores_));
-        const Mixing mixing(state.data(), members_, n_scores_, loops().signals);
+        const Mixing mixing(state.data(), members_, n_scores_, loops().calibration);
         const nb::gil_scoped_release release_gil;
         std::vector<double> work(work_entries());
         mixing.mix(rows.looks.data(), rows.count, rows.out, work.data());
@@ -69,7 +69,7 @@ private:
     struct Table {
         std::int64_t count;
         double* out;
-        std::vector<calibration::MemberLooks> looks;
+        std::vector<calibration::MemberScores> looks;
 
         Table(const Mixture& mixture, const std::vector<ReadOnly>& scores,
               const std::vector<Column<double>>& variances, const Numbers& mixed)
@@ -97,7 +97,7 @@ private:
         state_ = numbers.data();
     }
 
-    Mixing mixing() const noexcept { return {state_, members_, n_scores_, loops().signals}; }
+    Mixing mixing() const noexcept { return {state_, members_, n_scores_, loops().calibration}; }
 
     nb::object array_;
     double* state_ = nullptr;

@@ -18,7 +18,7 @@ using namespace nanobind::literals;
     extern const BatchLoops batch_loops;   \
     extern const KernelLoops kernel_loops; \
     extern const ScaleLoops scale_loops;   \
-    extern const SignalLoops signal_loops; \
+    extern const CalibrationLoops calibration_loops; \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -30,7 +30,7 @@ namespace {
 
 #define LOOPS_OF(set)                                                                                     \
     {#set,             set::row_loops,   set::class_loops, set::full_loops, set::batch_loops, set::kernel_loops, \
-     set::scale_loops, set::signal_loops}
+     set::scale_loops, set::calibration_loops}
 
 // The instruction sets that this processor supports, the best first.
 const std::vector<InstructionSet>& supported_sets() {
@@ -136,7 +136,7 @@ NB_MODULE(_native, module) {
     module.attr("CACHED_FEATURES") = kCachedFeatures;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
-    module.attr("AVERAGING") = sizeof(Averaging) / sizeof(double);
+    module.attr("AVERAGE_STATE") = sizeof(AverageState) / sizeof(double);
     module.attr("LANE_MULTIPLE") = kLaneMultiple;
     module.def("instruction_sets", [] { return names_of(supported_sets()); },
                "Return the instruction sets that this processor supports, the best first.");

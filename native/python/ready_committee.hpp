@@ -122,7 +122,7 @@ public:
 
 private:
     using Kind = std::optional<ScaleKind>;
-    using Looks = std::array<calibration::MemberLooks, calibration::kMostMembers>;
+    using Looks = std::array<calibration::MemberScores, calibration::kMostMembers>;
 
     // About as many values as fit the first-level cache with the lines of their features.
     static constexpr std::int64_t kValuesAtOnce = 1 << 9;
@@ -156,8 +156,8 @@ private:
         Looks looks;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const double* const trace = traces_[m].data();
-            looks[m] = is_binary() ? calibration::MemberLooks{trace, line, trace + 1, line}
-                                   : calibration::MemberLooks{trace, line, member_variances_[m].data(), 1};
+            looks[m] = is_binary() ? calibration::MemberScores{trace, line, trace + 1, line}
+                                   : calibration::MemberScores{trace, line, member_variances_[m].data(), 1};
         }
         double* const mixed = lesson.mixed + first * n_scores_;
         const auto number = [this, &lesson, first](std::int64_t i) {
@@ -178,7 +178,7 @@ private:
     }
 
     calibration::Mixing mixing() const noexcept {
-        return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_, loops().signals};
+        return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_, loops().calibration};
     }
     const Rows& seen_by(std::size_t m, const Rows& rows) const noexcept {
         return kinds_[m] ? scaled_.rows[*kinds_[m]] : rows;

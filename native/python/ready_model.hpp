@@ -8,32 +8,32 @@
 
 namespace scwlearn {
 
-// No rule, to compute what a round computes before it asks for a step.
+// No rule: the loops only compute scores and variances.
 inline constexpr Rule kNoRule{nullptr, nullptr, false, false};
 
-// A copy of the numbers that every round changes.
-class CopiedScalars {
+// A copy of the scalars of a model.
+class SavedScalars {
 public:
-    void take(const HeldModel& model) {
+    void save(const HeldModel& model) {
         scalars_.assign(model.scalars.data(), model.scalars.data() + model.scalars.size());
         if (!model.average) return;
-        const Numbers& averaging = model.average->second;
-        averaging_.assign(averaging.data(), averaging.data() + averaging.size());
+        const Numbers& state = model.average->second;
+        average_state_.assign(state.data(), state.data() + state.size());
     }
 
-    // Lets loops change the copy.
-    void stand_in(Memory& memory) noexcept {
+    // Makes `memory` use the copy, so that loops leave those of the model unchanged.
+    void redirect(Memory& memory) noexcept {
         memory.scalars = reinterpret_cast<Scalars*>(scalars_.data());
-        if (memory.averaging != nullptr) memory.averaging = reinterpret_cast<Averaging*>(averaging_.data());
+        if (memory.average_state != nullptr) memory.average_state = reinterpret_cast<AverageState*>(average_state_.data());
     }
 
     void restore(const HeldModel& model) const {
         std::copy(scalars_.begin(), scalars_.end(), model.scalars.data());
-        if (model.average) std::copy(averaging_.begin(), averaging_.end(), model.average->second.data());
+        if (model.average) std::copy(average_state_.begin(), average_state_.end(), model.average->second.data());
     }
 
 private:
-    std::vector<double> scalars_, averaging_;
+    std::vector<double> scalars_, average_state_;
 };
 
 // A rule and a model, binary or multi-class, with the memory that a single row needs.
@@ -84,8 +84,8 @@ public:
     // Also computes the variance of the largest score, by a round that learns nothing.
     void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
         Task task{row, model_.memory(&scratch_), model_.form, kNoRule};
-        copied_.take(model_);
-        copied_.stand_in(task.memory);
+        saved_.save(model_);
+        saved_.redirect(task.memory);
         if (!is_binary()) task.memory.known = &count;
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
     }
@@ -94,9 +94,9 @@ public:
     void look_rows(const Rows& rows, double* scores, std::int64_t count, double* variances) const {
         Scratch scratch;
         Task task{rows, model_.memory(&scratch), model_.form, kNoRule};
-        CopiedScalars copied;
-        copied.take(model_);
-        copied.stand_in(task.memory);
+        SavedScalars saved;
+        saved.save(model_);
+        saved.redirect(task.memory);
         const Loop learn = loop_for(model_.form, is_binary(), rows.kind);
         const auto size = static_cast<std::size_t>(rows.count);
         if (!is_binary()) {
@@ -126,8 +126,8 @@ public:
         Task task{row, model_.memory(&scratch_), model_.form, rule_.rule(), &w};
         if (!can_raise()) return model_.count(1, learn_row(task, y, scores, count, variance));
         const std::int64_t known = model_.classes();
-        CopiedScalars scalars;
-        scalars.take(model_);
+        SavedScalars scalars;
+        scalars.save(model_);
         // With a full covariance, one class after the other learns from the row; otherwise none moves before all are
         // asked.
         const bool in_turn = model_.form.kind == kFull && model_.form.scheme == kOneVersusRest;
@@ -156,7 +156,7 @@ public:
         const Scratch::Frame frame(scratch_);
         Task task{rows, model_.memory(&scratch_), model_.form, rule_.rule(), weights, block, threads};
         // The scale has just read the lines that it shares with the model.
-        task.is_cached = model_.form.shares_lines;
+        task.entries_in_cache = model_.form.shares_lines;
         if (is_binary()) {
             task.signs = static_cast<const std::int8_t*>(labels.data()) + first;
             task.trace = scores;
@@ -195,7 +195,7 @@ private:
     HeldModel model_;
     bool intercept_;
     Scratch scratch_;  // a Python rule may score while it is asked: its arrays come on top
-    CopiedScalars copied_;  // for looks
+    SavedScalars saved_;  // for looks
 };
 
 }  // namespace scwlearn

@@ -104,7 +104,7 @@ private:
             rows.indices = to.indices.data();
             rows.offsets = to.offsets.data();
             rows.stored = to.offsets[static_cast<std::size_t>(rows.count)];
-            rows.ahead = 0;
+            rows.rows_beyond = 0;
         } else {
             rows.kind = rows.has_short_indices() ? kSparse64i32 : kSparse64i64;
         }

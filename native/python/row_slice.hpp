@@ -22,10 +22,10 @@ public:
             part.stored = count * rows.width;
             return part;
         }
-        part.ahead = std::min(kRowsAhead, rows.count - first - count);
+        part.rows_beyond = std::min(kRowsAhead, rows.count - first - count);
         const bool is_short = rows.has_short_indices();
-        const std::int64_t begin = is_short ? copy_offsets(rows, first, count + part.ahead, short_)
-                                            : copy_offsets(rows, first, count + part.ahead, long_);
+        const std::int64_t begin = is_short ? copy_offsets(rows, first, count + part.rows_beyond, short_)
+                                            : copy_offsets(rows, first, count + part.rows_beyond, long_);
         const std::int64_t index_size = is_short ? sizeof(std::int32_t) : sizeof(std::int64_t);
         part.stored = is_short ? short_.back() : long_.back();
         part.offsets = is_short ? static_cast<const void*>(short_.data()) : long_.data();

@@ -25,7 +25,7 @@ MOST_THREADS: int = 256
 
 SCALARS: int = 6
 
-AVERAGING: int = 3
+AVERAGE_STATE: int = 3
 
 LANE_MULTIPLE: int = 4
 

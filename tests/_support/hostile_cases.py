@@ -240,7 +240,7 @@ CASES = [
         "scalars[0, 5]: round count must be a finite number >= 0, got -1.0",
     ),
     ("ovr", lambda f: f.remove("lag"), "array 'lag' is missing"),
-    ("ovr", set_number("averaging", 1, np.nan), "averaging[0, 1]: value must be finite, got nan"),
+    ("ovr", set_number("average_state", 1, np.nan), "average_state[0, 1]: value must be finite, got nan"),
     ("two classes", set_number("calibration", 20, np.nan), "calibration[20]: value must be finite, got nan"),
     (
         "two classes",

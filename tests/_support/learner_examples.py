@@ -62,7 +62,7 @@ def state(learner):
     sets = None if model.joint else model.classes
     arrays = [model.scalars[:sets]]
     if model.average is not None:
-        arrays += [model.average.lag[:, : model.classes], model.average.averaging[:sets]]
+        arrays += [model.average.lag[:, : model.classes], model.average.state[:sets]]
     arrays += [model.memory] if model.is_binary else [model.weights(), model.variances()]
     return *(array.tobytes() for array in arrays), learner.counts
 

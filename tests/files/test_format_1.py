@@ -32,7 +32,7 @@ def test_the_samples_are_unchanged():
     assert digest == DIGEST, "these files stand for those of users and must never change"
 
 
-#: Settings of estimators that the samples do not have, and what they stand for in them.
+#: Settings added since the samples were saved, with the values that they load as.
 ADDED_SINCE = {"costs": None, "average": False}
 
 

@@ -32,7 +32,7 @@ class Plain:
         self.mistakes = 0
 
     def scales(self):
-        """What the stored weights of each class are multiplied by, by which shrinking shows."""
+        """Return the scale of the stored weights of each class, which changes when they shrink."""
         scales, model = np.ones(len(self.mean)), self.learner.model
         if model is not None:
             scales[: model.classes] = model.scalars[: model.classes, MEAN_SCALE]
@@ -99,7 +99,7 @@ def test_the_average_is_that_of_the_weights_after_each_round(axis, covariance, r
     lags = expected.mean - expected.average
     np.testing.assert_allclose(model.average.lags(model.classes), lags, rtol=0, atol=1e-9 * size)
     np.testing.assert_allclose(averaged.shown_weights(), expected.shown, rtol=0, atol=1e-9 * size)
-    np.testing.assert_allclose(model.average.averaging[: len(expected.recent), 1:], expected.recent, rtol=1e-9)
+    np.testing.assert_allclose(model.average.state[: len(expected.recent), 1:], expected.recent, rtol=1e-9)
     assert averaged.counts.mistakes == expected.mistakes
 
 
@@ -154,28 +154,28 @@ def test_dicts_and_rows_give_the_same_bits(classes):
 
 
 def test_a_lag_that_becomes_small_is_folded():
-    # 3/(t + 3) each round: the scale falls like t^-3, and below 1e-50 it is multiplied into the lag.
+    # The scale shrinks by t/(t + 3) each round, so it falls like t^-3; below 1e-50 it is multiplied into the lag.
     learner, other = (Learner("pa1", average=True, intercept=True) for _ in range(2))
     x, y = draw_examples(1, 200, 5, 1.0)
     learner.learn(x, y)
     other.learn(x, y)
     other.model.average.lag *= 1e60
-    other.model.average.averaging[0, 0] *= 1e-60
+    other.model.average.state[0, 0] *= 1e-60
     np.testing.assert_allclose(other.scores(x), learner.scores(x), rtol=1e-9, atol=1e-12)
     for each in (learner, other):
         each.learn(x, y)
-    assert 1e-50 < other.model.average.averaging[0, 0] <= 1
+    assert 1e-50 < other.model.average.state[0, 0] <= 1
     np.testing.assert_allclose(other.scores(x), learner.scores(x), rtol=1e-9, atol=1e-12)
 
 
 def test_under_drift_the_latest_weights_predict():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(4000, 5))
-    # Another class every 40 examples.
+    # The labels flip every 40 examples.
     y = np.where(x[:, 0] * np.where(np.arange(4000) // 40 % 2, 1, -1) >= 0, 1, -1)
     averaged, latest = Learner("pa1", average=True), Learner("pa1")
     counts, of_latest = averaged.learn(x, y), latest.learn(x, y)
-    assert not averaged.model.average.predicts[0]
+    assert not averaged.model.average.is_used[0]
     assert counts.mistakes <= 1.02 * of_latest.mistakes
     assert np.array_equal(averaged.scores(x), latest.scores(x))
 
@@ -194,7 +194,7 @@ def test_on_noisy_examples_the_average_makes_fewer_mistakes():
 def test_probabilities_are_calibrated_on_averaged_scores():
     x, y = draw_examples(6, 6000, 20, 1.0, noise=0.2)
     model = scwlearn.PA1(random_state=0).fit(x[:4000], y[:4000])
-    assert model._classifier.learner.model.average.predicts[0]
+    assert model._classifier.learner.model.average.is_used[0]
     p = model.predict_proba(x[4000:])[:, 1]
     for low in (0.0, 0.2, 0.4, 0.6):
         some = (p >= low) & (p < low + 0.2)
@@ -282,7 +282,7 @@ def test_the_average_of_merged_models_is_what_merging_the_averages_gives(axis, r
     np.testing.assert_allclose(found, averages.weights(), rtol=1e-9, atol=1e-9)
     alone = merge_gaussians([parts[0].model])
     assert np.array_equal(alone.average.lags(merged.classes), parts[0].model.average.lags(merged.classes))
-    assert np.array_equal(merged.average.averaging[0, 1:], sum(p.model.average.averaging[0, 1:] for p in parts))
+    assert np.array_equal(merged.average.state[0, 1:], sum(p.model.average.state[0, 1:] for p in parts))
 
 
 def test_models_with_and_without_averages_are_not_merged():
@@ -302,7 +302,7 @@ def test_merged_classifiers_that_met_their_classes_in_another_order_agree():
     second.fit(x[:200][order[::-1]], y[:200][order[::-1]])
     both = scwlearn.merge([first, second])
     middle = (first._classifier.weights() + second._classifier.weights()) / 2
-    if all(m._classifier.learner.model.average.predicts[0] for m in (first, second, both)):
+    if all(m._classifier.learner.model.average.is_used[0] for m in (first, second, both)):
         np.testing.assert_allclose(both._classifier.weights(), middle, rtol=1e-9, atol=1e-9)
     assert both.score(x[200:], y[200:]) > 0.6
 
@@ -333,7 +333,7 @@ def test_an_average_of_the_wrong_shape_is_refused():
     x, y = draw_examples(2, 40, 5, 1.0)
     learner = Learner("pa1", average=True)
     learner.learn(x, y)
-    learner.model.average = Average(np.zeros((4, 1)), learner.model.average.averaging)
+    learner.model.average = Average(np.zeros((4, 1)), learner.model.average.state)
     with pytest.raises(ValueError, match="lag must have one number per feature and lane"):
         learner.scores(x)
     with pytest.raises(ValueError, match="lag must have one number per feature and lane"):

@@ -101,7 +101,7 @@ class LinearClassifier(ExplainedClassifier):
 
     @property
     def coef_(self) -> Array:
-        """The mean weights: (1, n_features) for two classes, otherwise (n_classes, n_features).
+        """The weights that predictions use: (1, n_features) for two classes, otherwise (n_classes, n_features).
 
         They apply to features as given, even if the model scales them. They cannot express that `scale="standard"`
         clips values, nor the length of a row, by which `scale="unit"` divides it.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn._native import AVERAGING, LANE_MULTIPLE, SCALARS
+from scwlearn._native import AVERAGE_STATE, LANE_MULTIPLE, SCALARS
 from scwlearn.files.codec import FLOAT64, LARGEST, SMALLEST, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject
 from scwlearn.learning.config import LearnerConfig, check_setting
@@ -23,7 +23,7 @@ def encode_gaussian(gaussian: Gaussian, arrays: Arrays) -> dict[str, Any]:
     """Add the arrays to `arrays` and return the JSON metadata."""
     arrays |= {"memory": gaussian.memory, "scalars": gaussian.scalars}
     if gaussian.average is not None:
-        arrays |= {"lag": gaussian.average.lag, "averaging": gaussian.average.averaging}
+        arrays |= {"lag": gaussian.average.lag, "average_state": gaussian.average.state}
     return {
         "covariance": gaussian.covariance.name,
         "initial_variance": gaussian.initial_variance,
@@ -51,9 +51,9 @@ def decode_gaussian(fields: JsonObject, arrays: ArrayReader, config: LearnerConf
 
 def _decode_average(arrays: ArrayReader, size: int, lanes: int, sets: int) -> Average:
     lag = arrays.take("lag", FLOAT64, (size, lanes))
-    averaging = arrays.take("averaging", FLOAT64, (sets, AVERAGING))
-    check_range("averaging", averaging, -LARGEST, LARGEST, "value must be finite")
-    return Average(lag, averaging)
+    state = arrays.take("average_state", FLOAT64, (sets, AVERAGE_STATE))
+    check_range("average_state", state, -LARGEST, LARGEST, "value must be finite")
+    return Average(lag, state)
 
 
 def decode_initial_variance(fields: JsonObject) -> float:

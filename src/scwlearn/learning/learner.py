@@ -169,7 +169,7 @@ class Learner(OneAtATime):
         return scores, variances
 
     def shown_weights(self) -> Array:
-        """Return the weights that explain the model, the intercept last: (classes, size), or (1, size) if binary."""
+        """Return the weights that predictions use, the intercept last: (classes, size), or (1, size) if binary."""
         return self._fitted().shown_weights()
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:

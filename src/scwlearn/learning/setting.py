@@ -65,8 +65,8 @@ class Setting:
     names: Mapping[Face, str] = field(default_factory=dict)
     defaults: Mapping[Face, Any] = field(default_factory=dict)
     helps: Mapping[Face, str] = field(default_factory=dict)
-    #: What a default of None stands for, by rule.
-    by_rule: Callable[[Rule | OwnRule], Any] | None = None
+    #: The value that None stands for, given the rule.
+    none_means: Callable[[Rule | OwnRule], Any] | None = None
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
     #: Whether it acts in the native loops: the native model takes it, by the same name.
@@ -86,9 +86,9 @@ class Setting:
 
     def resolve(self, value: Any, rule: Rule | OwnRule | None) -> Any:
         """Return the value that None stands for with a rule; other values stay as they are."""
-        if value is not None or self.by_rule is None or rule is None:
+        if value is not None or self.none_means is None or rule is None:
             return value
-        return self.by_rule(rule)
+        return self.none_means(rule)
 
     def help_in(self, face: Face) -> str:
         """Return its help text in an interface."""

@@ -247,17 +247,18 @@ SETTINGS = (
         "average",
         bool,
         None,
-        "Whether to predict with the average of the weights over all examples, which is less noisy, unless the latest "
-        "weights have made fewer mistakes lately. None: for first-order algorithms, CW, SOP and IELLIP.",
+        "Whether to predict with a running average of the weights, which is less noisy, unless the latest weights made "
+        "fewer mistakes recently. None: the default of the algorithm (True for first-order algorithms, CW, SOP and "
+        "IELLIP).",
         LINEAR,
         applies_to=_is_single,
         defaults={Face.LEARNER: False},
         helps={
-            Face.COMMAND: "Predict with the average of the weights, unless the latest ones have made fewer mistakes "
-            "lately. Default: for first-order algorithms, CW, SOP and IELLIP.",
+            Face.COMMAND: "Predict with a running average of the weights, unless the latest ones made fewer mistakes "
+            "recently. On by default for first-order algorithms, CW, SOP and IELLIP.",
         },
         optional=True,
-        by_rule=lambda rule: isinstance(rule, Rule) and rule.averaged,
+        none_means=lambda rule: isinstance(rule, Rule) and rule.averaged,
     ),
     Setting(
         "intercept",

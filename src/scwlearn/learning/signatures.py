@@ -38,9 +38,9 @@ _CLASSES = """classes_ : ndarray of shape (n_classes,)
     The known labels, sorted; `partial_fit` adds new ones.
 """
 _WEIGHTS = """coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-    The mean weights; with two classes those of the second.
+    The weights that predictions use; with two classes those of the second.
 intercept_ : ndarray of shape (1,) or (n_classes,)
-    The mean intercepts; 0 without `fit_intercept`.
+    The intercepts that go with them; 0 without `fit_intercept`.
 """
 _UNCERTAINTY = """variance_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     The variance of each weight.

@@ -8,26 +8,26 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import AVERAGING
+from scwlearn._native import AVERAGE_STATE
 from scwlearn.model.covariance import Array, aligned_copy, is_sound, zeros
 
-# The entries of `averaging`, as in native/core.
-LAG_SCALE, LATEST_MISTAKES, AVERAGE_MISTAKES = range(AVERAGING)
+# The entries of `state`, as in native/core.
+LAG_SCALE, LATEST_MISTAKES, AVERAGE_MISTAKES = range(AVERAGE_STATE)
 
 
 @dataclass
 class Average:
-    """The average of mu, stored as the lag of the average behind mu, so that a sparse row changes only its features.
+    """The average of mu, stored as its lag, mu - average, so that a sparse row changes only its own features.
 
-    After round t the average takes in mu with the rate 3/(t + 3), so that two thirds of its weight lie in the last
-    third of the rounds (native/core/model.hpp). Predictions use it unless mu has made fewer mistakes lately.
+    After round t the average takes in mu with the rate 3/(t + 3) (native/core/model.hpp). Predictions use it unless mu
+    has made fewer mistakes lately.
     """
 
     #: mu - average, relative to its scale: (size, lanes).
     lag: Array
-    #: (1, AVERAGING), or one versus rest (lanes, AVERAGING): the scale of the lag, and the recent mistakes of mu and
-    #: of the average.
-    averaging: Array
+    #: (1, AVERAGE_STATE), or one versus rest (lanes, AVERAGE_STATE): the scale of the lag, and the recent mistakes of
+    #: mu and of the average.
+    state: Array
 
     @classmethod
     def start(cls, size: int, lanes: int, sets: int) -> Average:
@@ -36,69 +36,69 @@ class Average:
 
     @property
     def arrays(self) -> tuple[Array, Array]:
-        """What the native loops update in place."""
-        return self.lag, self.averaging
+        """The arrays that the native loops update."""
+        return self.lag, self.state
 
     @property
     def is_sound(self) -> bool:
         """Whether the native loops can update it."""
-        return is_sound(self.lag) and self.averaging.flags.writeable
+        return is_sound(self.lag) and self.state.flags.writeable
+
+    @property
+    def is_used(self) -> NDArray[np.bool_]:
+        """Whether predictions use the average, for each set of scalars."""
+        better: NDArray[np.bool_] = self.state[:, AVERAGE_MISTAKES] <= self.state[:, LATEST_MISTAKES]
+        return better
 
     def lags(self, classes: int) -> Array:
         """Return mu - average: (classes, size)."""
-        lags: Array = self.lag.T[:classes] * self.averaging[:classes, LAG_SCALE, np.newaxis]
+        lags: Array = self.lag.T[:classes] * self.state[:classes, LAG_SCALE, np.newaxis]
         return lags
-
-    @property
-    def predicts(self) -> NDArray[np.bool_]:
-        """Whether predictions use the average, for each set of scalars."""
-        better: NDArray[np.bool_] = self.averaging[:, AVERAGE_MISTAKES] <= self.averaging[:, LATEST_MISTAKES]
-        return better
 
     def copy(self) -> Average:
         """Return a deep copy."""
-        return Average(aligned_copy(self.lag), self.averaging.copy())
+        return Average(aligned_copy(self.lag), self.state.copy())
 
     def restore(self, other: Self) -> None:
         """Copy the state of an average of the same shape into the memory of this one."""
         np.copyto(self.lag, other.lag)
-        np.copyto(self.averaging, other.averaging)
+        np.copyto(self.state, other.state)
 
     def widened(self, at: int, count: int) -> Average:
-        """Return it with `count` more features at index `at`, which never had a weight."""
+        """Return a copy with `count` new features at index `at`, whose weights were always 0."""
         size, lanes = self.lag.shape
         wider = zeros(size + count, lanes)
         wider[:at], wider[at + count :] = self.lag[:at], self.lag[at:]
-        return Average(wider, self.averaging.copy())
+        return Average(wider, self.state.copy())
 
     def of_features(self, features: NDArray[np.int64]) -> Average:
-        """Return that of these features alone, in this order."""
-        return Average(aligned_copy(self.lag[features]), self.averaging.copy())
+        """Return the average of these features alone, in this order."""
+        return Average(aligned_copy(self.lag[features]), self.state.copy())
 
     def with_lanes(self, lanes: int, places: NDArray[np.intp]) -> Average:
-        """Return it with room for `lanes` classes: lane i moves to `places[i]`, the others start from nothing."""
+        """Return a copy with room for `lanes` classes: lane i moves to `places[i]`, the other lanes start from 0."""
         lag = zeros(len(self.lag), lanes)
         lag[:, places] = self.lag[:, : len(places)]
-        averaging = self.averaging.copy()
-        if len(self.averaging) > 1:
-            averaging = _start(lanes)
-            averaging[places] = self.averaging[: len(places)]
-        return Average(lag, averaging)
+        state = self.state.copy()
+        if len(self.state) > 1:
+            state = _start(lanes)
+            state[places] = self.state[: len(places)]
+        return Average(lag, state)
 
     def of_class(self, number: int) -> Average:
-        """Return a copy of that of one class."""
-        own = number if len(self.averaging) > 1 else 0
-        return Average(aligned_copy(self.lag[:, number : number + 1]), self.averaging[own : own + 1].copy())
+        """Return a copy of the average of one class."""
+        own = number if len(self.state) > 1 else 0
+        return Average(aligned_copy(self.lag[:, number : number + 1]), self.state[own : own + 1].copy())
 
     def split(self, shares: tuple[float, float], lanes: int, sets: int) -> Average:
-        """Return that of two classes, each with its share of the only one."""
+        """Split the average of a binary model into those of two classes, each with its share."""
         two = Average.start(len(self.lag), lanes, sets)
         two.lag[:, :2] = self.lag * shares
-        two.averaging[: min(2, sets)] = self.averaging
+        two.state[: min(2, sets)] = self.state
         return two
 
 
 def _start(sets: int) -> Array:
-    averaging = np.zeros((sets, AVERAGING))
-    averaging[:, LAG_SCALE] = 1.0
-    return averaging
+    state = np.zeros((sets, AVERAGE_STATE))
+    state[:, LAG_SCALE] = 1.0
+    return state

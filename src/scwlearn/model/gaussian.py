@@ -226,7 +226,7 @@ class Gaussian:
         weights, average = self.weights(), self.average
         if average is None:
             return weights
-        return np.where(average.predicts[: self.classes, np.newaxis], weights - average.lags(self.classes), weights)
+        return np.where(average.is_used[: self.classes, np.newaxis], weights - average.lags(self.classes), weights)
 
     def at_average(self) -> Gaussian:
         """Return a model with the average of mu as its mean, and no average of its own."""
@@ -238,7 +238,7 @@ class Gaussian:
         return other
 
     def negate(self) -> None:
-        """Turn mu of a binary model, and its average, into the opposite."""
+        """Negate mu and its average, in place (binary models)."""
         np.negative(self.mean, out=self.mean)
         if self.average is not None:
             np.negative(self.average.lag, out=self.average.lag)

@@ -101,7 +101,7 @@ def merge_gaussians(
 def _merge_averages(
     merged: Gaussian, models: Sequence[Gaussian], rule: str, weights: Sequence[float], prior: Gaussian | None
 ) -> Average:
-    """Return the average of merged models: it is what merging their averages gives."""
+    """Merge the averages as the means are merged, and add up their recent mistakes."""
     before = 0.0 if prior is None else prior.scalars[:, ROUNDS].sum()
     learned = [model for model in models if model.scalars[:, ROUNDS].sum() > before]
     if len(learned) <= 1:
@@ -114,8 +114,8 @@ def _merge_averages(
     average.lag[:, : merged.classes] = (merged.weights() - middle.weights()).T
     for model, weight in zip(models, weights, strict=True):
         assert model.average is not None
-        recent = model.average.averaging[: len(average.averaging), LATEST_MISTAKES:]
-        average.averaging[: len(recent), LATEST_MISTAKES:] += weight * recent
+        recent = model.average.state[: len(average.state), LATEST_MISTAKES:]
+        average.state[: len(recent), LATEST_MISTAKES:] += weight * recent
     return average
 
 

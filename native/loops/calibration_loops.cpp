@@ -8,7 +8,8 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-// Only for registers: the linker would keep the code for doubles of one instruction set for all.
+// Instantiates the templates for vectors only: scalar versions would have the same symbols in every instruction set, and
+// the linker would keep one of them for all.
 void signals(const double* scores, const double* variances, std::int64_t count, double* noisy, double* sure) {
     for (std::int64_t i = 0; i < count; i += kWidth) {
         const Vector score = load(scores + i), variance = load(variances + i);
@@ -25,10 +26,10 @@ void sigmoids(const double* logits, std::int64_t count, double* p, double* sprea
     }
 }
 
-static_assert(kSignalsTogether % kWidth == 0);
+static_assert(kCalibrationPadding % kWidth == 0);
 
 }  // namespace
 
-extern constinit const SignalLoops signal_loops{signals, sigmoids};
+extern constinit const CalibrationLoops calibration_loops{signals, sigmoids};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -115,12 +115,21 @@ struct Scalars {
     double rounds;
 };
 
-// How far the average of a mean lags behind it (core/model.hpp), and the recent mistakes of both.
+// How far the average of a mean lags behind it (core/model.hpp), and the recent mistakes of both. One versus rest, each
+// class has a scale, and all classes decide together: only the mistakes of the first are used.
 struct AverageState {
     double lag_scale;  // the lag is this times what is stored
     double latest_mistakes, average_mistakes;
 
     bool average_is_better() const noexcept { return average_mistakes <= latest_mistakes; }
+
+    // Counts whether the mean and the average were wrong about a row of this weight.
+    void count(bool latest_is_wrong, bool average_is_wrong, double weight) noexcept {
+        // Past mistakes fade: a memory of about 2,000 rounds.
+        constexpr double kDecay = 0.9995;
+        latest_mistakes = kDecay * latest_mistakes + (latest_is_wrong ? weight : 0.0);
+        average_mistakes = kDecay * average_mistakes + (average_is_wrong ? weight : 0.0);
+    }
 };
 
 // Lanes of a multi-class model come in multiples of this. A binary model has one lane.

@@ -97,28 +97,16 @@ struct Model : Memory {
     // so that the mean of round s counts in proportion to s^2. We store the lag, mean - average, so that a sparse row
     // touches no more than its own features:
     //   lag <- (1 - rate)(lag + change of the mean)
+    // Where a rule shrinks the mean, the average shrinks with it.
     // Predictions use the average, unless the mean has made fewer mistakes lately, as it does under drift.
 
     bool is_averaged() const noexcept { return average_state != nullptr; }
     bool uses_average() const noexcept { return is_averaged() && average_state->average_is_better(); }
 
-    // The score that predictions use, given those of the mean and of the lag.
-    double shown(double score, double lag_score) const noexcept {
-        return uses_average() ? score - lag_score : score;
-    }
-
     // Counts the round, and lets the lag shrink.
     void begin_round() noexcept {
         scalars->rounds += 1.0;
         if (is_averaged()) average_state->lag_scale *= lag_decay();
-    }
-
-    // Counts the mistakes of the mean and of the average at a row of this weight.
-    void count_mistakes(bool of_mean, bool of_average, double weight) noexcept {
-        if (!is_averaged()) return;
-        auto& [scale, latest, average] = *average_state;
-        latest = kMistakeDecay * latest + (of_mean ? weight : 0.0);
-        average = kMistakeDecay * average + (of_average ? weight : 0.0);
     }
 
     double lag_scale() const noexcept { return is_averaged() ? average_state->lag_scale : 0.0; }
@@ -142,8 +130,8 @@ private:
     static constexpr double kSmallScale = 1e-50;
     static constexpr double kLargeScale = 1e50;
     static constexpr double kAveragingRate = 3.0;
-    // Factor by which past mistakes fade each round: a memory of about 2,000 rounds.
-    static constexpr double kMistakeDecay = 0.9995;
+    // A smaller scale is multiplied into the lag, so that what is stored never becomes much larger than the lag itself.
+    static constexpr double kSmallLagScale = 1e-12;
 
     double lag_decay() const noexcept { return scalars->rounds / (scalars->rounds + kAveragingRate); }
 
@@ -152,7 +140,7 @@ private:
         double& scale = average_state->lag_scale;
         scale *= shrink;
         const double size_of_scale = std::abs(scale);
-        if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return;
+        if (size_of_scale > kSmallLagScale && size_of_scale < kLargeScale) return;
         const Strided lags{lag, lag_stride, size, lag_lanes};
         lags.each([folded = scale](double& number) { number *= folded; });
         scale = 1.0;

@@ -9,16 +9,17 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
-// Counts a mistake and asks the rule for a step; returns HOLD if there is no step to take. `lag_score` is the score of the lag of
-// an averaged mean. With a full Sigma, `least` is a lower bound on the variance along the row; variances of features have
-// their own bound.
-inline Step ask(const Rule& rule, double y, double weight, const Look& look, double lag_score, Model& model,
+// Whether a score has the wrong sign for a label.
+inline bool is_wrong(double score, double y) noexcept { return (score >= 0.0) != (y > 0.0); }
+
+// Asks the rule for a step and counts; returns HOLD if there is no step to take. `predicted` is the score that predictions
+// use. With a full Sigma, `least` is a lower bound on the variance along the row; variances of features have their own
+// bound.
+inline Step ask(const Rule& rule, double y, double weight, const Look& look, double predicted, Model& model,
                 Counts& counts, double least = 0.0) {
     if (rule.ask == nullptr) return HOLD;
-    const auto is_wrong = [y](double score) { return (score >= 0.0) != (y > 0.0); };
-    counts.mistakes += is_wrong(model.shown(look.score, lag_score));
     model.begin_round();
-    model.count_mistakes(is_wrong(look.score), is_wrong(look.score - lag_score), weight);
+    counts.mistakes += is_wrong(predicted, y);
     Step step = HOLD;
     if (can_ask(look)) {
         const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
@@ -45,13 +46,16 @@ class Round {
 public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
+    // `lag_score` is the score of the lag of an averaged mean.
     Step ask(std::int64_t i, const Look& look, double lag_score, Model& model, double least = 0.0) {
-        const double shown = model.shown(look.score, lag_score);
-        const Step step =
-            SCWLEARN_SET::ask(task_.rule, task_.signs[i], task_.weight(i), look, lag_score, model, counts, least);
+        const double y = task_.signs[i], weight = task_.weight(i), average = look.score - lag_score;
+        const double predicted = model.uses_average() ? average : look.score;
+        if (model.is_averaged() && task_.rule.ask != nullptr)
+            model.average_state->count(is_wrong(look.score, y), is_wrong(average, y), weight);
+        const Step step = SCWLEARN_SET::ask(task_.rule, y, weight, look, predicted, model, counts, least);
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
-            line[0] = shown;
+            line[0] = predicted;
             line[1] = look.variance;
             line[2] = step.alpha;
             line[3] = step.precision;
@@ -147,7 +151,7 @@ public:
     bool meet(std::int64_t i, std::int64_t y, double* scores, const double* averages) noexcept {
         counts.mistakes += !classes.predicts(y, shown(scores, averages));
         if (model_.is_averaged())
-            model_.count_mistakes(!classes.predicts(y, scores), !classes.predicts(y, averages), classes.weight(i));
+            model_.average_state->count(!classes.predicts(y, scores), !classes.predicts(y, averages), classes.weight(i));
         model_.begin_round();
         if (y == classes.known) {
             classes.known += 1;

@@ -176,7 +176,9 @@ private:
         const std::int64_t y = round_.classes.label(first + i);
         const double w = round_.classes.weight(first + i);
         score(row);
-        for (std::size_t c = 0; c < classes_.size(); ++c) averages_[c] = scores_[c] - classes_[c].blocks.lag_score(row);
+        if (model_.is_averaged())
+            for (std::size_t c = 0; c < classes_.size(); ++c)
+                averages_[c] = scores_[c] - classes_[c].blocks.lag_score(row);
         std::int64_t top = -1;
         round_.classes.write(first + i, round_.shown(scores_, averages_),
                              [&](std::int64_t c) { return of(top = c).variance(rows_, i); });
@@ -271,7 +273,7 @@ private:
         const std::int64_t y = round_.classes.label(number);
         for (std::int64_t c = 0; c < round_.classes.known; ++c) {
             scores_[c] = full_.score(i, c);
-            averages_[c] = scores_[c] - full_.lag_score(rows_[i], c);
+            if (model_.is_averaged()) averages_[c] = scores_[c] - full_.lag_score(rows_[i], c);
         }
         round_.classes.write(number, round_.shown(scores_, averages_),
                              [&](std::int64_t) { return full_[i].variance; });

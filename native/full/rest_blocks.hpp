@@ -14,7 +14,7 @@ public:
         : task_(task),
           team_(team),
           classes_(task),
-          most_(std::min(std::max(task.block, kRowsAtATime), task.rows.count)),
+          most_(rows_at_a_time(task)),
           begins_(task.memory.scratch->take<std::int64_t>(task.memory.lanes)),
           labels_(task.memory.scratch->take<std::int64_t>(most_)),
           winners_(task.memory.scratch->take<std::int64_t>(most_)),
@@ -29,7 +29,12 @@ public:
             count_ = std::min(most_, task_.rows.count - first_);
             rows_.take(first_, count_);
             meet();
+            uses_average_ = task_.memory.average_state != nullptr && task_.memory.average_state->average_is_better();
+            best_by_mean_ = best_by_average_ = {};
             for (std::int64_t c = 0; c < classes_.known; ++c) learn_class(c);
+            if (task_.memory.average_state != nullptr && task_.rule.ask != nullptr && labels_[0] >= 0)
+                task_.memory.average_state->count(best_by_mean_.number != labels_[0], best_by_average_.number != labels_[0],
+                                                  classes_.weight(first_));
             for (std::int64_t i = 0; i < count_; ++i) {
                 counts_.mistakes += winners_[i] != labels_[i];
                 counts_.updates += moved_[i];
@@ -39,8 +44,12 @@ public:
     }
 
 private:
-    // Enough that switching classes costs little.
+    // Enough that switching classes costs little. Averages and means are compared after every row.
     static constexpr std::int64_t kRowsAtATime = 256;
+    static std::int64_t rows_at_a_time(const Task& task) noexcept {
+        if (task.memory.average_state != nullptr) return std::min<std::int64_t>(1, task.rows.count);
+        return std::min(std::max(task.block, kRowsAtATime), task.rows.count);
+    }
 
     // The rounds of one class, from the row that introduced it on.
     class ClassRound {
@@ -49,9 +58,11 @@ private:
 
         Step ask(std::int64_t i, const Look& look, double lag_score, Model& model, double least) {
             Counts uncounted;
-            note(i, {model.shown(look.score, lag_score), look.variance});
+            const double average = look.score - lag_score;
+            note(i, {all_.uses_average_ ? average : look.score, look.variance});
+            if (model.is_averaged()) all_.compare(class_, begin_ + i, look.score, average);
             const Step step =
-                SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, lag_score, model, uncounted, least);
+                SCWLEARN_SET::ask(all_.task_.rule, label(i), weight(i), look, look.score, model, uncounted, least);
             if (moves(step)) all_.moved_[begin_ + i] = true;
             return step;
         }
@@ -105,6 +116,22 @@ private:
             task_.scores[(first_ + i) * task_.score_stride + c] = look.score;
     }
 
+    // The class with the highest score of a single row, unless the row introduced it. Ties go to the earliest.
+    struct Best {
+        std::int64_t number = -1;
+        double score = 0.0;
+
+        void see(std::int64_t c, double value) noexcept {
+            if (number < 0 || value > score) *this = {c, value};
+        }
+    };
+
+    void compare(std::int64_t c, std::int64_t i, double score, double average) noexcept {
+        if (begins_[c] == i) return;
+        best_by_mean_.see(c, score);
+        best_by_average_.see(c, average);
+    }
+
     void learn_class(std::int64_t c) {
         Model model(task_.memory.of_class(c * model_entries(kFull, task_.memory.size), c, c), kFull);
         Task task{};
@@ -133,6 +160,8 @@ private:
     std::int64_t* winners_;               // the class with the highest score; -1 if there is none
     double* scores_;                      // that score
     bool* moved_;                         // whether any class has moved
+    bool uses_average_ = false;           // whether averages predict
+    Best best_by_mean_, best_by_average_;  // of averaged models, which take one row at a time
     PlainRows rows_;
     BlockScratch common_;
     ModelScratch own_;

@@ -77,7 +77,7 @@ private:
             Look look = sums[lane];
             look.score *= model.scalars->mean_scale;
             look.variance *= variance_scale<FeatureStep>(model);
-            const Step step = SCWLEARN_SET::ask(batch_.rules[lane], y, 1.0, look, 0.0, model, batch_.counts[lane]);
+            const Step step = SCWLEARN_SET::ask(batch_.rules[lane], y, 1.0, look, look.score, model, batch_.counts[lane]);
             terms_.moves()[lane] = 0.0;
             if (!moves(step)) continue;
             model.shrink_mean(step.shrink);

@@ -86,8 +86,7 @@ public:
           classes_(task),
           lanes_(task.memory.lanes),
           scores_(task.memory.scratch->take(lanes_)),
-          lag_scores_(task.memory.scratch->take(lanes_)),
-          shown_(task.memory.scratch->take(lanes_)),
+          averages_(task.memory.scratch->take(lanes_)),
           lags_(task.memory, feature_stride(task.form, lanes_)),
           gained_(task.memory.scratch->take(lanes_)),
           terms_(task.memory.scratch->take(LaneTerms::kTerms * lanes_), lanes_),
@@ -97,9 +96,13 @@ public:
         const std::int64_t y = classes_.label(i);
         const std::int64_t count = std::max(classes_.known, y + 1);
         look(row, count);
-        classes_.write(i, shown_, [this](std::int64_t top) { return terms_.v()[top]; });
+        AverageState* const state = task_.memory.average_state;
+        const double* const predicted = state != nullptr && state->average_is_better() ? averages_ : scores_;
+        classes_.write(i, predicted, [this](std::int64_t top) { return terms_.v()[top]; });
         if (y < 0) return;
-        counts.mistakes += !classes_.predicts(y, shown_);
+        counts.mistakes += !classes_.predicts(y, predicted);
+        if (state != nullptr)
+            state->count(!classes_.predicts(y, scores_), !classes_.predicts(y, averages_), classes_.weight(i));
         classes_.known = count;
         bool any = false;
         for (std::int64_t r = 0; r < count; ++r) any |= ask(r, r == y ? 1.0 : -1.0, classes_.weight(i));
@@ -122,12 +125,11 @@ private:
     void look(const ReadRow& row, std::int64_t count) const noexcept {
         sum_lanes<kVariances>(row, task_.memory.entries, lanes_, count, scores_, terms_.v());
         if constexpr (!kVariances) std::fill(terms_.v(), terms_.v() + count, squared_length(row));
-        lags_.sum(row, count, lag_scores_);
+        if (lags_.exist()) lags_.sum(row, count, averages_);
         for (std::int64_t r = 0; r < count; ++r) {
             const Model model = model_of(r);
             scores_[r] *= model.scalars->mean_scale;
-            lag_scores_[r] *= model.lag_scale();
-            shown_[r] = model.shown(scores_[r], lag_scores_[r]);
+            if (lags_.exist()) averages_[r] = scores_[r] - averages_[r] * model.lag_scale();
             terms_.v()[r] *= variance_scale<FeatureStep>(model);
         }
     }
@@ -137,7 +139,7 @@ private:
         Model model = model_of(lane);
         Counts uncounted;
         const Look look{scores_[lane], terms_.v()[lane]};
-        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, lag_scores_[lane], model, uncounted);
+        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, look.score, model, uncounted);
         terms_.moves()[lane] = moves(steps_[lane]);
         return moves(steps_[lane]);
     }
@@ -173,7 +175,7 @@ private:
     const Task& task_;
     Classes classes_;
     std::int64_t lanes_;
-    double *scores_, *lag_scores_, *shown_;
+    double *scores_, *averages_;
     Lags lags_;
     double* gained_;
     LaneTerms terms_;

@@ -278,7 +278,8 @@ Counts learn_each_class(const Task& task, Models& models) {
         Counts of_classes;
         for (std::int64_t c = 0; c < known; ++c) {
             const double sign = c == y ? 1.0 : -1.0;
-            steps[c] = ask(task.rule, sign, classes.weight(i), models.at(c, row), 0.0, models.model(c), of_classes,
+            const Look look = models.at(c, row);
+            steps[c] = ask(task.rule, sign, classes.weight(i), look, look.score, models.model(c), of_classes,
                            models.least_variance(c, row));
             parts[c] = moves(steps[c]) ? sign : 0.0;
         }

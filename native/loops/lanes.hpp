@@ -132,15 +132,8 @@ public:
         return first_ + feature.place / stride_ * lanes_;
     }
 
-    // Sums the lags of each class times x, in the order of the features. If there are none, the sums are 0.
-    void sum(const ReadRow& row, std::int64_t classes, double* sums) const noexcept {
-        std::fill(sums, sums + classes, 0.0);
-        if (!exist()) return;
-        for (const Feature& feature : row) {
-            const double* const lags = of(feature);
-            for (std::int64_t r = 0; r < classes; ++r) sums[r] += lags[r] * feature.value;
-        }
-    }
+    // Sums the lags of each class times x, in the order of the features.
+    void sum(const ReadRow& row, std::int64_t classes, double* sums) const noexcept;
 
 private:
     double* first_;
@@ -240,6 +233,15 @@ void sum_lanes(const ReadRow& row, const double* entries, std::int64_t behind, s
         const std::int64_t first = vectors * tile / count, end = vectors * (tile + 1) / count;
         const std::int64_t lane = first * kLaneWidth;
         tiles[end - first - 1](row, entries + lane, behind, scores + lane, kVariances ? variances + lane : nullptr);
+    }
+}
+
+inline void Lags::sum(const ReadRow& row, std::int64_t classes, double* sums) const noexcept {
+    if (stride_ == lanes_) return sum_lanes<false>(row, first_, 0, classes, sums);
+    std::fill(sums, sums + classes, 0.0);
+    for (const Feature& feature : row) {
+        const double* const lags = of(feature);
+        for (std::int64_t r = 0; r < classes; ++r) sums[r] += lags[r] * feature.value;
     }
 }
 

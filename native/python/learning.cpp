@@ -149,14 +149,12 @@ bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t class
     const Weights weights{memory.entries, stride, lanes, classes, &memory.scalars->mean_scale,
                           for_each ? std::int64_t{sizeof(Scalars) / sizeof(double)} : 0};
     const bool finite = score_for(form, binary, rows.kind)(rows, weights, *memory.scratch, scores);
-    if (memory.average_state == nullptr) return finite;
+    if (memory.average_state == nullptr || !memory.average_state->average_is_better()) return finite;
     const Weights lag{memory.lag, lanes, lanes, classes, &memory.average_state->lag_scale,
                       for_each ? std::int64_t{sizeof(AverageState) / sizeof(double)} : 0};
     double* const lags = memory.scratch->take(rows.count * classes);
     score_for({kIdentity}, binary, rows.kind)(rows, lag, *memory.scratch, lags);
-    for (std::int64_t r = 0; r < classes; ++r)
-        if (memory.average_state[for_each ? r : 0].average_is_better())
-            for (std::int64_t i = r; i < rows.count * classes; i += classes) scores[i] -= lags[i];
+    for (std::int64_t i = 0; i < rows.count * classes; ++i) scores[i] -= lags[i];
     return finite;
 }
 

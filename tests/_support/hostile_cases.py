@@ -241,6 +241,8 @@ CASES = [
     ),
     ("ovr", lambda f: f.remove("lag"), "array 'lag' is missing"),
     ("ovr", set_number("average_state", 1, np.nan), "average_state[0, 1]: value must be finite, got nan"),
+    ("ovr", set_number("average_state", 2, -1.0), "average_state[0, 2]: mistakes must be >= 0, got -1.0"),
+    ("ovr", set_number("average_state", 0, 0.0), "array 'average_state': the scale of the lag must not be 0"),
     ("two classes", set_number("calibration", 20, np.nan), "calibration[20]: value must be finite, got nan"),
     (
         "two classes",

@@ -75,3 +75,8 @@ def test_algorithms_that_do_not_average_by_default_can(tmp_path, data, capsys):
     capsys.readouterr()
     assert run(["inspect", model]) == 0
     assert "average yes" in capsys.readouterr().out
+
+
+def test_the_command_that_tune_prints_keeps_no_average(data, capsys):
+    assert run(["tune", data, "-a", "pa1", "--grid", "C=1", "--no-average"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("-a pa1 --C 1 --no-average")

@@ -163,7 +163,13 @@ def given_model_options() -> list[str]:
     """Return the model options that the user has typed."""
     names = {setting.name_in(Face.COMMAND) for setting in _SETTINGS}
     params = click.get_current_context().command.params
-    return [max(param.opts, key=len) for param in params if param.name in names and is_given(param)]
+    return [_typed(param) for param in params if param.name in names and is_given(param)]
+
+
+def _typed(param: click.Parameter) -> str:
+    """Return the option as the user has typed it: of --this/--no-this the right one."""
+    negated = param.secondary_opts and click.get_current_context().params[param.name or ""] is False
+    return max(param.secondary_opts if negated else param.opts, key=len)
 
 
 def model_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,6 +275,6 @@ def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> st
         parts += [f"--{name}", number_text(value)]
     for param in ctx.command.params:
         if isinstance(param, click.Option) and param.name in passed_on and is_given(param):
-            parts.append(max(param.opts, key=len))
+            parts.append(_typed(param))
             parts += [] if param.is_flag else [str(ctx.params[param.name])]
     return shlex.join([*parts, *more])

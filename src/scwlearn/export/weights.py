@@ -27,7 +27,7 @@ DEFAULT_ALGORITHM = "scw1"
 MAX_COLUMNS = 2**27
 
 # Settings of the learner that are kept with its weights.
-_KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals")
+_KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals", "average")
 # Larger weights or variances could overflow in products.
 _MAX_ABS = 1e100
 
@@ -298,6 +298,8 @@ def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
     settings = {
         name: value for name, value in weights.settings.items() if name in _KEPT_SETTINGS and name in applicable
     }
+    # Weights of other programs, and of earlier versions, are not averages.
+    settings.setdefault("average", False)
     if settings.get("covariance") == "identity":
         # Weights of a first-order algorithm, continued by a second-order one.
         del settings["covariance"]

@@ -10,7 +10,7 @@ from scwlearn._native import AVERAGE_STATE, LANE_MULTIPLE, SCALARS
 from scwlearn.files.codec import FLOAT64, LARGEST, SMALLEST, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject
 from scwlearn.learning.config import LearnerConfig, check_setting
-from scwlearn.model.average import Average
+from scwlearn.model.average import LAG_SCALE, LATEST_MISTAKES, Average
 from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.covariances import COVARIANCE_NAMES, covariance
 from scwlearn.model.gaussian import GROWTH, ROUNDS, SPREAD_SCALE, Gaussian
@@ -53,6 +53,9 @@ def _decode_average(arrays: ArrayReader, size: int, lanes: int, sets: int) -> Av
     lag = arrays.take("lag", FLOAT64, (size, lanes))
     state = arrays.take("average_state", FLOAT64, (sets, AVERAGE_STATE))
     check_range("average_state", state, -LARGEST, LARGEST, "value must be finite")
+    check_range("average_state", state, 0, LARGEST, "mistakes must be >= 0", slice(None), slice(LATEST_MISTAKES, None))
+    if not state[:, LAG_SCALE].all():
+        raise InvalidModelFile("array 'average_state': the scale of the lag must not be 0")
     return Average(lag, state)
 
 

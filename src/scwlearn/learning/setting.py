@@ -112,7 +112,9 @@ class Setting:
             )
         if self.type is float and self.closed:
             return f"a number in [{self.low:g}, {self.high:g})"
-        return f"a number strictly between {self.low:g} and {self.high:g}" if self.type is float else "True or False"
+        if self.type is float:
+            return f"a number strictly between {self.low:g} and {self.high:g}"
+        return "True, False or None" if self.optional else "True or False"
 
     def check(self, value: Any, face: Face = Face.LEARNER) -> Any:
         """Return `value` as its type.

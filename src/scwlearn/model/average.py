@@ -25,8 +25,8 @@ class Average:
 
     #: mu - average, relative to its scale: (size, lanes).
     lag: Array
-    #: (1, AVERAGE_STATE), or one versus rest (lanes, AVERAGE_STATE): the scale of the lag, and the recent mistakes of
-    #: mu and of the average.
+    #: (1, AVERAGE_STATE), or one versus rest (lanes, AVERAGE_STATE): the scale of the lag, and in the first row the
+    #: recent mistakes of mu and of the average.
     state: Array
 
     @classmethod
@@ -45,10 +45,9 @@ class Average:
         return is_sound(self.lag) and self.state.flags.writeable
 
     @property
-    def is_used(self) -> NDArray[np.bool_]:
-        """Whether predictions use the average, for each set of scalars."""
-        better: NDArray[np.bool_] = self.state[:, AVERAGE_MISTAKES] <= self.state[:, LATEST_MISTAKES]
-        return better
+    def is_used(self) -> bool:
+        """Whether predictions use the average."""
+        return bool(self.state[0, AVERAGE_MISTAKES] <= self.state[0, LATEST_MISTAKES])
 
     def lags(self, classes: int) -> Array:
         """Return mu - average: (classes, size)."""
@@ -79,22 +78,25 @@ class Average:
         """Return a copy with room for `lanes` classes: lane i moves to `places[i]`, the other lanes start from 0."""
         lag = zeros(len(self.lag), lanes)
         lag[:, places] = self.lag[:, : len(places)]
-        state = self.state.copy()
-        if len(self.state) > 1:
-            state = _start(lanes)
-            state[places] = self.state[: len(places)]
+        if len(self.state) == 1:
+            return Average(lag, self.state.copy())
+        state = _start(lanes)
+        state[places, LAG_SCALE] = self.state[: len(places), LAG_SCALE]
+        state[0, LATEST_MISTAKES:] = self.state[0, LATEST_MISTAKES:]
         return Average(lag, state)
 
     def of_class(self, number: int) -> Average:
         """Return a copy of the average of one class."""
-        own = number if len(self.state) > 1 else 0
-        return Average(aligned_copy(self.lag[:, number : number + 1]), self.state[own : own + 1].copy())
+        state = self.state[:1].copy()
+        state[0, LAG_SCALE] = self.state[number if len(self.state) > 1 else 0, LAG_SCALE]
+        return Average(aligned_copy(self.lag[:, number : number + 1]), state)
 
     def split(self, shares: tuple[float, float], lanes: int, sets: int) -> Average:
         """Split the average of a binary model into those of two classes, each with its share."""
         two = Average.start(len(self.lag), lanes, sets)
         two.lag[:, :2] = self.lag * shares
-        two.state[: min(2, sets)] = self.state
+        two.state[:2, LAG_SCALE] = self.state[0, LAG_SCALE]
+        two.state[0, LATEST_MISTAKES:] = self.state[0, LATEST_MISTAKES:]
         return two
 
 

@@ -223,10 +223,10 @@ class Gaussian:
 
     def shown_weights(self) -> Array:
         """Return the weights that predictions use, mu or its average: (classes, size)."""
-        weights, average = self.weights(), self.average
-        if average is None:
-            return weights
-        return np.where(average.is_used[: self.classes, np.newaxis], weights - average.lags(self.classes), weights)
+        average = self.average
+        if average is None or not average.is_used:
+            return self.weights()
+        return self.weights() - average.lags(self.classes)
 
     def at_average(self) -> Gaussian:
         """Return a model with the average of mu as its mean, and no average of its own."""
@@ -244,7 +244,9 @@ class Gaussian:
             np.negative(self.average.lag, out=self.average.lag)
 
     def count_nonzero(self) -> int:
-        """Return the number of weights that are not zero."""
+        """Return the number of weights, of those that predictions use, that are not zero."""
+        if self.average is not None:
+            return int(np.count_nonzero(self.shown_weights()))
         return int(np.count_nonzero(self.covariance.means(self.memory)[: self.classes]))
 
     def variances(self) -> Array:

@@ -102,21 +102,25 @@ def _merge_averages(
     merged: Gaussian, models: Sequence[Gaussian], rule: str, weights: Sequence[float], prior: Gaussian | None
 ) -> Average:
     """Merge the averages as the means are merged, and add up their recent mistakes."""
-    before = 0.0 if prior is None else prior.scalars[:, ROUNDS].sum()
-    learned = [model for model in models if model.scalars[:, ROUNDS].sum() > before]
-    if len(learned) <= 1:
-        only = learned[0] if learned else models[0]
-        assert only.average is not None
-        return only.average.with_lanes(merged.lanes, np.arange(merged.classes))
+    # Where the merged model is one of them, its average is, too, to the last bit.
+    for model in models:
+        if model.average is not None and np.array_equal(model.weights(), merged.weights()):
+            return model.average.with_lanes(merged.lanes, np.arange(merged.classes))
     start = None if prior is None else prior.at_average()
     middle = merge_gaussians([model.at_average() for model in models], rule, weights, start)
     average = Average.start(merged.size, merged.lanes, len(merged.scalars))
     average.lag[:, : merged.classes] = (merged.weights() - middle.weights()).T
-    for model, weight in zip(models, weights, strict=True):
-        assert model.average is not None
-        recent = model.average.state[: len(average.state), LATEST_MISTAKES:]
-        average.state[: len(recent), LATEST_MISTAKES:] += weight * recent
+    before = _recent_mistakes(prior)
+    since = sum(weight * (_recent_mistakes(model) - before) for model, weight in zip(models, weights, strict=True))
+    average.state[0, LATEST_MISTAKES:] = np.maximum(before + since, 0.0)
     return average
+
+
+def _recent_mistakes(model: Gaussian | None) -> Array:
+    """Return the recent mistakes of the mean and of the average."""
+    if model is None or model.average is None:
+        return np.zeros(2)
+    return model.average.state[0, LATEST_MISTAKES:]
 
 
 def _joined(first: Gaussian, rows: Sequence[Gaussian]) -> Gaussian:

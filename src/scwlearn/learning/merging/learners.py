@@ -90,8 +90,9 @@ def _arranged(learners: Sequence[Learner], classes: int, vocabulary: Vocabulary 
     size = widest(gaussians, vocabulary, intercept)
 
     def prior(size: int) -> Gaussian:
-        variance = learners[0].config.initial_variance
-        return Gaussian.prior(known.covariance, size, variance, classes=None if binary else classes, joint=known.joint)
+        variance, several = learners[0].config.initial_variance, None if binary else classes
+        averaged = known.average is not None
+        return Gaussian.prior(known.covariance, size, variance, classes=several, joint=known.joint, averaged=averaged)
 
     # Copies by features and by classes, and of the result; a QR decomposition takes some more.
     per_model = int(np.prod(known.covariance.shape(size, known.lanes)))

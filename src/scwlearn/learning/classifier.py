@@ -346,7 +346,7 @@ class Classifier:
         return self.snapshot.class_labels()
 
     def weights(self) -> Array:
-        """Return the weights that predictions use, intercepts last: (classes, size), or (1, size) for up to two classes."""
+        """Return the weights that predictions use, intercepts last: (classes, size), or (1, size) up to two classes."""
         return self.snapshot.by_label(self.learner.shown_weights())
 
     def variances(self) -> Array:

@@ -6,6 +6,7 @@ multi-class learner takes class numbers from 0, gives a score per class, and mov
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -78,7 +79,9 @@ class ClassAxis(ABC):
         """Return a model that has learned nothing, with room for `classes` classes."""
 
     @abstractmethod
-    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+    def reserve(
+        self, covariance: Covariance, size: int, classes: int, *, averaged: bool
+    ) -> AbstractContextManager[None]:
         """Raise an error that says what to choose instead if a model of this size does not fit into memory."""
 
     @abstractmethod
@@ -141,10 +144,12 @@ class Binary(ClassAxis):
     def prior(self, covariance: Covariance, size: int, classes: int, config: LearnerConfig) -> Gaussian:
         return Gaussian.prior(covariance, size, config.initial_variance, averaged=config.averages)
 
-    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+    def reserve(
+        self, covariance: Covariance, size: int, classes: int, *, averaged: bool
+    ) -> AbstractContextManager[None]:
         return ensure_memory(
             # While it learns, there may be a copy for a rollback.
-            2 * 8 * _entries(covariance, size, 1),
+            2 * 8 * _entries(covariance, size, 1, averaged=averaged),
             what=f"{{covariance={covariance.name}}} with {size} weights",
             instead=(
                 "{covariance=diagonal} needs only two numbers per feature"
@@ -200,9 +205,11 @@ class MultiClass(ClassAxis):
             covariance, size, config.initial_variance, classes=classes, joint=joint, averaged=config.averages
         )
 
-    def reserve(self, covariance: Covariance, size: int, classes: int) -> AbstractContextManager[None]:
+    def reserve(
+        self, covariance: Covariance, size: int, classes: int, *, averaged: bool
+    ) -> AbstractContextManager[None]:
         return ensure_memory(
-            2 * 8 * _entries(covariance, size, lanes_for(classes)),
+            2 * 8 * _entries(covariance, size, lanes_for(classes), averaged=averaged),
             what=f"{{covariance={covariance.name}}} with {size} weights for each of {classes} classes",
             instead="{covariance=diagonal} or {shared_covariance=True} needs less",
         )
@@ -237,11 +244,8 @@ class MultiClass(ClassAxis):
         return scores
 
 
-def _entries(covariance: Covariance, size: int, lanes: int) -> int:
-    entries = 1
-    for length in covariance.shape(size, lanes):
-        entries *= length
-    return entries
+def _entries(covariance: Covariance, size: int, lanes: int, *, averaged: bool) -> int:
+    return math.prod(covariance.shape(size, lanes)) + (size * lanes if averaged else 0)
 
 
 def check_scores_out(scores: Array, shape: tuple[int, ...]) -> None:

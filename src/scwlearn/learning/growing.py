@@ -122,7 +122,7 @@ class Growing(BaseLearner):
         """Return a model that has learned nothing, with room for features and classes, in the memory given, if any."""
         form = covariance(name, shared=self.config.shared_covariance and not self.is_binary)
         size = width + self.config.intercept
-        with self._axis.reserve(form, size, classes):
+        with self._axis.reserve(form, size, classes, averaged=self.config.averages):
             model = self._axis.prior(form, size if memory is None else 0, classes, self.config)
             if memory is not None:
                 memory[:, 1:] = model.initial_variance
@@ -142,14 +142,14 @@ class Growing(BaseLearner):
         """Return a model with `count` more features after the known ones."""
         if not count:
             return model
-        with self._axis.reserve(model.covariance, model.size + count, model.lanes):
+        with self._axis.reserve(model.covariance, model.size + count, model.lanes, averaged=self.config.averages):
             return model.widened(model.size - self.config.intercept, count)
 
     def _with_room(self, model: Gaussian, classes: int) -> Gaussian:
         """Return a model with room for classes."""
         if classes <= model.lanes:
             return model
-        with self._axis.reserve(model.covariance, model.size, classes):
+        with self._axis.reserve(model.covariance, model.size, classes, averaged=self.config.averages):
             # No more than needed, so that a class that is too many is noticed.
             return model.with_room(classes, spare=not self._may_turn(model))
 

@@ -93,7 +93,7 @@ class Learner(OneAtATime):
         other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
         if self.model is not None:
             form = covariance(self.model.covariance.name, shared=self.config.shared_covariance)
-            with other._axis.reserve(form, self.model.size, 2):
+            with other._axis.reserve(form, self.model.size, 2, averaged=self.config.averages):
                 other.model = self.model.split(form, joint=self.config.multi_class == "joint")
         return other
 

@@ -5,14 +5,12 @@ The sets are those of the quality benchmark; some ship with River, which must be
 
 from __future__ import annotations
 
-import argparse
-import os
 import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from data_sets import DEFAULT_DIRECTORY
+from data_sets import argument_parser
 from quality.report import geometric_mean
 from quality.sets import SETS, Split, load, split
 from sklearn.metrics import log_loss
@@ -52,10 +50,7 @@ def measure(name: str, directory: Path, orders: int) -> dict[tuple[str, bool], l
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
-    parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS), metavar="SET")
+    parser = argument_parser(__doc__, [*SETS], SETS)
     parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")

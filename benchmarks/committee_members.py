@@ -6,14 +6,12 @@ the results of `make quality`.
 
 from __future__ import annotations
 
-import argparse
-import os
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from data_sets import DEFAULT_DIRECTORY
+from data_sets import argument_parser
 from numpy.typing import NDArray
 from quality.models import BATCH
 from quality.records import Key, read
@@ -108,10 +106,7 @@ def measure(name: str, directory: Path, orders: int) -> tuple[dict[tuple[str, ..
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
-    parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS), metavar="SET")
+    parser = argument_parser(__doc__, [*SETS], SETS)
     parser.add_argument("--orders", type=int, default=5, help="shuffled orders of the rows; default: 5")
     parser.add_argument("--quality", type=Path, default=Path("build/quality/results.jsonl"))
     asked = parser.parse_args()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,12 @@ def orders(data: DataSet, count: int) -> list[NDArray[np.intp]]:
     return [generator.permutation(rows) for _ in range(count + 1)]
 
 
-def argument_parser(description: str | None, default_sets: list[str]) -> argparse.ArgumentParser:
-    """Return a parser for the arguments common to benchmarks on data sets."""
-    parser = argparse.ArgumentParser(description=description)
+def argument_parser(
+    description: str | None, default_sets: list[str], sets: Iterable[str] = ()
+) -> argparse.ArgumentParser:
+    """Return a parser for the arguments common to benchmarks on data sets: those declared here, or `sets`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     directory = os.environ.get("SCWLEARN_DATA", DEFAULT_DIRECTORY)
     parser.add_argument("--data-dir", type=Path, default=directory, help="default: SCWLEARN_DATA or ../shared/data")
-    parser.add_argument("--sets", nargs="+", default=default_sets, choices=list(SOURCES), metavar="SET")
+    parser.add_argument("--sets", nargs="+", default=default_sets, choices=list(sets or SOURCES), metavar="SET")
     return parser

@@ -98,7 +98,7 @@ def peer(run: Callable[..., Pass], x: Any, y: Numbers, x_test: Any, classes: int
     return run(x, y, x_test, classes).after
 
 
-OURS = ("AROW", "SCW1", "SCW2", "PA1", "Perceptron")
+OURS = ("AutoClassifier", "AROW", "SCW1", "SCW2", "PA1", "Perceptron")
 PEERS: dict[str, Model] = {
     "SGDClassifier(log_loss)": sgd,
     "River LogisticRegression": partial(peer, partial(river, "LogisticRegression")),
@@ -177,7 +177,8 @@ def draw(splits: dict[str, Split], found: dict[str, dict[str, Results]], path: P
         for panel, (name, models) in zip(panels.flat, found.items(), strict=False):
             panel.axhline(0, color="#444444", linewidth=0.8)
             for model, results in models.items():
-                if model in ("PA1", "Perceptron"):
+                # More lines would hide each other.
+                if model in ("AutoClassifier", "PA1", "Perceptron"):
                     continue
                 p, share = curve(*confidence(results.last, splits[name].y_test))
                 colour, marker = _PEER_STYLES.get(model) or (styles[model].colour, styles[model].marker)

@@ -222,8 +222,8 @@ private:
         if (shared_.fading.is_due()) draw();
     }
 
-    // Learns from rows until the sums must be rescaled; returns the number of the next row. Meanwhile the sums are local:
-    // the compiler would otherwise load and store them for each row.
+    // Learns from rows until the sums must be rescaled; returns the number of the next row. The sums are local variables,
+    // because the compiler would otherwise load and store them for each row.
     std::int64_t learn_binary(const BinaryRows& rows, std::int64_t row) noexcept {
         Fading fading = shared_.fading;
         Sums<2> square = shared_.units.square, pull = shared_.pull;

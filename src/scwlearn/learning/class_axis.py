@@ -176,13 +176,14 @@ class Binary(ClassAxis):
         if rows.stored > gaussian.size:
             # Without the variances between them the weights fill half as much of the cache.
             covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
-        average = None if gaussian.average is None else gaussian.average.arrays
         scores = np.empty(len(rows))
         # Nothing is checked before: a bad value or index shows in the score, and the order of features does not matter.
         for block in rows.blocks(_ROWS_SCORED_AT_ONCE, check=False):
             part = scores[block.start : block.start + block.count]
             values = block.values, block.indices, block.offsets, block.width, intercept
-            if not score_rows(covariance, False, 1, 1, memory, gaussian.scalars, average, *values, part):
+            if not score_rows(
+                covariance, False, 1, 1, memory, gaussian.scalars, gaussian.average_arrays, *values, part
+            ):
                 rows.check()
         return scores
 
@@ -231,8 +232,7 @@ class MultiClass(ClassAxis):
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         lanes, classes = gaussian.lanes, gaussian.classes
         form = gaussian.covariance.name, gaussian.covariance.shared, lanes, classes
-        average = None if gaussian.average is None else gaussian.average.arrays
-        model = *form, gaussian.memory, gaussian.scalars, average
+        model = *form, gaussian.memory, gaussian.scalars, gaussian.average_arrays
         scores = np.empty((len(rows), classes))
 
         def score(block: Any) -> Array:

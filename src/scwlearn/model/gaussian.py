@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,9 +107,14 @@ class Gaussian:
         view: Array = self.covariance.means(self.memory)[0]
         return view
 
+    @property
+    def average_arrays(self) -> tuple[Array, Array] | None:
+        """The arrays of the average that the native loops use; None if it is not kept."""
+        return None if self.average is None else self.average.arrays
+
     def copy(self) -> Gaussian:
         """Return a deep copy."""
-        return self._with(aligned_copy(self.memory), None if self.average is None else self.average.copy())
+        return self._with(aligned_copy(self.memory), self._average_by(Average.copy))
 
     def writable(self) -> Gaussian:
         """Return this model, or a copy if its memory is read-only or misaligned."""
@@ -120,8 +126,7 @@ class Gaussian:
         """Return a handle for the native loops, which act as the settings say, on the same memory and `tally`."""
         form = self.covariance.name, self.joint, self.covariance.shared, self.size, self.lanes
         arrays = self.memory, self.scalars, self.known, tally
-        average = None if self.average is None else self.average.arrays
-        return Model(*form, *arrays, self.initial_variance, average, **settings)
+        return Model(*form, *arrays, self.initial_variance, self.average_arrays, **settings)
 
     def restore(self, other: Gaussian) -> None:
         """Copy the state of a model of the same shape into the memory of this one."""
@@ -135,13 +140,13 @@ class Gaussian:
         """Return the model with `count` more features at index `at`, as if they had always been there, and zero."""
         unseen = np.full(self.lanes, self.initial_variance)
         unseen[: self.classes] = self._unseen()[: self.classes]
-        average = None if self.average is None else self.average.widened(at, count)
+        average = self._average_by(lambda average: average.widened(at, count))
         return self._with(self.covariance.widen(self.memory, at, count, unseen), average)
 
     def marginal(self, features: NDArray[np.int64]) -> Gaussian:
         """Return the model of these features alone, in this order."""
         memory = self.covariance.marginal(self.memory, features, self.classes, self.initial_variance)
-        other = self._with(memory, None if self.average is None else self.average.of_features(features))
+        other = self._with(memory, self._average_by(lambda average: average.of_features(features)))
         other._measure()
         return other
 
@@ -163,12 +168,12 @@ class Gaussian:
             one.means(row)[0] = means
             one.diagonal_in_place(row)[:] = variances[0 if covariance.shared else lane]
             covariance.fill(memory, lane, row)
-        average = None if self.average is None else self.average.copy()
+        average = self._average_by(Average.copy)
         return replace(self._with(memory, average), covariance=covariance)
 
     def reordered(self, order: NDArray[np.intp]) -> Gaussian:
         """Return the model with feature `order[i]` at index i."""
-        average = None if self.average is None else self.average.of_features(order)
+        average = self._average_by(lambda average: average.of_features(order))
         return self._with(self.covariance.reorder(self.memory, order), average)
 
     def with_classes(self, places: ArrayLike, classes: int) -> Gaussian:
@@ -178,7 +183,7 @@ class Gaussian:
         scalars = self.scalars.copy() if self.joint else prior_scalars(lanes)
         if not self.joint:
             scalars[at] = self.scalars[: len(at)]
-        average = None if self.average is None else self.average.with_lanes(lanes, at)
+        average = self._average_by(lambda average: average.with_lanes(lanes, at))
         known = np.array([classes], dtype=np.int64)
         other = replace(self, memory=memory, scalars=scalars, known=known, average=average)
         unseen = other._unseen()
@@ -196,7 +201,7 @@ class Gaussian:
         memory = self.covariance.enlarge(self.memory, lanes, self.initial_variance, places)
         scalars = prior_scalars(1 if self.joint else lanes)
         scalars[: len(self.scalars)] = self.scalars
-        average = None if self.average is None else self.average.with_lanes(lanes, places)
+        average = self._average_by(lambda average: average.with_lanes(lanes, places))
         return replace(self, memory=memory, scalars=scalars, known=self.known.copy(), average=average)
 
     def add_classes(self, count: int) -> None:
@@ -212,7 +217,7 @@ class Gaussian:
             return self
         scalars = self.scalars[[0 if self.joint else number]]
         memory = self.covariance.row(self.memory, number)
-        average = None if self.average is None else self.average.of_class(number)
+        average = self._average_by(lambda average: average.of_class(number))
         return Gaussian(type(self.covariance)(), self.initial_variance, memory, scalars, np.ones(1, int), average)
 
     def weights(self) -> Array:
@@ -273,6 +278,10 @@ class Gaussian:
     def _with(self, memory: Array, average: Average | None) -> Gaussian:
         scalars, known = self.scalars.copy(), self.known.copy()
         return Gaussian(self.covariance, self.initial_variance, memory, scalars, known, average)
+
+    def _average_by(self, change: Callable[[Average], Average]) -> Average | None:
+        """Return the average after a change, if it is kept."""
+        return None if self.average is None else change(self.average)
 
     def _of_classes(self, columns: Array) -> Array:
         """Scale something proportional to Sigma, one column per lane or one for all, and keep the known classes."""

@@ -1,8 +1,12 @@
 """Limits of the number of threads."""
 
-from threadpoolctl import threadpool_limits
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
-from scwlearn._util.threads import allowed_threads, one_blas_thread
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from scwlearn._util.threads import allowed_threads, one_blas_thread, one_thread
 
 
 def test_the_limits_of_threadpoolctl_hold():
@@ -16,4 +20,52 @@ def test_nested_limits_of_blas_are_lifted_by_the_last_one():
         with one_blas_thread():
             assert allowed_threads() == before
         assert allowed_threads() == before
+    assert allowed_threads() == before
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_any_thread_can_limit_blas_after_another_has():
+    with one_blas_thread():
+        pass
+    before = blas_threads()
+
+    def limited(_):
+        with one_blas_thread():
+            return blas_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert list(pool.map(limited, range(2))) == [{1}, {1}]
+    assert blas_threads() == before
+    with one_blas_thread():
+        assert blas_threads() == {1}
+
+
+def test_concurrent_blocks_keep_the_limit_until_the_last_one_ends():
+    before, both, one_left = blas_threads(), Barrier(2), Barrier(2)
+
+    def first():
+        with one_thread():
+            both.wait()
+        one_left.wait()
+
+    def second():
+        with one_thread():
+            both.wait()
+            one_left.wait()
+            return blas_threads(), allowed_threads()
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(first)
+        assert pool.submit(second).result() == ({1}, 1)
+    assert blas_threads() == before
+
+
+def test_a_task_beside_others_has_one_thread_and_leaves_theirs():
+    before = allowed_threads()
+    with one_thread(), ThreadPoolExecutor(1) as pool:
+        assert allowed_threads() == 1
+        assert pool.submit(allowed_threads).result() == before
     assert allowed_threads() == before

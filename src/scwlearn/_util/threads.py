@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 from scwlearn._native import MOST_THREADS
 
 _lock = Lock()
-# The limit before `one_blas_thread` lowered it, and the active threadpoolctl limits.
+# The limit before `one_blas_thread` lowered it, once for each active block, and the limits of threadpoolctl, by whether
+# SciPy's library was loaded.
 _allowed: list[int] = []
-_limits: list[Any] = []
+_limits: dict[bool, Any] = {}
+_this_thread = local()
 
 
 def allowed_threads() -> int:
     """Return the number of threads that threadpoolctl and the environment allow for linear algebra in this process."""
+    if getattr(_this_thread, "is_alone", False):
+        return 1
     if _allowed:
         return _allowed[0]
-    limits = [library["num_threads"] for library in _blas().info()]
-    return min(MOST_THREADS, max(limits, default=_processors()))
+    limits = [library["num_threads"] for library in _blas(_has_scipy()).info()]
+    return min(MOST_THREADS, max(limits, default=processors()))
 
 
 @contextmanager
@@ -32,26 +37,63 @@ def one_blas_thread() -> Iterator[None]:
     The limit holds for the process; nested and concurrent blocks share it, and the last one to end lifts it.
     """
     with _lock:
-        if not _limits:
-            _allowed.append(allowed_threads())
-        _limits.append(_blas().limit(limits=1))
+        _allowed.append(_allowed[0] if _allowed else allowed_threads())
+        if _has_scipy() not in _limits:
+            with _control_of_blas():
+                _limits[_has_scipy()] = _blas(_has_scipy()).limit(limits=1)
     try:
         yield
     finally:
         with _lock:
-            # Only the first limit knows the original one; the others restore 1.
-            _limits.pop().restore_original_limits()
-            if not _limits:
-                _allowed.pop()
+            _allowed.pop()
+            if not _allowed:
+                with _control_of_blas():
+                    # The first limit knows the original one.
+                    while _limits:
+                        _limits.popitem()[1].restore_original_limits()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit BLAS and our own loops to the calling thread, for a task that runs beside others in this process."""
+    # Merging uses SciPy's BLAS, which can be limited once it is loaded.
+    import scipy.linalg  # noqa: F401
+
+    before = getattr(_this_thread, "is_alone", False)
+    with one_blas_thread():
+        _this_thread.is_alone = True
+        try:
+            yield
+        finally:
+            _this_thread.is_alone = before
+
+
+@contextmanager
+def _control_of_blas() -> Iterator[None]:
+    """Let this thread change the limit of OpenBLAS: since threadpoolctl 3.8, only one thread can, until it lets go."""
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    let_go = getattr(controller, "clear_controlling_thread", lambda force: None)
+    let_go(force=True)
+    try:
+        yield
+    finally:
+        let_go(force=True)
+
+
+def _has_scipy() -> bool:
+    return "scipy.linalg" in sys.modules
 
 
 @functools.cache
-def _blas() -> Any:
-    # Cached because finding the libraries takes a millisecond; reading their limits is fast.
+def _blas(has_scipy: bool) -> Any:
+    # Cached because finding the libraries takes a millisecond; reading their limits is fast. SciPy has one of its own.
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,91 @@
+"""Memory that is freed is reused within a block, and given back at its end."""
+
+import sys
+from threading import Event, Thread
+
+import pytest
+
+from scwlearn._util import allocator
+from scwlearn._util.allocator import reused_memory
+
+
+class FakeLibrary:
+    """Keeps the parameters that it is given."""
+
+    def __init__(self):
+        self.parameters, self.trims = {}, 0
+
+    def mallopt(self, name, value):
+        self.parameters[name] = value
+        return 1
+
+    def malloc_trim(self, pad):
+        self.trims += 1
+
+
+@pytest.fixture
+def library(monkeypatch):
+    fake = FakeLibrary()
+    monkeypatch.setattr(allocator, "_glibc", lambda: fake)
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    return fake
+
+
+def test_the_limits_are_raised_and_restored(library):
+    with reused_memory():
+        assert min(library.parameters.values()) > 2**22
+        with reused_memory():
+            pass
+        assert library.trims == 0
+    assert library.parameters == {-1: 65536, -3: 128 * 2**10}
+    assert library.trims == 1
+
+
+def test_an_error_restores_them(library):
+    with pytest.raises(KeyError), reused_memory():
+        raise KeyError
+    assert library.parameters[-1] == 65536
+
+
+def test_the_last_of_several_threads_restores_them(library):
+    inside, leave = Event(), Event()
+
+    def hold():
+        with reused_memory():
+            inside.set()
+            leave.wait()
+
+    thread = Thread(target=hold)
+    thread.start()
+    inside.wait()
+    with reused_memory():
+        pass
+    assert library.trims == 0
+    leave.set()
+    thread.join()
+    assert library.trims == 1
+
+
+@pytest.mark.parametrize("value", [None, "", "many"])
+def test_nothing_happens_where_nobody_asked_for_trimming(library, monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_")
+    else:
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", value)
+    with reused_memory():
+        assert library.parameters == {}
+    assert library.trims == 0
+
+
+def test_other_libraries_are_left_alone(monkeypatch):
+    monkeypatch.setattr(allocator, "_glibc", lambda: None)
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    with reused_memory():
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+def test_glibc_is_found_where_it_is():
+    import platform
+
+    assert (allocator._glibc() is not None) == (platform.libc_ver()[0] == "glibc")

@@ -50,14 +50,15 @@ struct AverageState {
     double lag_scale;  // the lag is this times what is stored
     double latest_mistakes, average_mistakes;
 
+    // What is left of past mistakes after a round: a memory of about 2,000 rounds.
+    static constexpr double kKept = 0.9995;
+
     bool average_is_better() const noexcept { return average_mistakes <= latest_mistakes; }
 
     // Counts whether the mean and the average were wrong about a row of this weight.
     void count(bool latest_is_wrong, bool average_is_wrong, double weight) noexcept {
-        // Past mistakes fade: a memory of about 2,000 rounds.
-        constexpr double kDecay = 0.9995;
-        latest_mistakes = kDecay * latest_mistakes + (latest_is_wrong ? weight : 0.0);
-        average_mistakes = kDecay * average_mistakes + (average_is_wrong ? weight : 0.0);
+        latest_mistakes = kKept * latest_mistakes + (latest_is_wrong ? weight : 0.0);
+        average_mistakes = kKept * average_mistakes + (average_is_wrong ? weight : 0.0);
     }
 };
 

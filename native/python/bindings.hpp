@@ -191,5 +191,6 @@ void bind_grid(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_calibration(nb::module_& module);
 void bind_mixing(nb::module_& module);
+void bind_merging(nb::module_& module);
 
 }  // namespace scwlearn

@@ -136,6 +136,7 @@ NB_MODULE(_native, module) {
     module.attr("CACHED_FEATURES") = kCachedFeatures;
     module.attr("MOST_THREADS") = kMostThreads;
     module.attr("SCALARS") = sizeof(Scalars) / sizeof(double);
+    module.attr("KEPT_BY_AVERAGES") = AverageState::kKept;
     module.attr("AVERAGE_STATE") = sizeof(AverageState) / sizeof(double);
     module.attr("LANE_MULTIPLE") = kLaneMultiple;
     module.def("instruction_sets", [] { return names_of(supported_sets()); },
@@ -163,6 +164,7 @@ NB_MODULE(_native, module) {
     bind_kernel(module);
     bind_calibration(module);
     bind_mixing(module);
+    bind_merging(module);
 }
 
 }  // namespace scwlearn

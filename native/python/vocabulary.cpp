@@ -51,8 +51,8 @@ void bind_vocabulary(nb::module_& module) {
                      "NDArray[numpy.int64]) -> None"),
              "Count the occurrences of hashed names: of those at `places` of a list, in this order, except None.")
         .def("kept", &Vocabulary::kept, "features"_a, "Return a vocabulary with these features only, in this order.")
-        .def("united", &Vocabulary::united, "other"_a,
-             "Return a vocabulary with the names of the other appended, possibly more than max_features.")
+        .def("unite", &Vocabulary::unite, "other"_a,
+             "Append the names of the other, possibly more than max_features; return the feature of each here.")
         .def("__getstate__", &Vocabulary::state)
         .def("__setstate__", [](Vocabulary& self, const nb::tuple& state) {
             new (&self) Vocabulary(std::move(*Vocabulary::of_state(state)));

@@ -1,6 +1,7 @@
 // The names of the features of dicts; python/dict_reader.hpp reads dicts by it.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "python/example.hpp"
@@ -180,21 +181,28 @@ public:
         return other;
     }
 
-    // Returns a vocabulary with the names of `other` appended, possibly more than `most`. The name with more votes owns
-    // a slot; what both have learned from counts once.
-    std::unique_ptr<Vocabulary> united(const Vocabulary& other) const {
+    // Appends the names of `other`, possibly more than `most`, and returns the feature here of each of its named
+    // features. The name with more votes owns a slot; what both have learned from counts once. After an error, some of
+    // the names may have been added.
+    NewArray unite(const Vocabulary& other) {
         require(most_ == other.most_ && hashed() == other.hashed(),
                 "the vocabularies must have the same max_features and hashing");
         require(!key_type_.is_valid() || !other.key_type_.is_valid() || key_type_.is(other.key_type_),
                 "the vocabularies have keys of different types");
-        auto together = of_state(state());
-        if (!key_type_.is_valid()) together->key_type_ = other.key_type_;
-        const nb::dict all = together->names_.features();
-        // A list, because a name of the user's class may run any code.
-        for (const nb::handle name : nb::list(other.names_.features().keys()))
-            if (PyDict_SetDefault(all.ptr(), name.ptr(), nb::int_(all.size()).ptr()) == nullptr) nb::raise_python_error();
-        together->slots_.unite(other.slots_);
-        return together;
+        if (!key_type_.is_valid()) key_type_ = other.key_type_;
+        const nb::dict all = names_.features();
+        // Lists, because a name of the user's class may run any code.
+        const nb::list names(other.names_.features().keys()), features(other.names_.features().values());
+        std::vector<std::int64_t> here(names.size(), -1);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            PyObject* const feature =
+                PyDict_SetDefault(all.ptr(), nb::handle(names[i]).ptr(), nb::int_(all.size()).ptr());
+            if (feature == nullptr) nb::raise_python_error();
+            here.at(nb::cast<std::size_t>(features[i])) = nb::cast<std::int64_t>(nb::handle(feature));
+        }
+        require(std::find(here.begin(), here.end(), -1) == here.end(), "the features of the names must be distinct");
+        slots_.unite(other.slots_);
+        return array_of(std::move(here));
     }
 
     // None before the first key.

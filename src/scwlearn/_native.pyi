@@ -25,6 +25,8 @@ MOST_THREADS: int = 256
 
 SCALARS: int = 6
 
+KEPT_BY_AVERAGES: float = 0.9995
+
 AVERAGE_STATE: int = 3
 
 LANE_MULTIPLE: int = 4
@@ -161,9 +163,9 @@ class Vocabulary:
     def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:
         """Return a vocabulary with these features only, in this order."""
 
-    def united(self, other: Vocabulary) -> Vocabulary:
+    def unite(self, other: Vocabulary) -> Annotated[NDArray, dict(shape=(None,), order='C')]:
         """
-        Return a vocabulary with the names of the other appended, possibly more than max_features.
+        Append the names of the other, possibly more than max_features; return the feature of each here.
         """
 
     def __getstate__(self) -> tuple: ...
@@ -521,3 +523,8 @@ class Mixture:
 
     def weigh(self) -> None:
         """Recompute the weights from pull and curvature."""
+
+def merge_diagonal(rule: str, prior: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float], shards: Sequence[tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float]], growth: float, least_evidence: float, means: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """
+    Merge means and variances, weight by weight; those that no model has changed keep the bits of the prior.
+    """

@@ -319,7 +319,27 @@ def test_the_recent_mistakes_of_a_prior_count_once():
         part.learn(x[rows], y[rows])
     merged = merge_gaussians([part.model for part in parts], prior=base.model)
     found, before = merged.average.state[0, 1:], base.model.average.state[0, 1:]
-    np.testing.assert_allclose(found, sum(part.model.average.state[0, 1:] for part in parts) - before)
+    # Each part has half forgotten what it began with, 0.9995^100, and all together a bit more.
+    own = sum(part.model.average.state[0, 1:] - 0.9995**100 * before for part in parts)
+    np.testing.assert_allclose(found, own + 0.9995**200 * before)
+
+
+def test_averages_merged_again_move_at_the_pace_of_all():
+    x, y = draw_examples(2, 4200, 5, 1.0)
+    base = Learner("pa1", average=True)
+    base.learn(x[:200], y[:200])
+    parts = [copy.copy(base) for _ in range(4)]
+    for part in parts:
+        # All the same examples: merging changes nothing but the number of rounds.
+        part.learn(x[200:1200], y[200:1200])
+    merged = merge_gaussians([part.model for part in parts], prior=base.model)
+    start, own = (learner.model.at_average().weights() for learner in (base, parts[0]))
+
+    def moved(rounds, more):
+        return 1 - np.prod([s / (s + 3) for s in range(rounds + 1, rounds + more + 1)])
+
+    expected = start + moved(200, 4000) / moved(200, 1000) * (own - start)
+    np.testing.assert_allclose(merged.at_average().weights(), expected)
 
 
 def test_models_with_and_without_averages_are_not_merged():

@@ -130,7 +130,7 @@ def test_named_features_move_to_the_indices_of_another_vocabulary(covariance, fo
     learner = taught(covariance, form, intercept=True)
     known = {f"f{i}": i for i in range(FEATURES)}
     names = {name: i for i, name in enumerate(["new", *reversed(known), "newer"])}
-    wide = _arranged(learner.model, FEATURES + 2, True, known, names)
+    wide = _arranged(learner.model, FEATURES + 2, True, np.array([names[name] for name in known]))
     expected = np.zeros((5, FEATURES + 3))
     expected[:, 1 : FEATURES + 1] = learner.model.weights()[:, FEATURES - 1 :: -1]
     expected[:, -1] = learner.model.weights()[:, -1]

@@ -330,3 +330,32 @@ def test_an_example_of_weight_zero_adds_no_name(how):
         scores = learner.learn_many([{"new": 1.0}, {"other": "word"}], [1, -1], weights=[0.0, 0.0])
         assert np.isfinite(scores).all()
         assert everything(learner) == before
+
+
+def vocabulary_of(*names, **settings):
+    vocabulary = Vocabulary(**settings)
+    vocabulary.add([*names], np.ones(len(names), np.int64))
+    return vocabulary
+
+
+def test_uniting_appends_new_names_and_returns_the_features_of_all():
+    one, other = vocabulary_of("a", "b", "c"), vocabulary_of("d", "b", "e", "a")
+    np.testing.assert_array_equal(one.unite(other), [3, 1, 4, 0])
+    assert one.names == {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+    assert other.names == {"d": 0, "b": 1, "e": 2, "a": 3}
+
+
+def test_uniting_with_itself_or_nothing_changes_nothing():
+    one = vocabulary_of("a", "b")
+    np.testing.assert_array_equal(one.unite(one), [0, 1])
+    assert one.unite(Vocabulary()).size == 0
+    assert one.names == {"a": 0, "b": 1}
+    empty = Vocabulary()
+    np.testing.assert_array_equal(empty.unite(one), [0, 1])
+    assert empty.key_type is str
+
+
+def test_uniting_may_exceed_max_features():
+    one = vocabulary_of("a", "b", max_features=2)
+    one.unite(vocabulary_of("c", max_features=2))
+    assert len(one) == 3

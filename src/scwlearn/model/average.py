@@ -100,6 +100,12 @@ class Average:
         return two
 
 
+def moved_by(rounds: float, more: float) -> float:
+    """Return the share of the way to mu that the average goes in some more rounds, if mu stays where it is."""
+    before, after = ((t + 1) * (t + 2) * (t + 3) for t in (rounds, rounds + more))
+    return 1 - before / after
+
+
 def _start(sets: int) -> Array:
     state = np.zeros((sets, AVERAGE_STATE))
     state[:, LAG_SCALE] = 1.0

@@ -85,6 +85,9 @@ class Covariance(Protocol):
     def row(self, memory: Array, lane: int) -> Array:
         """Return a copy of the memory of one class, as a model with one lane."""
 
+    def rows(self, memory: Array, lanes: int) -> list[Array]:
+        """Return `row` of the first lanes."""
+
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         """Copy the memory of a model with one lane into a lane."""
 

@@ -142,12 +142,15 @@ class Full:
         one[0, : self.size(memory)] = self.means(memory)[lane]
         return one[np.newaxis]
 
+    def rows(self, memory: Array, lanes: int) -> list[Array]:
+        return [self.row(memory, lane) for lane in range(lanes)]
+
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         self._sigmas(memory)[0 if self.shared else lane][1:] = row[0, 1:]
         self.means(memory)[lane] = row[0, 0, : self.size(memory)]
 
     def diagonal_in_place(self, memory: Array) -> Array:
-        return memory[0, 2, : self.size(memory)]
+        return self._sigmas(memory)[0][2, : self.size(memory)]
 
     def variances(self, memory: Array, prior: float) -> Array:
         return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
@@ -249,6 +252,7 @@ def _squared_lengths(rows: Array) -> Array:
 
 
 def factors(memory: Array) -> tuple[Array, Array, Array]:
-    """Return views of the places, D and the columns of U of a model with one lane."""
-    size = memory.shape[1] - 3
-    return memory[0, 1, :size], memory[0, 2, :size], memory[0, 3:, :size]
+    """Return views of the places, D and the columns of U of a model with one Sigma: with one lane, or a shared one."""
+    (sigma,) = Full(shared=memory.ndim == 2)._sigmas(memory)
+    size = len(sigma) - 3
+    return sigma[1, :size], sigma[2, :size], sigma[3:, :size]

@@ -213,12 +213,22 @@ class Gaussian:
 
     def of_class(self, number: int) -> Gaussian:
         """Return the model of one class, as a binary model; a copy unless it is one already."""
-        if self.is_binary:
-            return self
+        return self if self.is_binary else self._of_class(number, self.covariance.row(self.memory, number))
+
+    def _of_class(self, number: int, memory: Array) -> Gaussian:
         scalars = self.scalars[[0 if self.joint else number]]
-        memory = self.covariance.row(self.memory, number)
         average = self._average_by(lambda average: average.of_class(number))
         return Gaussian(type(self.covariance)(), self.initial_variance, memory, scalars, np.ones(1, int), average)
+
+    def by_class(self) -> list[Gaussian]:
+        """Return `of_class` for every class."""
+        if self.is_binary:
+            return [self]
+        numbers = range(self.classes)
+        return [
+            self._of_class(number, memory)
+            for number, memory in zip(numbers, self.covariance.rows(self.memory, self.classes), strict=True)
+        ]
 
     def weights(self) -> Array:
         """Return mu: (classes, size)."""

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from scwlearn._native import LANE_MULTIPLE
 from scwlearn.model.covariance import Array, Matrix, check_variances, squares, zeros
 
+# Features whose lanes are separated at a time.
+_COPIED_AT_ONCE = 4096
+
 
 @dataclass(frozen=True)
 class Interleaved:
@@ -89,6 +92,16 @@ class Interleaved:
         spread = self._spread(memory)
         at = 0 if self.shared else lane
         return np.hstack([memory[:, lane : lane + 1], spread[:, at : at + 1]])
+
+    def rows(self, memory: Array, lanes: int) -> list[Array]:
+        # In slices that stay in the cache until all lanes are copied.
+        rows, spread = [np.empty(type(self)().shape(len(memory), 1)) for _ in range(lanes)], self._spread(memory)
+        for start in range(0, len(memory), _COPIED_AT_ONCE):
+            part = slice(start, start + _COPIED_AT_ONCE)
+            for lane, row in enumerate(rows):
+                at = 0 if self.shared else lane
+                row[part, :1], row[part, 1:] = memory[part, lane : lane + 1], spread[part, at : at + 1]
+        return rows
 
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         memory[:, lane] = row[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Self
 
@@ -155,7 +156,7 @@ class Mixture(_native.Mixture):
         state[own] = sum(part.state[own] for part in parts)
         if prior is not None:
             left = [_native.KEPT_BY_MIXTURES ** (part.rows - prior.rows) for part in parts]
-            state[own] -= (sum(left) - min(left)) * prior.state[own]
+            state[own] -= (sum(left) - math.prod(left)) * prior.state[own]
         # The weight and the number of rows.
         start = np.zeros(2) if prior is None else prior.state[own.stop : own.stop + 2]
         state[own.stop : own.stop + 2] = start + sum(part.state[own.stop : own.stop + 2] - start for part in parts)

@@ -1,5 +1,6 @@
 """Merging learners from dicts: names, bounds and hashes."""
 
+import copy
 import pickle
 
 import pytest
@@ -85,14 +86,16 @@ def test_keys_of_different_types_are_refused():
 def test_vocabularies_of_different_kinds_are_not_united():
     for other in (Vocabulary(3), Vocabulary(4, True)):
         with pytest.raises(ValueError, match="same max_features and hashing"):
-            Vocabulary(4).united(other)
+            Vocabulary(4).unite(other)
     with pytest.raises(ValueError, match="keys of different types"):
-        met({"a": 1.0}).vocabulary.united(met({1: 1.0}).vocabulary)
+        met({"a": 1.0}).vocabulary.unite(met({1: 1.0}).vocabulary)
 
 
 def test_united_names_are_found_and_kept_in_a_file():
     one, other = met(names("a", "b")).vocabulary, met(names("b", "c")).vocabulary
-    for united in (one.united(other), pickle.loads(pickle.dumps(one.united(other)))):
+    both = copy.copy(one)
+    assert both.unite(other).tolist() == [1, 2]
+    for united in (both, pickle.loads(pickle.dumps(both))):
         assert united.names == {"a": 0, "b": 1, "c": 2}
         assert united.read(names("c", "a", "new"))[::2] == ([2, 0, 3], ["new"])
     assert (one.names, other.names) == ({"a": 0, "b": 1}, {"b": 0, "c": 1})

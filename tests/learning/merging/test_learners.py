@@ -117,7 +117,7 @@ def test_a_merged_model_continues_like_a_single_stream():
 
 AUTO = [
     ("scw1", "full", False, "bcm"),
-    ("scw1", "full", True, "bcm"),
+    ("arow", "full", True, "bcm"),
     ("scw1", "diagonal", False, "bcm"),
     ("scw1", "diagonal", True, "ev"),
     ("second_order_perceptron", "full", False, "bcm"),
@@ -141,6 +141,17 @@ def test_auto_chooses_the_documented_rule(algorithm, covariance, again, expected
     assert state(merge(models, prior=prior)) == state(merge(models, expected, prior=prior))
     others = [state(merge(models, how, prior=prior)) for how in RULES if how != expected]
     assert state(merge(models, prior=prior)) not in others
+
+
+@pytest.mark.parametrize(("count", "weight"), [(2, 2**0.25 / 2), (5, 5**0.25 / 5), (40, 2.4 / 40)])
+def test_many_models_of_scw_with_a_full_sigma_count_less_when_merged_again(count, weight):
+    start = new("full", "scw1")
+    start.learn(X[:20], Y[:20])
+    models = [taught(copy.copy(start), (X[20 + k :: count], Y[20 + k :: count])) for k in range(count)]
+    expected = merge(models, "bcm", [weight] * count, prior=start)
+    assert state(merge(models, prior=start)) == state(expected)
+    # Those that have learned nothing do not count.
+    assert state(merge([*models, copy.copy(start)], prior=start)) == state(expected)
 
 
 def test_merge_is_exported_by_the_package():

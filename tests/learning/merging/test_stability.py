@@ -1,12 +1,15 @@
 """Merging on hostile streams, at the smallest variances and beyond the range of floats."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from collinear_streams import STREAMS
 from learner_examples import taught
-from merge_examples import FEATURES, RULES, every_rule, new, shards
+from merge_examples import FEATURES, RULES, X, Y, assert_close, every_rule, new, shards
 from scwlearn import merge
+from scwlearn.learning.merging import full, merge_gaussians
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import SPREAD_SCALE
 from scwlearn.rules import Step, rule
@@ -54,6 +57,43 @@ def test_merged_sigma_stays_positive_on_hostile_streams(name, rows, how):
     single = taught(new("full", stream.rule, **stream.parameters), (x, y))
     assert counts.mistakes < single.learn(more, labels).mistakes + 100
     assert (merged.margin_variances(more) > 0).all()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_factor_and_eigenvalues_remove_the_prior_alike(again, monkeypatch):
+    start = taught(new("full"), (X[:20], Y[:20])) if again else None
+    models = [taught(copy.copy(start or new("full")), (X[k::3], Y[k::3])) for k in range(3)]
+    by_factor = merge(models, "bcm", prior=start)
+    monkeypatch.setattr(full, "_cholesky", lambda *_: None)
+    assert_close(merge(models, "bcm", prior=start), by_factor, rtol=1e-13)
+
+
+def test_no_direction_becomes_less_certain_than_in_models_that_lost_information():
+    models = shards(3, "full", x=X[:6], y=Y[:6])
+    for model in models:
+        diagonal(model.model)[:] *= 1 + 1e-6
+    largest = np.linalg.eigvalsh(merge(models, "bcm").model.matrix()).max()
+    np.testing.assert_allclose(largest, 2.0 * (1 + 1e-6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("again", [False, True])
+@every_rule
+def test_models_with_features_at_other_places_are_merged_alike(how, again):
+    order = np.random.default_rng(0).permutation(FEATURES)
+    start = taught(new("full"), (X[:20], Y[:20]))
+    models = [taught(copy.copy(start), (X[k::3], Y[k::3])).model for k in range(3)]
+    prior = start.model if again else None
+    moved = [
+        # The same model, learned from features in another order.
+        taught(taught(new("full"), (X[:20, order], Y[:20])), (X[k::3, order], Y[k::3])).model.reordered(
+            np.argsort(order)
+        )
+        for k in range(3)
+    ]
+    assert not np.array_equal(factors(moved[1].memory)[0], factors(models[0].memory)[0])
+    assert_close(
+        merge_gaussians([models[0], moved[1], models[2]], how, None, prior), merge_gaussians(models, how, None, prior)
+    )
 
 
 def diagonal(gaussian):

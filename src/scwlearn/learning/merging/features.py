@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
 from scwlearn.learning.learner import Learner
@@ -15,43 +15,42 @@ from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 
-#: The index of each feature by name.
-Names = dict[Any, int]
+#: Where the named features of a model are in the merged one; None if all features stay where they are.
+Places = NDArray[np.int64] | None
 
 
-def unite_names(known: Mapping[str, Vocabulary | None]) -> Vocabulary | None:
-    """Return all names in the order in which the models met them; None if features have no names.
+def unite_names(known: Mapping[str, Vocabulary | None]) -> tuple[Vocabulary | None, dict[str, Places]]:
+    """Return all names in the order in which the models met them, and the places of the features of each model.
 
-    The models, by title, have all learned something.
+    The models, by title, have all learned something. If features have no names, the first result is None.
     """
     kinds = {title: "without names" if names is None else "with names" for title, names in known.items()}
     _check_all_same("kind of features", kinds)
     vocabularies = {title: names for title, names in known.items() if names is not None}
     if not vocabularies:
-        return None
+        return None, {}
     # A vocabulary without keys is compatible with all others.
     types = {title: one.key_type for title, one in vocabularies.items() if one.key_type is not None}
     _check_all_same("type of keys", types)
-    first, *others = vocabularies.values()
-    return reduce(Vocabulary.united, others, copy(first))
+    (title, first), *others = vocabularies.items()
+    united = copy(first)
+    places = {title: np.arange(len(first))} | {title: united.unite(one) for title, one in others}
+    # Hashed names have the same indices in all models.
+    return united, {} if united.hashed else places
 
 
 def arrange_alike(
     models: Sequence[Gaussian | None],
-    vocabularies: Sequence[Vocabulary | None],
+    places: Sequence[Places],
     united: Vocabulary | None,
     intercept: bool,
     prior: Callable[[int], Gaussian],
 ) -> list[Gaussian]:
-    """Return the models, each with its vocabulary, over the features of all; for None, the prior of that size."""
-    # Hashed names have the same indices in all models.
-    names = None if united is None or united.hashed else united.names
+    """Return the models, with named features at `places`, over the features of all; for None, the prior."""
     size = widest(models, united, intercept)
     return [
-        prior(size)
-        if model is None
-        else _arranged(model, size - intercept, intercept, None if known is None else known.names, names)
-        for model, known in zip(models, vocabularies, strict=True)
+        prior(size) if model is None else _arranged(model, size - intercept, intercept, named)
+        for model, named in zip(models, places, strict=True)
     ]
 
 
@@ -61,22 +60,22 @@ def widest(models: Sequence[Gaussian | None], united: Vocabulary | None, interce
     return max(named, *(intercept if model is None else model.size for model in models))
 
 
-def _arranged(model: Gaussian, width: int, intercept: bool, known: Names | None, names: Names | None) -> Gaussian:
-    """Return the model with room for `width` features, and its named ones at the indices of `names`."""
+def _arranged(model: Gaussian, width: int, intercept: bool, places: Places) -> Gaussian:
+    """Return the model with room for `width` features, and its named ones at their places."""
     room = model.size - intercept
     if width > room:
         model = model.widened(room, width - room)
-    if known is None or names is None:
+    if places is None:
         return model
-    used = set(known.values())
-    free: Iterator[int] = (column for column in range(width) if column not in used)
-    order = [known[name] if name in known else next(free) for name in names]
-    order += [*free, width][: model.size - len(order)]
-    return model if order == [*range(model.size)] else model.reordered(np.array(order))
+    # Features without names fill the other places in order; the intercept stays last.
+    order = np.arange(model.size)
+    order[np.delete(order[:width], places)] = np.arange(len(places), width)
+    order[places] = np.arange(len(places))
+    return model if np.array_equal(order, np.arange(model.size)) else model.reordered(order)
 
 
 def rescale_alike(
-    learners: Sequence[Learner], models: list[Gaussian], united: Vocabulary | None, *, again: bool
+    learners: Sequence[Learner], models: list[Gaussian], places: Sequence[Places], *, again: bool
 ) -> tuple[list[Gaussian], RunningScale | None]:
     """Return the models as if each had learned behind the scale of all, and that scale.
 
@@ -87,8 +86,7 @@ def rescale_alike(
     if learners[0].running_scale is None:
         return models, None
     width = models[0].size - learners[0].config.intercept
-    names = None if united is None or united.hashed else united.names
-    scales = [_arranged_scale(learner, width, names) for learner in learners]
+    scales = [_arranged_scale(learner, width, named) for learner, named in zip(learners, places, strict=True)]
     parts = scales[:-1] if again else scales
     scale = parts[0].merged(parts[1:])
     if again:
@@ -97,15 +95,14 @@ def rescale_alike(
     return [_rescaled(model, own, scale, intercept) for model, own in zip(models, scales, strict=True)], scale
 
 
-def _arranged_scale(learner: Learner, width: int, names: Names | None) -> RunningScale:
+def _arranged_scale(learner: Learner, width: int, places: Places) -> RunningScale:
     own = learner.running_scale
     assert own is not None
     if learner.model is None:
         return own.arranged(np.empty(0, np.int64), width)
-    if names is None or learner.names is None:
+    if places is None:
         return own.arranged(np.arange(learner.n_features or 0), width)
-    kept = np.array([*learner.names.values()], dtype=np.int64)
-    return own.arranged(kept, width, places=np.array([names[name] for name in learner.names], dtype=np.int64))
+    return own.arranged(np.arange(len(places)), width, places=places)
 
 
 def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale, intercept: bool) -> Gaussian:

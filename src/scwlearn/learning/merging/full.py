@@ -3,17 +3,20 @@
 L = Sigma^-1 is never formed: its eigenvalues may lie so far apart that the small ones, in directions about which a
 model knows nothing, would be lost to rounding. From Sigma = U D U' follows Q = D^-1/2 U^-1 with L = Q'Q. The QR
 decomposition of all sqrt(w_k) Q_k, stacked, gives an upper triangular T with T'T = sum of w_k L_k, which is all that kl
-needs. For the other methods, the prior is expressed in the coordinates of T, with eigenvalues c and directions V:
+needs. Q_k is triangular, too, if model k has its features at the same places as the first model. For bcm, the prior is
+expressed in the coordinates of T:
 
-    T'^-1 L_0 T^-1 = V c V',    L = T'V p V'T
+    L = T'P T,    P = I - (w_1 + .. + w_K - 1) C'C,    C = Q_0 T^-1
 
-with p = 1 - (w_1 + .. + w_K - 1) c for bcm. As L_k >= L_0, p lies between 1/(w_1 + .. + w_K) and 1 if the weights are
-at least 1, so removing the prior, which is contained in every L_k, loses no digits. A triangular factor of V p V' gives
-a triangular factor of L, and hence U and D: Sigma is positive definite by construction.
+As L_k >= L_0, the eigenvalues of P lie between 1/(w_1 + .. + w_K) and 1 if the weights are at least 1, so removing the
+prior, which is contained in every L_k, loses no digits. The Cholesky factor F of P gives a triangular root of Sigma,
+T^-1 F^-1, and hence U and D: Sigma is positive definite by construction. If rounding has made an eigenvalue of P too
+small, and for ev, the eigenvalues c and directions V of C'C = V c V' replace it: L = T'V p V'T.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,95 +28,198 @@ from scwlearn.model.covariance import Array
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import SPREAD_SCALE, Gaussian
 
+# Columns that a QR decomposition takes at a time.
+_QR_BLOCK = 16
+# Products of triangles are computed in strips, to skip most zeros: this many, of at least this width.
+_STRIPS = 4
+_LEAST_STRIP = 64
+
 
 def merge_full(shards: Shards, rule: str) -> tuple[Array, Array, Array]:
-    """Return the merged mean, D and U; D and U have the places of the first Gaussian."""
+    """Return the merged means (classes, size), D and U; D and U have the places of the first Gaussian.
+
+    The Gaussians have one Sigma each, which several classes may share.
+    """
     order = np.argsort(factors(shards.gaussians[0].memory)[0])
     upper, pulled = _stacked(shards, order)
-    root = inverse = _inverse(upper)
-    move = inverse @ pulled
-    if rule != "kl":
-        prior = _root(Shard(shards.prior, 1.0, 1.0), order) @ inverse
-        seen = prior.T @ prior
-        check_finite(seen)
-        c, V = _linalg().eigh(seen, check_finite=False)
+    if rule == "ev":
+        root, move = _by_evidence(shards, order, upper)
+    else:
+        root = _inverse(upper)
         if rule == "bcm":
-            p = _without_prior(shards, c)
-            moved = V.T @ pulled / p
-        else:
-            p, moved = _by_evidence(shards, order, c, V.T @ upper, inverse @ V)
-        root = inverse @ _inverse(_triangle(np.sqrt(p)[:, np.newaxis] * V.T))
-        move = inverse @ (V @ moved)
-    mean = _weights(shards.prior).copy()
-    mean[order] += move
-    diagonal = np.diag(root)
-    return mean, diagonal**2, root / diagonal
+            root, pulled = _without_prior(shards, order, root, pulled)
+        move = _product(root, pulled)
+    means: Array = shards.prior.weights()
+    means[:, order] += move.T
+    diagonal = np.diag(root).copy()
+    root /= diagonal
+    return means, diagonal**2, root
 
 
 def _stacked(shards: Shards, order: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Return T, and T'^-1 times the sum of w_k L_k (mu_k - mu_0)."""
-    size = len(order)
-    upper = np.empty((0, size + 1))
-    for shard in shards:
-        root = _root(shard, order)
-        # The mean goes through the decomposition as one more column, so that L_k mu_k is not formed either.
-        block = np.column_stack([root, root @ _moved(shards, shard, order)])
-        upper = _triangle(np.vstack([upper, block]))[:size]
-    return upper[:, :size], upper[:, size]
+    """Return T, and T'^-1 times the sum of w_k L_k (mu_k - mu_0), one column per class."""
+    first, *others = shards
+    upper = _root(first, order)[0]
+    pulled = _product(upper, _moved(shards, first, order))
+    for shard in others:
+        root, is_upper = _root(shard, order)
+        # The means go through the decomposition, so that L_k mu_k is not formed either.
+        below = _product(root, _moved(shards, shard, order))
+        upper, pulled = _decomposed(upper, root, pulled, below, is_upper=is_upper)
+    return upper, pulled
 
 
-def _without_prior(shards: Shards, c: Array) -> Array:
+def _without_prior(shards: Shards, order: NDArray[np.intp], inverse: Array, pulled: Array) -> tuple[Array, Array]:
+    """Return the root of Sigma, T^-1 F^-1, and F'^-1 times what is pulled, for bcm; may overwrite `inverse`."""
     times, kept = sum(shard.weight / shard.growth for shard in shards), 1 / shards.growth
-    # It is below the bound only if a Sigma has lost information to rounding.
-    p: Array = np.maximum(1 - (times - kept) * c, min(1.0, kept / times))
-    return p
+    # P is below the bound only if a Sigma has lost information to rounding.
+    bound = min(1.0, kept / times)
+    seen = _seen(shards.prior, order, inverse)
+    F = _cholesky(seen, times - kept, bound)
+    if F is None:
+        c, V = _eigen(seen)
+        F = _triangle(np.sqrt(np.maximum(1 - (times - kept) * c, bound))[:, np.newaxis] * V.T)
+    return _divided(inverse, F), _blas().dtrsm(1.0, F, pulled, trans_a=1)
 
 
-def _by_evidence(shards: Shards, order: NDArray[np.intp], c: Array, into: Array, out: Array) -> tuple[Array, Array]:
-    """Return p and the move of the mean in the directions V, in which all evidence together has no correlations.
+def _cholesky(seen: Array, times: float, bound: float) -> Array | None:
+    """Return the factor F of P = I - times C'C; None if an eigenvalue of P is below the bound by more than rounding."""
+    size, dpotrf = len(seen), _lapack().dpotrf
+    P = -times * seen
+    P[np.diag_indices(size)] += 1.0
+    above = P.copy(order="F")
+    above[np.diag_indices(size)] -= bound - 10 * size * np.finfo(float).eps
+    if dpotrf(above, clean=0, overwrite_a=1)[1]:
+        return None
+    F, failed = dpotrf(P, clean=0, overwrite_a=1)
+    return None if failed else F
 
-    As for a diagonal Sigma, with these directions as the coordinates; `into` and `out` map there and back.
+
+def _by_evidence(shards: Shards, order: NDArray[np.intp], upper: Array) -> tuple[Array, Array]:
+    """Return the root of Sigma and the move of the means for ev.
+
+    As for a diagonal Sigma, with the directions V, in which all evidence together has no correlations, as coordinates.
     """
+    inverse = _inverse(upper)
+    c, V = _eigen(_seen(shards.prior, order, inverse))
+    out = _blas().dtrmm(1.0, inverse, V)
     times = np.array([shard.weight / shard.growth for shard in shards])[:, np.newaxis]
-    known = np.array([np.square(_root(shard, order) @ out).sum(axis=0) for shard in shards])
-    moved = np.array([into @ _moved(shards, shard, order) for shard in shards])
+    known = np.array([np.square(_root_times(shard, order, out)).sum(axis=0) for shard in shards])
+    into = [_product(upper, _moved(shards, shard, order)) for shard in shards]
+    moved = np.array([_product(V, pulled, transposed=True) for pulled in into])
     evidence = np.maximum(known - times * c, 0.0)
-    p: Array = c / shards.growth + (evidence * shares(evidence)).sum(axis=0)
-    return p, (shares(np.maximum(evidence, LEAST_EVIDENCE * times)) * moved).sum(axis=0)
+    p = c / shards.growth + (evidence * shares(evidence)).sum(axis=0)
+    share = shares(np.maximum(evidence, LEAST_EVIDENCE * times))
+    move = _product(out, (share[:, :, np.newaxis] * moved).sum(axis=0))
+    return _divided(inverse, _triangle(np.sqrt(p)[:, np.newaxis] * V.T)), move
 
 
-def _root(shard: Shard, order: NDArray[np.intp]) -> Array:
-    """Return sqrt(w) Q with Sigma^-1 = Q'Q, with the features in that order."""
-    gaussian = shard.gaussian
-    places, d, columns = factors(gaussian.memory)
-    scaled = d * gaussian.scalars[0, SPREAD_SCALE]
-    root: Array = _inverse(columns.T) * np.sqrt(shard.weight / scaled)[:, np.newaxis]
-    return root[:, places.astype(np.intp)[order]]
+def _root(shard: Shard, order: NDArray[np.intp]) -> tuple[Array, bool]:
+    """Return sqrt(w) Q with Sigma^-1 = Q'Q, with the features in that order, and whether it is upper triangular."""
+    places, d, columns = factors(shard.gaussian.memory)
+    root = _inverse(columns.T)
+    root *= _scales(shard, d)
+    at = places[order].astype(np.intp)
+    if np.array_equal(at, np.arange(len(at))):
+        return root, True
+    return np.asfortranarray(root[:, at]), False
+
+
+def _root_times(shard: Shard, order: NDArray[np.intp], out: Array) -> Array:
+    """Return the product of `_root` and another matrix."""
+    places, d, columns = factors(shard.gaussian.memory)
+    by_place = np.empty_like(out, order="F")
+    by_place[places[order].astype(np.intp)] = out
+    product: Array = _blas().dtrsm(1.0, columns.T, by_place, overwrite_b=1)
+    product *= _scales(shard, d)
+    return product
+
+
+def _scales(shard: Shard, d: Array) -> Array:
+    scales: Array = np.sqrt(shard.weight / (d * shard.gaussian.scalars[0, SPREAD_SCALE]))[:, np.newaxis]
+    return scales
+
+
+def _seen(prior: Gaussian, order: NDArray[np.intp], inverse: Array) -> Array:
+    """Return C'C: the precision of the prior in the coordinates of T; only the upper triangle is right."""
+    _, d, columns = factors(prior.memory)
+    if (d == d[0]).all() and np.count_nonzero(columns) == len(d):
+        # A multiple of the identity in any order, so that C is triangular.
+        seen = np.zeros_like(inverse, order="F")
+        for start, end in _strips(len(d)):
+            seen[:end, start:end] = _blas().dtrmm(1.0, inverse[:end, :end], inverse[:end, start:end], trans_a=1)
+        seen /= d[0] * prior.scalars[0, SPREAD_SCALE]
+    else:
+        seen = _blas().dsyrk(1.0, _root_times(Shard(prior, 1.0, 1.0), order, inverse), trans=1)
+    return seen
 
 
 def _moved(shards: Shards, shard: Shard, order: NDArray[np.intp]) -> Array:
-    moved: Array = (_weights(shard.gaussian) - _weights(shards.prior))[order]
+    """Return mu_k - mu_0: (size, classes)."""
+    moved: Array = (shard.gaussian.weights() - shards.prior.weights()).T[order]
     return moved
 
 
-def _weights(gaussian: Gaussian) -> Array:
-    weights: Array = gaussian.weights()[0]
-    return weights
-
-
-def _linalg() -> Any:
-    """Import SciPy's linear algebra when it is needed: it takes long to load."""
-    import scipy.linalg
-
-    return scipy.linalg
+def _product(one: Array, other: Array, *, transposed: bool = False) -> Array:
+    """Return the product of matrices, by SciPy's BLAS: the threads of NumPy's would still spin while those work."""
+    product: Array = _blas().dgemm(1.0, one, other, trans_a=transposed)
+    return product
 
 
 def _inverse(upper: Array) -> Array:
-    inverse: Array = _linalg().lapack.dtrtri(upper)[0]
+    inverse: Array = _lapack().dtrtri(upper)[0]
     return inverse
 
 
+def _divided(inverse: Array, F: Array) -> Array:
+    """Return T^-1 F^-1, in the memory of T^-1."""
+    for start, end in _strips(len(F)):
+        inverse[start:end, start:] = _blas().dtrsm(1.0, F[start:, start:], inverse[start:end, start:], side=1)
+    return inverse
+
+
+def _strips(size: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each strip of rows or columns of an upper triangle."""
+    step = max(_LEAST_STRIP, -(-size // _STRIPS))
+    return ((start, min(start + step, size)) for start in range(0, size, step))
+
+
+def _eigen(seen: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix, of which only the upper triangle is read."""
+    import scipy.linalg
+
+    check_finite(seen)
+    c, V = scipy.linalg.eigh(seen, lower=False, driver="evd", check_finite=False)
+    return c, V
+
+
 def _triangle(rows: Array) -> Array:
-    """Return R, upper triangular with a positive diagonal, with R'R = rows'rows."""
-    upper: Array = _linalg().qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]]
-    return upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, np.newaxis]
+    """Return R, upper triangular, with R'R = rows'rows for as many rows as columns."""
+    empty = np.zeros_like(rows, order="F"), np.zeros((len(rows), 1))
+    return _decomposed(empty[0], np.asfortranarray(rows), empty[1], empty[1], is_upper=False)[0]
+
+
+def _decomposed(upper: Array, rows: Array, pulled: Array, below: Array, *, is_upper: bool) -> tuple[Array, Array]:
+    """Return R of the QR decomposition of a triangle and rows below it, and Q' times the columns beside both.
+
+    Overwrites the triangle and the rows. The signs of R's rows are arbitrary.
+    """
+    lapack, size = _lapack(), len(upper)
+    zeros = size if is_upper else 0
+    block = max(1, min(_QR_BLOCK, size))
+    upper, reflectors, t, _ = lapack.dtpqrt(zeros, block, upper, rows, overwrite_a=1, overwrite_b=1)
+    pulled = lapack.dtpmqrt(zeros, reflectors, t, pulled, below, trans="T")[0]
+    return upper, pulled
+
+
+def _lapack() -> Any:
+    """Import SciPy's linear algebra when it is needed: it takes long to load."""
+    import scipy.linalg.lapack
+
+    return scipy.linalg.lapack
+
+
+def _blas() -> Any:
+    import scipy.linalg.blas
+
+    return scipy.linalg.blas

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from scwlearn._native import SMALLEST_VARIANCE
+from scwlearn._native import KEPT_BY_AVERAGES, SMALLEST_VARIANCE
 from scwlearn.learning.merging.diagonal import merge_diagonal
 from scwlearn.learning.merging.full import merge_full
 from scwlearn.learning.merging.shards import Shards, check_finite
-from scwlearn.model.average import LATEST_MISTAKES, Average
+from scwlearn.model.average import LATEST_MISTAKES, Average, moved_by
 from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import (
@@ -89,8 +90,7 @@ def merge_gaussians(
         _check_alike(start, gaussian, "models[0]" if prior is None else "prior", f"models[{i}]")
     if first.classes == 0:
         return first.copy()
-    numbers = range(first.classes)
-    stacks = [_shards(given, number, counted, prior) for number in numbers]
+    stacks = _stacks(given, counted, prior)
     merged = _merge_stacks(stacks, rule, again=prior is not None, joint=first.joint)
     whole = merged[0] if first.is_binary else _joined(first, merged)
     if first.average is not None:
@@ -103,47 +103,72 @@ def _merge_averages(
 ) -> Average:
     """Merge the averages as the means are merged, and add up their recent mistakes."""
     # Where the merged model is one of them, its average is, too, to the last bit.
+    weights_after = merged.weights()
     for model in models:
-        if model.average is not None and np.array_equal(model.weights(), merged.weights()):
+        if model.average is not None and np.array_equal(model.weights(), weights_after):
             return model.average.with_lanes(merged.lanes, np.arange(merged.classes))
     start = None if prior is None else prior.at_average()
-    middle = merge_gaussians([model.at_average() for model in models], rule, weights, start)
+    middle = merge_gaussians([model.at_average() for model in models], rule, weights, start).weights()
+    mistakes = sum(weight * _recent_mistakes(model) for model, weight in zip(models, weights, strict=True))
+    if prior is not None and start is not None:
+        began = float(prior.scalars[0, ROUNDS])
+        rounds = [float(model.scalars[0, ROUNDS]) - began for model in models]
+        # Each average has moved by its own rounds only, as a small part of all since the beginning.
+        own = moved_by(began, sum(rounds) / len(rounds))
+        if own > 0:
+            middle = start.weights() + moved_by(began, sum(rounds)) / own * (middle - start.weights())
+        # What the models have in common has faded in each of them. It counts once, faded by the rounds of all.
+        left = [KEPT_BY_AVERAGES**count for count in rounds]
+        common = sum(weight * kept for weight, kept in zip(weights, left, strict=True)) - math.prod(left)
+        mistakes = mistakes - common * _recent_mistakes(prior)
     average = Average.start(merged.size, merged.lanes, len(merged.scalars))
-    average.lag[:, : merged.classes] = (merged.weights() - middle.weights()).T
-    before = _recent_mistakes(prior)
-    since = sum(weight * (_recent_mistakes(model) - before) for model, weight in zip(models, weights, strict=True))
-    average.state[0, LATEST_MISTAKES:] = np.maximum(before + since, 0.0)
+    average.lag[:, : merged.classes] = (weights_after - middle).T
+    average.state[0, LATEST_MISTAKES:] = np.maximum(mistakes, 0.0)
     return average
 
 
-def _recent_mistakes(model: Gaussian | None) -> Array:
+def _recent_mistakes(model: Gaussian) -> Array:
     """Return the recent mistakes of the mean and of the average."""
-    if model is None or model.average is None:
-        return np.zeros(2)
+    assert model.average is not None
     return model.average.state[0, LATEST_MISTAKES:]
 
 
 def _joined(first: Gaussian, rows: Sequence[Gaussian]) -> Gaussian:
-    """Return a model like the first with these classes."""
+    """Return a model like the first with these classes, or of one model of all of them, with room for no others."""
     covariance, variance = first.covariance, first.initial_variance
-    memory = covariance.start(first.size, first.classes, variance)
-    for lane, row in enumerate(rows):
-        covariance.fill(memory, lane, row.memory)
     lanes = lanes_for(first.classes)
-    scalars = prior_scalars(1 if first.joint else lanes)
-    scalars[: first.classes] = [row.scalars[0] for row in rows[: len(scalars)]]
+    if _is_one_sigma(first):
+        memory, scalars = rows[0].memory, rows[0].scalars
+    else:
+        memory = covariance.start(first.size, first.classes, variance)
+        for lane, row in enumerate(rows):
+            covariance.fill(memory, lane, row.memory)
+        scalars = prior_scalars(1 if first.joint else lanes)
+        scalars[: first.classes] = [row.scalars[0] for row in rows[: len(scalars)]]
     memory = covariance.enlarge(memory, lanes, variance, np.arange(first.classes))
     return replace(first, memory=memory, scalars=scalars, known=first.known.copy(), average=None)
 
 
-def _shards(models: Sequence[Gaussian], number: int, weights: Sequence[float], prior: Gaussian | None) -> Shards:
-    rows = [model.of_class(number) for model in models]
-    if prior is None:
-        start = Gaussian.prior(rows[0].covariance, rows[0].size, rows[0].initial_variance)
-        return Shards(rows, weights, start)
-    shards = Shards(rows, weights, prior.of_class(number))
-    shards.check()
-    return shards
+def _is_one_sigma(gaussian: Gaussian) -> bool:
+    """Whether all classes share one large Sigma, with which they are merged at once."""
+    return gaussian.covariance.correlated and gaussian.covariance.shared
+
+
+def _stacks(models: Sequence[Gaussian], weights: Sequence[float], prior: Gaussian | None) -> list[Shards]:
+    """Return what is merged: the models of each class, or, with one Sigma for all classes, the whole models."""
+    first = models[0]
+    if _is_one_sigma(first):
+        start = prior or Gaussian.prior(first.covariance, first.size, first.initial_variance, classes=first.classes)
+        stacks = [Shards(models, weights, start)]
+    else:
+        # The same for all classes.
+        start = prior or Gaussian.prior(type(first.covariance)(), first.size, first.initial_variance)
+        starts = [start] * first.classes if start.is_binary else start.by_class()
+        rows = zip(*(model.by_class() for model in models), strict=True)
+        stacks = [Shards(row, weights, before) for row, before in zip(rows, starts, strict=True)]
+    for shards in stacks:
+        shards.check()
+    return stacks
 
 
 def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bool) -> list[Gaussian]:
@@ -156,12 +181,32 @@ def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bo
         # A model counts as a whole: one that has learned anything, of any class, takes part in all.
         learned = [any(some) for some in zip(*(shards.evidence() for shards in stacks), strict=True)]
         known = [shards.only(learned) for shards in stacks]
+    if joint and len(stacks) > 1 and len(known[0].gaussians) > 1:
+        _align(known)
     gaussians = [shards.gaussians[0].copy() for shards in known]
     if len(known[0].gaussians) > 1 or known[0].weights[0] != 1:
         _merge_into(gaussians, known, rule, joint=joint)
     for gaussian, shards in zip(gaussians, stacks, strict=True):
         gaussian.scalars[0, ROUNDS] = shards.rounds()
     return gaussians
+
+
+def _align(stacks: Sequence[Shards]) -> None:
+    """Shift all classes of a model alike, so that they have moved least, weighted by their precisions.
+
+    What all classes have in common changes no prediction of joint classes, so each model has its own. But the merged
+    classes would have different shares of it, because each class weights the models differently.
+    """
+    for number in range(len(stacks[0].gaussians)):
+        moved, precision = 0.0, 0.0
+        for shards in stacks:
+            gaussian = shards.gaussians[number]
+            own = 1 / gaussian.variances()[0]
+            moved = moved + own * (gaussian.weights()[0] - shards.prior.weights()[0])
+            precision = precision + own
+        for shards in stacks:
+            gaussian = shards.gaussians[number]
+            gaussian.mean[:] -= moved / precision / gaussian.scalars[0, MEAN_SCALE]
 
 
 def _best_rule(covariance: Covariance, *, again: bool) -> str:
@@ -177,12 +222,13 @@ def _merge_into(gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: s
     """Turn copies of the first Gaussian of each stack into the merged ones."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = [_merged(shards, rule, gaussian) for shards, gaussian in zip(stacks, gaussians, strict=True)]
-        norms = [float(mean @ mean) for mean, _ in found]
+        # Not by BLAS, whose threads take longer than this.
+        norms = [float(np.einsum("ij,ij->", means, means)) for means, _ in found]
     check_finite(norms)
     least = [float(np.min(variances, initial=np.inf)) for _, variances in found]
     if joint:
         norms, least = [sum(norms)] * len(found), [min(least)] * len(found)
-    for shards, gaussian, (mean, variances), norm2, smallest in zip(
+    for shards, gaussian, (means, variances), norm2, smallest in zip(
         stacks, gaussians, found, norms, least, strict=True
     ):
         scalars = gaussian.scalars[0]
@@ -192,21 +238,22 @@ def _merge_into(gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: s
             scale = min(1.0, max(smallest / SMALLEST_VARIANCE, _SMALLEST_SCALE))
             kept[:] = np.maximum(variances / scale, SMALLEST_VARIANCE)
             scalars[SPREAD_SCALE] = scale
-        gaussian.mean[:] = mean
+        gaussian.covariance.means(gaussian.memory)[: len(means)] = means
         scalars[[MEAN_SCALE, NORM2, NORM2_PEAK]] = 1.0, norm2, norm2
         scalars[GROWTH] = shards.prior.scalars[0, GROWTH] * shards.growth_by(rule)
 
 
 def _merged(shards: Shards, rule: str, gaussian: Gaussian) -> tuple[Array, Array]:
-    """Return the merged mean and variances, or D; write U into the Gaussian."""
+    """Return the merged means (classes, size), and the variances or D; write U into the Gaussian."""
     if not gaussian.covariance.correlated:
         mean, variances = merge_diagonal(shards, rule)
+        means = mean[np.newaxis]
     else:
-        mean, variances, u = merge_full(shards, rule)
+        means, variances, u = merge_full(shards, rule)
         check_finite(u)
         factors(gaussian.memory)[2][:] = u.T
-    check_finite(mean, variances)
-    return mean, variances
+    check_finite(means, variances)
+    return means, variances
 
 
 def check_models(models: Iterable[Model]) -> list[Model]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from scwlearn._native import Vocabulary
 from scwlearn._util.memory import ensure_memory
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.merging.features import arrange_alike, rescale_alike, unite_names, widest
+from scwlearn.learning.merging.features import Places, arrange_alike, rescale_alike, unite_names, widest
 from scwlearn.learning.merging.gaussians import check_same, merge_gaussians
 from scwlearn.learning.merging.models import Method, merged, titled
 from scwlearn.model.gaussian import Gaussian
@@ -29,13 +28,16 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
     together._tally = add_counts([model._tally for model in models], None if prior is None else prior._tally)
     together._classes = max(model._known_classes() for model in by_title.values())
     if any(model.model is not None for model in by_title.values()):
-        vocabulary = unite_names({title: m.vocabulary for title, m in by_title.items() if m.model is not None})
+        known = {title: model.vocabulary for title, model in by_title.items() if model.model is not None}
+        vocabulary, named = unite_names(known)
+        places = [named.get(title) for title in by_title]
         learners = _of_one_form([*by_title.values()], together._classes, vocabulary)
-        wide = _arranged(learners, together._classes, vocabulary)
-        gaussians, scale = rescale_alike(learners, wide, vocabulary, again=prior is not None)
+        wide = _arranged(learners, together._classes, vocabulary, places)
+        gaussians, scale = rescale_alike(learners, wide, places, again=prior is not None)
         before = None if prior is None else gaussians.pop()
-        rule = method.rule_for(first.rule, gaussians[0].covariance, again=prior is not None)
-        _take(together, merge_gaussians(gaussians, rule, method.weights, before), vocabulary, scale)
+        learned = sum(model.counts.seen > (0 if prior is None else prior.counts.seen) for model in models)
+        rule, weights = method.for_models(first.rule, gaussians[0], learned, again=prior is not None)
+        _take(together, merge_gaussians(gaussians, rule, weights, before), vocabulary, scale)
     return together
 
 
@@ -82,7 +84,9 @@ def add_counts(counts: Sequence[NDArray[np.int64]], before: NDArray[np.int64] | 
     return sum((count - start for count in counts), start)
 
 
-def _arranged(learners: Sequence[Learner], classes: int, vocabulary: Vocabulary | None) -> list[Gaussian]:
+def _arranged(
+    learners: Sequence[Learner], classes: int, vocabulary: Vocabulary | None, places: Sequence[Places]
+) -> list[Gaussian]:
     """Return the Gaussians over the same features and classes; the prior for learners that have learned nothing."""
     gaussians: list[Gaussian | None] = [learner.model for learner in learners]
     binary, intercept = learners[0].is_binary, learners[0].config.intercept
@@ -99,8 +103,7 @@ def _arranged(learners: Sequence[Learner], classes: int, vocabulary: Vocabulary 
     copies = (1 if binary else 2) * (len(learners) + 1) + (7 if known.covariance.correlated else 0)
     what = f"merging {len(learners)} models with {size} weights" + ("" if binary else f" for each of {classes} classes")
     with ensure_memory(8 * per_model * copies, what=what, instead="merge fewer at a time"):
-        vocabularies: list[Any] = [learner.vocabulary for learner in learners]
-        wide = arrange_alike(gaussians, vocabularies, vocabulary, intercept, prior)
+        wide = arrange_alike(gaussians, places, vocabulary, intercept, prior)
         return [
             gaussian
             if binary or gaussian.classes == classes

@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import Any, NoReturn, TypeVar
 
 from scwlearn.learning.merging.gaussians import check_merge_rule, check_model_weights, check_models, check_same
-from scwlearn.model.covariance import Covariance
+from scwlearn.model.gaussian import Gaussian
 from scwlearn.rules import OwnRule, Rule
 
 Model = TypeVar("Model")
@@ -16,6 +16,10 @@ Model = TypeVar("Model")
 # With a full Sigma, bcm can be repeated for these rules. The steps of the others exceed the evidence they report, and
 # their sums diverge (docs/merging.md has the measurements).
 _MERGED_AGAIN_BY_BCM = frozenset({"arow", "nherd", "scw1", "scw2"})
+# So do those of many models of SCW, unless their evidence counts less than its sum: as K^0.25 times its mean, and at
+# most this.
+_DAMPED = frozenset({"scw1", "scw2"})
+_MOST_EVIDENCE = 2.4
 
 
 def merge(
@@ -42,9 +46,10 @@ def merge(
       which the evidence of all together is uncorrelated replace the features.
     * "kl" minimises sum w_k KL(N || N_k): L = mean of L_k, L mu = mean of L_k mu_k, weighted. Only the ratios of the
       weights matter. What only one model knows is diluted by the others.
-    * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none. With `prior`, it is "ev" for a diagonal Sigma too;
-      for a full one, "bcm" with AROW, NHERD, SCW-I and SCW-II, and "kl" with other rules, for which repeated "bcm"
-      diverges.
+    * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none and for joint classes, except AROW and NHERD with a
+      full Sigma. With `prior`, it is "ev" for a diagonal Sigma too; for a full one, "bcm" with AROW and NHERD, "bcm"
+      with weights min(K^0.25, 2.4) / K for K models of SCW-I and SCW-II, and "kl" with other rules, for which
+      repeated "bcm" diverges.
 
     Parameters
     ----------
@@ -95,27 +100,63 @@ def merge(
     ['snow', 'rain', 'sand']
     """
     given = check_models(models)
-    for i, model in enumerate(given):
-        check_same("kind", type(given[0]), type(model), "models[0]", f"models[{i}]")
     check_merge_rule(rule)
-    method = Method(rule, check_model_weights(weights, len(given)))
+    return _merge(given, prior, Method(rule, check_model_weights(weights, len(given))))
+
+
+def merge_group(models: Sequence[Model], rule: str, prior: Model | None, count: int) -> Model:
+    """Merge a group of models, where `count` models in all groups have learned something; 1 for results of groups."""
+    return _merge(models, prior, Method(rule, [1.0] * len(models), count))
+
+
+def _merge(models: Sequence[Model], prior: Model | None, method: Method) -> Model:
+    for i, model in enumerate(models):
+        check_same("kind", type(models[0]), type(model), "models[0]", f"models[{i}]")
     if prior is not None:
-        check_same("kind", type(given[0]), type(prior), "models[0]", "prior")
-    together: Model = merged(given[0], given, prior, method)
+        check_same("kind", type(models[0]), type(prior), "models[0]", "prior")
+    together: Model = merged(models[0], models, prior, method)
     return together
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to merge: the rule that was asked for, and the weight of each model."""
+    """How to merge."""
 
+    #: As it was asked for.
     rule: str
+    #: The weight of each model.
     weights: Sequence[float]
+    #: How many models have learned something, if these are a group of them.
+    count: int | None = None
 
-    def rule_for(self, rule: Rule | OwnRule, covariance: Covariance, *, again: bool) -> str:
-        """Return how to merge models of a learning rule, from the prior or again from a common model."""
-        unsure = again and covariance.correlated and getattr(rule, "name", None) not in _MERGED_AGAIN_BY_BCM
-        return "kl" if unsure and self.rule == "auto" else self.rule
+    def for_models(
+        self, rule: Rule | OwnRule, model: Gaussian, learned: int, *, again: bool
+    ) -> tuple[str, Sequence[float]]:
+        """Return how to merge models like this, with which weights.
+
+        Parameters
+        ----------
+        rule : Rule or OwnRule
+            The rule by which they learned.
+        model : Gaussian
+            One of them.
+        learned : int
+            How many of them have learned something.
+        again : bool
+            Whether they continued from a common model, not from the prior.
+        """
+        name, correlated = getattr(rule, "name", ""), model.covariance.correlated
+        if self.rule != "auto":
+            return self.rule, self.weights
+        if again and correlated and name in _MERGED_AGAIN_BY_BCM:
+            count = max(1, self.count or learned)
+            share = min(count**0.25, _MOST_EVIDENCE) / count if name in _DAMPED else 1.0
+            return "bcm", [weight * share for weight in self.weights]
+        if again and correlated:
+            return "kl", self.weights
+        # Joint classes: the rival in a step depends on what each model knew, and the sum of their steps goes too far.
+        is_sum = correlated and name in ("arow", "nherd")
+        return ("ev" if model.joint and not model.is_binary and not is_sum else "auto"), self.weights
 
 
 @singledispatch

@@ -16,7 +16,7 @@ import numpy as np
 
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch
-from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.io.errors import DataError, NoExamples, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
@@ -122,7 +122,7 @@ class Reader(ABC):
             raise
         if not found:
             unread = f" ({bad} records could not be read)" if bad else ""
-            raise DataError(f"no examples{unread}; {self.expected}", source=name)
+            raise NoExamples(f"no examples{unread}; {self.expected}", source=name)
 
     def _parsed(self) -> Generator[Parsed, None, None]:
         chunks = self.chunks()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from scwlearn.data.io.errors import DataError, shown
 
@@ -52,6 +52,10 @@ class Format:
     numbered: bool = False
     #: Whether a file has one set of columns, which must be known before it is written.
     fixed_columns: bool = False
+    #: Whether text can be cut at the end of any line, or of any record, which may span lines.
+    cut_at: Literal["lines", "records"] | None = None
+    #: Returns the number of rows or record batches of a table, at each of which it can be cut.
+    count_units: Callable[[str], int] | None = None
 
 
 def format_names() -> tuple[str, ...]:

@@ -16,4 +16,5 @@ FORMAT = Format(
     sign="a comma, semicolon or bar",
     options=("label", "weight", "features", "header", "delimiter"),
     fixed_columns=True,
+    cut_at="records",
 )

@@ -11,4 +11,5 @@ FORMAT = Format(
     writer=table_class("json_text", "JsonWriter"),
     confidence=lambda line: 50 if line.startswith(b"{") else 0,
     sign="{",
+    cut_at="lines",
 )

@@ -248,4 +248,5 @@ FORMAT = Format(
     sign="index:value",
     options=("zero_based",),
     numbered=True,
+    cut_at="lines",
 )

@@ -11,4 +11,5 @@ FORMAT = Format(
     writer=arrow_class("ParquetWriter"),
     magic=(b"PAR1",),
     fixed_columns=True,
+    count_units=arrow_class("parquet_rows"),
 )

@@ -16,4 +16,5 @@ FORMAT = Format(
     sign="a tab",
     options=("label", "weight", "features", "header"),
     fixed_columns=True,
+    cut_at="records",
 )

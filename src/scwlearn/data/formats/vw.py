@@ -134,4 +134,5 @@ FORMAT = Format(
     confidence=lambda line: 40 if _LINE_START.match(line) else 0,
     sign="a bar",
     options=("features",),
+    cut_at="lines",
 )

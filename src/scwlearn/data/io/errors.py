@@ -112,6 +112,10 @@ class DataError(ValueError):
         return self.render()
 
 
+class NoExamples(DataError):
+    """A source without examples."""
+
+
 @dataclass
 class SkippedRecords:
     """Count of the examples that ``on_error="skip"`` left out, with the first few errors.

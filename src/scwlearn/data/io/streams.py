@@ -126,12 +126,17 @@ def open_source(source: Source, on_read: Callable[[int], None] | None = None) ->
         if compression is not None:
             stream = Stream(Decompressed(stream, compression, name, stopped), name, stopped)
         head = stream.peek(lambda head: not any(bom.startswith(head) for boms in _BOMS.values() for bom in boms))
-        encoding = next((each for each, boms in _BOMS.items() if head.startswith(boms)), None)
+        encoding = encoding_of(head)
         if encoding == "UTF-8":
             stream.skip(len(codecs.BOM_UTF8))
         elif encoding is not None:
             stream = Stream(Transcoded(stream, encoding, name), name, stopped)
         yield stream
+
+
+def encoding_of(head: bytes) -> str | None:
+    """Return the encoding that a byte order mark at the beginning of text names, or None."""
+    return next((each for each, boms in _BOMS.items() if head.startswith(boms)), None)
 
 
 def _opened(source: Source) -> AbstractContextManager[Any]:
@@ -159,6 +164,8 @@ class Stream(io.RawIOBase):
         self._next = b""
         self._on_read = on_read
         self._begin = _position(file)
+        #: Which units of a table to read; None for all.
+        self.units: range | None = getattr(file, "units", None)
 
     def readable(self) -> bool:
         """Return True."""

@@ -19,7 +19,7 @@ def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
 
 
 def arrow_class(name: str) -> Callable[..., Any]:
-    """Return the same for a class that needs pyarrow."""
+    """Return the same for a class or function that needs pyarrow."""
 
     def create(*arguments: Any) -> Any:
         try:

@@ -137,8 +137,11 @@ class ParquetReader(_RecordBatchReader):
         """Open the file."""
         file = parquet.ParquetFile(self.seekable(opened), pre_buffer=False)
         columns = self.wanted(file.schema_arrow)
-        batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=columns, use_threads=False)
-        return batches
+        rows = self.stream.units
+        if rows is None:
+            batches: Iterable[Any] = file.iter_batches(self.options.batch_rows, columns=columns, use_threads=False)
+            return batches
+        return _some_rows(file, rows, self.options.batch_rows, columns)
 
 
 class ArrowReader(_RecordBatchReader):
@@ -148,11 +151,37 @@ class ArrowReader(_RecordBatchReader):
         """Open the file or stream."""
         if self.stream.peek(lambda head: len(head) >= len(_ARROW_FILE)).startswith(_ARROW_FILE):
             reader = ipc.open_file(self.seekable(opened))
-            batches = map(reader.get_batch, range(reader.num_record_batches))
+            batches = map(reader.get_batch, self.stream.units or range(reader.num_record_batches))
         else:
             reader = batches = ipc.open_stream(_BoundedReads(self.stream))
         wanted = self.wanted(reader.schema)
         return (batch.select(wanted) for batch in batches)
+
+
+def parquet_rows(path: str) -> int:
+    """Return the number of rows of a Parquet file."""
+    with _data_errors("parquet"):
+        return int(parquet.read_metadata(path).num_rows)
+
+
+def arrow_batches(path: str) -> int:
+    """Return the number of record batches of an Arrow file; 1 for a stream, which cannot be cut."""
+    with _data_errors("arrow"), open(path, "rb") as file:
+        is_file = file.read(len(_ARROW_FILE)) == _ARROW_FILE
+        return int(ipc.open_file(file).num_record_batches) if is_file else 1
+
+
+def _some_rows(file: Any, rows: range, batch_rows: int, columns: list[str]) -> Iterator[Any]:
+    """Yield rows of a Parquet file; only the row groups that have some of them are read."""
+    groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    ends = np.cumsum(groups)
+    first, last = np.searchsorted(ends, [rows.start, rows.stop - 1], side="right")
+    at = int(ends[first] - groups[first])
+    for batch in file.iter_batches(batch_rows, [*range(first, last + 1)], columns=columns, use_threads=False):
+        begin, end = max(rows.start - at, 0), min(rows.stop - at, batch.num_rows)
+        at += batch.num_rows
+        if begin < end:
+            yield batch.slice(begin, end - begin)
 
 
 def _is_struct(name: str, type: Any, features: Features) -> bool:

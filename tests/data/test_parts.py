@@ -1,0 +1,160 @@
+"""Cutting data into parts: together they are the data, and each is read as the whole is."""
+
+import gzip
+import io
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scwlearn.data.batch import Batch
+from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.parts import PartedData, read_part
+from scwlearn.data.reading import read_batches
+from scwlearn.data.rows import Rows
+
+TEXTS = {
+    "libsvm": "".join(f"{i % 3} {1 + i % 7}:{i}.5 9:1\n" for i in range(300)),
+    "vw": "".join(f"{i % 3} 'tag{i} |words free:{i} w{i % 5}\n" for i in range(300)),
+    "jsonl": "".join(f'{{"label": "c{i % 3}", "size": {i}, "kind": "k{i % 4}"}}\n' for i in range(300)),
+    "csv": "label,size,kind\n" + "".join(f'c{i % 3},{i},"a ""{i % 4}""\nb, {i % 5}"\n' for i in range(300)),
+    "tsv": "label\tsize\tkind\n" + "".join(f"c{i % 3}\t{i}\tk{i % 4}\n" for i in range(300)),
+}
+CUTS = [
+    [Fraction(0), Fraction(1)],
+    [Fraction(i, 7) for i in range(8)],
+    [Fraction(0), Fraction(1, 1000), Fraction(1, 3), Fraction(1, 3), Fraction(999, 1000), Fraction(1)],
+    [Fraction(i, 1000) for i in range(1001)],
+]
+
+
+def examples_of(batches):
+    """The examples as dicts with their labels."""
+    found = []
+    for batch in batches:
+        if isinstance(batch.x, Rows):
+            dense = [dict(enumerate(row)) for row in batch.x.dense().tolist()]
+            rows = [{key: value for key, value in row.items() if value} for row in dense]
+        else:
+            rows = [*batch.x.dicts()]
+        found += zip(rows, batch.labels.tolist(), strict=True)
+    return found
+
+
+def schema_and_examples(sources):
+    schema, batches = read_batches(sources)
+    return schema, examples_of(batches)
+
+
+def parts_of(data, cuts):
+    return [data.part(begin, end) for begin, end in pairwise(cuts)]
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+@pytest.mark.parametrize("name", TEXTS)
+def test_parts_of_text_are_the_whole(tmp_path, name, cuts):
+    path = tmp_path / f"some.{name}"
+    path.write_text(TEXTS[name])
+    schema, whole = schema_and_examples([path])
+    parts = parts_of(PartedData([path], schema), cuts)
+    found = [examples_of(read_part(part, schema)) for part in parts]
+    assert [example for part in found for example in part] == whole
+    if len(cuts) == 8:
+        assert min(map(len, found)) > 30
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_without_a_last_line_end_and_with_blank_lines(tmp_path, name):
+    path = tmp_path / f"some.{name}"
+    path.write_text(TEXTS[name].replace("\n", "\n\n", 5 if name == "csv" else 50).rstrip("\n"))
+    schema, whole = schema_and_examples([path])
+    parts = parts_of(PartedData([path], schema), CUTS[1])
+    assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+@pytest.mark.parametrize("groups", [1, 40, 300])
+@pytest.mark.parametrize("name", ["parquet", "arrow"])
+def test_parts_of_tables_are_the_whole(tmp_path, name, groups):
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    path = tmp_path / f"some.{name}"
+    table = pa.table({"label": [f"c{i % 3}" for i in range(300)], "size": [*map(float, range(300))]})
+    if name == "parquet":
+        parquet.write_table(table, path, row_group_size=-(-300 // groups))
+    else:
+        feather.write_feather(table, str(path), chunksize=-(-300 // groups))
+    schema, whole = schema_and_examples([path])
+    for cuts in CUTS:
+        parts = parts_of(PartedData([path], schema), cuts)
+        assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+def test_several_files_some_of_which_stay_whole(tmp_path):
+    lines = TEXTS["libsvm"].splitlines(keepends=True)
+    (tmp_path / "a.libsvm").write_text("".join(lines[:100]))
+    (tmp_path / "b.libsvm.gz").write_bytes(gzip.compress("".join(lines[100:200]).encode()))
+    (tmp_path / "c.libsvm").write_text("")
+    (tmp_path / "d.libsvm").write_text("".join(lines[200:]))
+    pattern = str(tmp_path / "*.libsvm*")
+    schema, whole = schema_and_examples([pattern])
+    for cuts in CUTS:
+        parts = parts_of(PartedData([pattern], schema), cuts)
+        assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+def test_a_data_set_in_memory_is_cut_by_rows():
+    batch = Batch(Rows(np.arange(30.0).reshape(10, 3)), np.arange(10) % 2, None, np.arange(1, 11), "memory")
+    schema, whole = schema_and_examples([batch])
+    for cuts in CUTS:
+        parts = parts_of(PartedData([batch], schema), cuts)
+        assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+@given(
+    st.lists(st.lists(st.text('a"\n,;é \r', max_size=6), min_size=2, max_size=2), min_size=1, max_size=20),
+    st.lists(st.fractions(0, 1), max_size=6),
+)
+def test_csv_with_any_quoted_cells(tmp_path_factory, cells, cuts):
+    path = tmp_path_factory.mktemp("csv") / "some.csv"
+    quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in cells]
+    path.write_bytes(("label,a,b\n" + "".join(f"{i % 2},{row}\n" for i, row in enumerate(quoted))).encode())
+    schema, whole = schema_and_examples([path])
+    parts = parts_of(PartedData([path], schema), [Fraction(0), *sorted(cuts), Fraction(1)])
+    assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+@pytest.mark.parametrize("name", ["libsvm", "csv"])
+def test_errors_name_the_line_of_the_file(tmp_path, name):
+    lines = TEXTS[name].replace('a ""', "").replace('""\nb', "").splitlines(keepends=True)
+    bad = {"libsvm": "1 spam\n", "csv": "c1,2,3,4\n"}[name]
+    path = tmp_path / f"some.{name}"
+    path.write_text("".join([*lines[:250], bad, *lines[250:]]))
+    schema, _ = schema_and_examples([io.BytesIO("".join(lines).encode())])
+    part = PartedData([path], schema).part(Fraction(1, 2), Fraction(1))
+    with pytest.raises(DataError, match=r"line 251\b"):
+        examples_of(read_part(part, schema))
+    skipped = SkippedRecords()
+    examples_of(read_part(part, schema, ReaderOptions(on_error="skip", skipped=skipped)))
+    assert [error.line for error in skipped.first] == [251]
+
+
+def test_a_file_that_changes_after_it_was_cut_is_refused(tmp_path):
+    path = tmp_path / "some.libsvm"
+    path.write_text(TEXTS["libsvm"])
+    schema, _ = schema_and_examples([path])
+    part = PartedData([path], schema).part(Fraction(0), Fraction(1, 2))
+    path.write_text(TEXTS["libsvm"] + "1 1:1\n")
+    with pytest.raises(DataError, match="bytes when it was cut"):
+        examples_of(read_part(part, schema))
+
+
+def test_a_pipe_is_refused(tmp_path):
+    schema, _ = schema_and_examples([io.BytesIO(TEXTS["libsvm"].encode())])
+    for source in ("-", io.BytesIO(b"1 1:1\n")):
+        with pytest.raises(DataError, match="only files can be cut"):
+            PartedData([source], schema)

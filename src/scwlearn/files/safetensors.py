@@ -7,8 +7,10 @@ data       the arrays, one after the other without gaps
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator, Mapping
+from mmap import mmap
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, 
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
+#: Bytes in memory, in a file that is mapped, or as an array.
+Buffer = bytes | mmap | Array
 
 _METADATA = "__metadata__"
 _DTYPES = {
@@ -59,6 +63,26 @@ def encode(metadata: Mapping[str, str], arrays: Arrays) -> Iterator[bytes]:
 
 def decode(file: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:
     """Read the metadata, unchecked, and the arrays of a file of `size` bytes; allocate no more than that."""
+    metadata, entries, data_start, names = _contents(file, size)
+    file.seek(data_start)
+    arrays = {entry.name: _read_array(file, entry) for entry in entries}
+    return metadata, {name: arrays[name] for name in names}
+
+
+def view(content: Buffer) -> tuple[Any, dict[str, Array]]:
+    """Return the metadata, unchecked, and the arrays of a file in memory, read-only and without copying them."""
+    header = 8 + int.from_bytes(content[:8], "little")
+    metadata, entries, data_start, _ = _contents(io.BytesIO(bytes(content[:header])), len(content))
+    arrays = {}
+    for entry in entries:
+        count = math.prod(entry.shape)
+        arrays[entry.name] = np.frombuffer(content, entry.dtype, count, data_start + entry.offsets[0])
+        arrays[entry.name] = arrays[entry.name].reshape(entry.shape)
+    return metadata, arrays
+
+
+def _contents(file: BinaryIO, size: int) -> tuple[Any, list[_Entry], int, list[str]]:
+    """Return the metadata, the arrays in the order of their data, where data begins, and the names of the arrays."""
     header, data_start = read_header(file, size)
     metadata = header.pop(_METADATA, {})
     # Data may be stored in another order than the header's.
@@ -70,9 +94,7 @@ def decode(file: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:
         end = entry.offsets[1]
     if end != size - data_start:
         raise InvalidModelFile(f"{size - data_start} bytes of array data, but the header describes {end}")
-    file.seek(data_start)
-    arrays = {entry.name: _read_array(file, entry) for entry in entries}
-    return metadata, {name: arrays[name] for name in header}
+    return metadata, entries, data_start, [*header]
 
 
 def described_size(file: BinaryIO, size: int) -> int:

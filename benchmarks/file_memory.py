@@ -32,14 +32,19 @@ TRAIN = """if True:
 """
 
 
-def lines(size: int) -> Iterator[bytes]:
-    """Yield about `size` bytes of rows in pieces: 30 of 2^20 features per row, with a skewed distribution."""
+def lines(size: int, width: int) -> Iterator[bytes]:
+    """Yield about `size` bytes of rows in pieces: 30 of `width` features per row, with a skewed distribution.
+
+    Labels follow hidden weights, but for one in ten.
+    """
     random = np.random.default_rng(0)
+    hidden = random.normal(size=width)
     written = 0
     while written < size:
-        places = (WIDTH ** random.random((10_000, FEATURES))).astype(int)
+        places = (width ** random.random((10_000, FEATURES))).astype(int)
         values = random.integers(1, 10_000, places.shape)
-        labels = np.where(places.sum(axis=1) % 2, "+1", "-1")
+        positive = (hidden[places].sum(axis=1) > 0) ^ (random.random(len(places)) < 0.1)
+        labels = np.where(positive, "+1", "-1")
         rows = (
             dict(zip(sorted({*row}), number, strict=False))
             for row, number in zip(places.tolist(), values.tolist(), strict=True)
@@ -52,18 +57,23 @@ def lines(size: int) -> Iterator[bytes]:
         yield text.encode()
 
 
-def main() -> None:
-    """Write the file if it does not exist, train from it, and print time and memory."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=int, default=1000)
-    megabytes = parser.parse_args().megabytes
-    path = Path(__file__).resolve().parents[1] / "build" / "bench-data" / f"rows-{megabytes}.libsvm"
+def generated_file(megabytes: int, width: int = WIDTH) -> Path:
+    """Return the path of a file of that size; write it if it does not exist."""
+    path = Path(__file__).resolve().parents[1] / "build" / "bench-data" / f"rows-{megabytes}-{width}.libsvm"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         unfinished = path.with_suffix(".part")
         with unfinished.open("wb") as file:
-            file.writelines(lines(megabytes * 10**6))
+            file.writelines(lines(megabytes * 10**6, width))
         os.replace(unfinished, path)
+    return path
+
+
+def main() -> None:
+    """Train from the file, and print time and memory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    path = generated_file(parser.parse_args().megabytes)
     print(f"{path.stat().st_size / 1e6:.0f} MB: ", end="", flush=True)
     subprocess.run([sys.executable, "-c", TRAIN, str(path)], check=True)
 

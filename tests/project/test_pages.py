@@ -2,6 +2,8 @@
 
 import doctest
 import re
+import shutil
+import sys
 import tomllib
 
 import pytest
@@ -29,7 +31,12 @@ def test_pages_with_examples_are_found():
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_examples_of_each_page_run(page):
+def test_the_examples_of_each_page_run(page, monkeypatch):
+    if page.name == "spark.md":
+        pytest.importorskip("pyspark")
+        if shutil.which("java") is None:
+            pytest.skip("Spark needs Java")
+        monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     test = doctest.DocTestParser().get_doctest(code(page), {"__name__": "page"}, page.name, str(page), 0)
     report = []
     failed, tried = doctest.DocTestRunner().run(test, out=report.append)

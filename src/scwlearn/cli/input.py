@@ -80,6 +80,21 @@ class Input:
         self._bytes_read = 0
 
     @property
+    def sources(self) -> list[str | RemoteFile | Batch]:
+        """The files, and the data sets in memory."""
+        return self._sources
+
+    @property
+    def options(self) -> ReaderOptions:
+        """How the examples are read, for another process."""
+        return replace(self._options, on_read=None, skipped=SkippedRecords())
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What else `read_batches` needs to know about the data."""
+        return {"schema": self.schema, "format": self._format, **self._schema_options}
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """What the record of a run says about the command and its data."""
         return self._invocation | {"sources": self.names, "skipped": self.skipped.count}

@@ -15,6 +15,7 @@ from scwlearn.display.theme import line_class
 from scwlearn.report.confusion import confusion_panel
 from scwlearn.report.curves import curve_panels, joint_curve_panels
 from scwlearn.report.key_figures import KeyFigure, curve_points, key_figures, mean_speed
+from scwlearn.report.parts import part_panels
 from scwlearn.report.reliability import joint_reliability_panel, reliability_panel
 from scwlearn.report.weights import weights_panel
 from scwlearn.rules import find_rule
@@ -196,7 +197,7 @@ def _run_panels(record: Record) -> Markup:
     tiles = element("dl", *map(_tile, figures), class_=f"figures in-{per_row}")
     confusion, weights = confusion_panel(record), weights_panel(record.top_weights)
     others = (_passes_panel(record), reliability_panel(record.reliability or ()), confusion, weights)
-    panels = [*curve_panels(record), *filter(None, others)]
+    panels = [*curve_panels(record), *part_panels(record), *filter(None, others)]
     # Wide panels follow the narrow ones; the settings fill a row that would be half empty.
     wide = [each for each in panels if isinstance(each, WidePanel)]
     narrow = [each for each in panels if not isinstance(each, WidePanel)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.data.labels import Classes, looks_sorted
 from scwlearn.learning.classifier import Classifier
@@ -47,6 +47,15 @@ class ProbabilityMetrics:
         """Mean of -log(probability of the true class); None without examples."""
         return self._loss / self._count if self._count else None
 
+    @property
+    def sums(self) -> tuple[float, int, NDArray[np.float64]]:
+        """What adds up over parts of the data: the sum of -log(probability), the examples, and the bins."""
+        return self._loss, self._count, self._bins
+
+    def add(self, loss: float, count: int, bins: ArrayLike) -> None:
+        """Add the sums of other examples."""
+        self._loss, self._count, self._bins = self._loss + loss, self._count + count, self._bins + np.asarray(bins)
+
     def reliability(self) -> list[Bin] | None:
         """Return how often the most likely class was right, by its probability; None without examples."""
         if not self._count:
@@ -70,6 +79,11 @@ class LabelCounts:
         joined = labels if self._last is None else np.concatenate([self._last, labels])
         self._changes += int(np.count_nonzero(joined[1:] != joined[:-1]))
         self._last = labels[-1:] if len(labels) else self._last
+
+    @property
+    def counts(self) -> Counter[Any]:
+        """The number of examples of each label."""
+        return self._counts
 
     @property
     def labels(self) -> list[Any]:

@@ -38,6 +38,34 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class LearnedPart:
+    """A part of the data that was learned side by side with others, from the model that their merging gave before."""
+
+    epoch: int
+    #: From 1; 0 if the part was learned alone at the beginning.
+    round: int
+    part: int
+    seen: int
+    mistakes: int
+    seconds: float
+    #: Numbers of examples and mistakes, at powers of two and at the end.
+    curve: list[list[int]]
+    #: Why it was left out, if it could not be read.
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a round of parts exchanged: bytes of the model before it, bytes of all changes, seconds of merging."""
+
+    epoch: int
+    round: int
+    model_bytes: int
+    sent_bytes: int
+    merge_seconds: float
+
+
+@dataclass(frozen=True)
 class Baseline:
     """The most frequent label of some examples, and the error of always predicting it."""
 
@@ -103,6 +131,9 @@ class Record:
     holdout: dict[str, float] | None = None
     #: Of the held-out examples.
     holdout_baseline: Baseline | None = None
+    #: Of a distributed training, in order.
+    parts: list[LearnedPart] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""

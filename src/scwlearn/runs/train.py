@@ -33,7 +33,7 @@ from scwlearn.runs.record import Baseline, Pass, Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
 #: Largest weights of each class in a record.
-_TOP_WEIGHTS = 20
+TOP_WEIGHTS = 20
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,6 @@ def with_labels_like(labels: NDArray[Any], given: Mapping[Any, Any], what: str) 
     }
 
 
-def _uneven_features(classifier: Classifier) -> str:
-    """Return the sizes of features in words if they differ too much; numbers count from 1, as in files."""
-    uneven = classifier.findings and classifier.findings.uneven_features
-    return describe_sizes(uneven, "feature", first=1) if uneven else ""
-
-
 def _number(text: Any, what: str) -> Any:
     try:
         number = float(text)
@@ -101,8 +95,12 @@ class TrainingRun:
     holdout: float = 0.0
     #: Whether to judge probabilities, too.
     probabilities: bool = False
+    #: Whether the probabilities learn in the first epoch, too; later ones decide for themselves.
+    calibrate: bool = True
     #: Call `on_save` each time that the number of examples is a multiple of it.
     save_every: int | None = None
+    #: Whether the curve has points at powers of two only, as many short runs need.
+    coarse_curve: bool = False
     #: What a trained classifier counted before, as part of this run.
     before: Counts = field(default_factory=Counts)
     #: Called at each power of two examples, and when the model should be saved.
@@ -117,13 +115,12 @@ class TrainingRun:
     #: Once the run has begun.
     metrics: ProgressiveMetrics = field(init=False)
     _read: int = field(default=0, init=False)
-    # Whether the probabilities learn, too.
-    _calibrate: bool = field(default=True, init=False)
     _started: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
-        self._validation = ProgressiveValidation(merge(curve_steps(), saves), self.before)
+        steps = (2**k for k in count()) if self.coarse_curve else curve_steps()
+        self._validation = ProgressiveValidation(merge(steps, saves), self.before)
 
     @property
     def counts(self) -> Counts:
@@ -142,6 +139,12 @@ class TrainingRun:
             raise ValueError("the model has not been trained yet")
         return self.model
 
+    @property
+    def uneven_features(self) -> str:
+        """The sizes of features in words if they differ too much; numbers count from 1, as in files."""
+        uneven = self.classifier.findings and self.classifier.findings.uneven_features
+        return describe_sizes(uneven, "feature", first=1) if uneven else ""
+
     def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0."""
         for epoch in range(self.epochs):
@@ -150,7 +153,7 @@ class TrainingRun:
                 for part in self._hold_out(examples, keep=epoch == 0):
                     self.learn(part)
             done = self.counts - before
-            self._calibrate = not (self.has_begun and self.classifier.learns_by_heart(done.seen))
+            self.calibrate = not (self.has_begun and self.classifier.learns_by_heart(done.seen))
             self.passes.append(Pass(done.seen, done.mistakes, done.updates))
         self.finish()
 
@@ -233,10 +236,10 @@ class TrainingRun:
             passes=list(self.passes),
             baseline=self.metrics.label_counts.baseline(classifier.classes.values),
             sorted_labels=self.metrics.label_counts.looks_sorted,
-            uneven_features=_uneven_features(classifier),
+            uneven_features=self.uneven_features,
             reliability=self.metrics.reliability(),
             confusion=self.metrics.confusion(classifier.classes),
-            top_weights=model.record_weights(_TOP_WEIGHTS) if finished else {},
+            top_weights=model.record_weights(TOP_WEIGHTS) if finished else {},
             holdout=self.holdout_metrics() if finished else None,
             holdout_baseline=self.holdout_baseline() if finished else None,
             **about,
@@ -255,7 +258,7 @@ class TrainingRun:
             part = part.widened(classifier.widen(part.x.width))
         try:
             return classifier.learn(
-                part.x, labels, weights=part.weights, observer=self.metrics, calibrate=self._calibrate
+                part.x, labels, weights=part.weights, observer=self.metrics, calibrate=self.calibrate
             )
         except ValueError:
             self._check_feature_counts(part)
@@ -274,7 +277,7 @@ class TrainingRun:
 
     def _at_checkpoint(self, counts: Counts) -> None:
         seen = counts.seen
-        if is_curve_step(seen):
+        if self.save_every is None or is_curve_step(seen):
             point = self._point()
             self.points.append(point)
             if self.on_doubling is not None and seen & (seen - 1) == 0:

@@ -58,12 +58,19 @@ class TrainedModel:
 
     def write(self, path: str | Path) -> None:
         """Replace a model file atomically."""
+        write(self._to_save(), path)
+
+    def to_model(self) -> Any:
+        """Return the model that `scwlearn.load` makes of the file: an estimator, or a `StreamClassifier`."""
+        return self._to_save().to_model()
+
+    def _to_save(self) -> SavedModel:
         notes = dict(self.saved.notes) if self.saved is not None else {}
         if self.schema is not None:
             notes[_DATA] = self.schema.to_json()
         if self.record is not None:
             notes[_RUN] = self.record.to_json()
-        write(SavedModel.from_classifier(self.classifier, notes), path)
+        return SavedModel.from_classifier(self.classifier, notes)
 
     @property
     def rule(self) -> Rule:

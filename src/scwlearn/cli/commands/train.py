@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.console import Terminal, print_json
+from scwlearn.cli.distribution import distribution_options, is_distributed, train_distributed
 from scwlearn.cli.messages import is_given
 from scwlearn.cli.model_options import (
     AlgorithmCommand,
@@ -76,7 +77,8 @@ _output_options = output_options(
     option("--report", type=OutputFile(), metavar="PAGE", help="Write an HTML report; implies --probabilities."),
     json="Print the record of the run as JSON.",
 )
-_params = data_options + algorithm_options() + model_options + _run_options + shuffle_options + _output_options
+_params = data_options + algorithm_options() + model_options + _run_options + shuffle_options
+_params += distribution_options + _output_options
 
 
 @click.command(cls=AlgorithmCommand, params=_params, help=__doc__)
@@ -84,7 +86,7 @@ def command(**given: Any) -> None:
     """Train a model; see the help above."""
     # NumPy is imported from here on: --help does without it.
     from scwlearn.cli.input import Input
-    from scwlearn.runs.train import ModelConfig, TrainingRun
+    from scwlearn.runs.train import ModelConfig
     from scwlearn.runs.trained_model import TrainedModel
     from scwlearn.runs.warnings import record_warnings
 
@@ -101,7 +103,35 @@ def command(**given: Any) -> None:
     check_outputs({"-m": path, "--report": page}, data.names)
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
-    probabilities = given["probabilities"] or page is not None
+    if is_distributed(given):
+        if data.is_pipe:
+            raise click.UsageError("several workers need files; a pipe can be read only once")
+        result = train_distributed(given, data, model)
+    else:
+        result = _train(given, data, model)
+    record = result.record
+    assert record is not None
+    terminal.note(_summary(record))
+    terminal.warn(record_warnings(record))
+    data.report_skipped()
+    if path is not None:
+        result.write(path)
+        terminal.note(f"model: {path}")
+    if page is not None:
+        from scwlearn.report import write_page
+
+        write_page([record], page)
+        terminal.note(f"report: {page}")
+    if given["as_json"]:
+        print_json(record.to_json())
+
+
+def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) -> TrainedModel:
+    """Train in one stream, with progress; save on the way if the user wants it."""
+    from scwlearn.runs.train import TrainingRun
+
+    terminal, path, epochs = data.terminal, given["model"], given["epochs"]
+    probabilities = given["probabilities"] or given["report"] is not None
     table = _CurveTable(terminal, log_loss=probabilities)
 
     def save() -> None:
@@ -138,24 +168,10 @@ def command(**given: Any) -> None:
     if not run.has_begun:
         raise ValueError(f"{', '.join(data.names)}: no examples to learn from")
     result = trained_model(run, data, given)
-    record = result.record
-    assert record is not None
-    table.finish(record.curve[-1])
+    table.finish(run.points[-1])
     if epochs > 1:
         terminal.note(_pass_line(run))
-    terminal.note(_summary(record))
-    terminal.warn(record_warnings(record))
-    data.report_skipped()
-    if path is not None:
-        result.write(path)
-        terminal.note(f"model: {path}")
-    if page is not None:
-        from scwlearn.report import write_page
-
-        write_page([record], page)
-        terminal.note(f"report: {page}")
-    if given["as_json"]:
-        print_json(record.to_json())
+    return result
 
 
 def trained_model(run: TrainingRun, data: Input, given: dict[str, Any], *, finished: bool = True) -> TrainedModel:

@@ -1,0 +1,242 @@
+"""`DaskRunner`: carries out the rounds of a plan on a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from distributed import Client, get_worker
+
+from scwlearn._util.allocator import reused_memory
+from scwlearn._util.checks import check_int
+from scwlearn._util.threads import one_thread
+from scwlearn.distributed.dask.jobs import Job, JobGroup, find_client, scatter, submit
+from scwlearn.distributed.tasks import Learned, MergeStep, Report, Task, merge_steps
+
+# Merges run first, because they free memory.
+_MERGE = 1
+# The topic of the events by which workers tell the client how tasks went. The scheduler keeps the latest of a topic, so
+# all runs share one; if two threads train with one client at a time, the earlier run shows its progress late.
+_TOPIC = "scwlearn-reports"
+
+
+class DaskRunner:
+    """Runs the tasks of a plan on a Dask cluster.
+
+    The result is the same to the last bit as that of `Processes`, whatever the number of workers. Models stay on the
+    cluster during a round; at its end the client gets the merged one. What a dead worker takes with it is computed
+    again: at most the tasks of one round.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        The connection to the cluster; the current client if not given.
+    retries : int
+        How many times a task that raises an error is repeated, for data that are unavailable for a moment.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> from scwlearn.distributed.dask import DaskRunner
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    ...     runner = DaskRunner(client)
+    """
+
+    def __init__(self, client: Client | None = None, *, retries: int = 0) -> None:
+        self.client = find_client(client)
+        self.retries = check_int("retries", retries, minimum=0)
+        self._latest: tuple[bytes, Any] = (b"", None)
+
+    def run_round(
+        self,
+        start: bytes,
+        tasks: Sequence[Task],
+        on_done: Callable[[Learned], None],
+        *,
+        rule: str = "auto",
+        rows: Sequence[Job] = (),
+    ) -> Learned:
+        """Run tasks that go on from the same model, and merge what they learned; see `Runner`.
+
+        `on_done` gets the reports of a task without its model, which stays on the cluster.
+
+        Parameters
+        ----------
+        start : bytes
+            The packed model that all go on from.
+        tasks : sequence of Task
+            What to learn, side by side.
+        on_done : callable
+            Called with the reports of each task.
+        rule : str
+            How to merge.
+        rows : sequence of Job
+            The rows that each task learns from, for tasks that take them as a second argument.
+
+        Returns
+        -------
+        Learned
+            The merged model, whole.
+
+        Raises
+        ------
+        SchedulerLost
+            If there is no connection to the scheduler.
+        WorkerDied
+            If a task loses too many workers.
+        """
+        model, future = self._latest
+        # The result of the round before is on the cluster.
+        there = future if model is start else None
+        graph = _Round(self.client, start, tasks, there, rule=rule, rows=rows, retries=self.retries)
+        try:
+            learned = graph.run(on_done)
+        except BaseException:
+            graph.group.cancel()
+            raise
+        self._latest = learned.model, graph.taken_result()
+        return learned
+
+
+class _Round:
+    """The jobs of a round: the model is scattered, unless it is there; the tasks learn; the results are merged."""
+
+    def __init__(
+        self,
+        client: Client,
+        start: bytes,
+        tasks: Sequence[Task],
+        there: Any,
+        *,
+        rule: str,
+        rows: Sequence[Job],
+        retries: int,
+    ) -> None:
+        self._client, self._place = client, tasks[0].place
+        self._id = uuid4().hex
+        self._waiting = {task.place for task in tasks}
+        what = f"the model of round {self._place.round}"
+        name, broadcast = self._name("model"), len(tasks) > 1
+        self._start = Job(what, lambda: scatter(client, name, start, broadcast=broadcast))
+        if there is not None and there.status == "finished":
+            self._start.future = there
+        learn = [
+            self._learn(task, rows[i : i + 1], retries=retries, **preferred)
+            for i, (task, preferred) in enumerate(zip(tasks, self._preferred(len(tasks), rows), strict=True))
+        ]
+        merges = self._merges(learn, merge_steps(tasks, rule))
+        self._merged = merges[-1]
+        self._own = [self._start, *learn, *merges]
+        self.group = JobGroup(client, [*self._own, *rows], self._start)
+
+    def taken_result(self) -> Any:
+        """Return the merged model on the cluster, and let the cluster forget the rest of the round."""
+        result = self._merged.future
+        for job in self._own:
+            job.forget()
+        return result
+
+    def run(self, on_done: Callable[[Learned], None]) -> Learned:
+        """Return the merged model."""
+        self.group.wait_for_scheduler()
+        events: SimpleQueue[Any] = SimpleQueue()
+        self._client.subscribe_topic(_TOPIC, events.put)
+        try:
+            while True:
+                finished = self.group.wait_for_some([self._merged])
+                self._report(events, on_done)
+                learned: Learned | None = self.group.result(self._merged) if finished else None
+                if learned is not None:
+                    break
+        finally:
+            # An error here would hide the one that matters.
+            with suppress(Exception):
+                self._client.unsubscribe_topic(_TOPIC)
+        # Events may be late, or lost with a connection.
+        for report in learned.reports:
+            self._report_once(report, on_done)
+        return replace(learned, model=bytes(learned.model))
+
+    def _report(self, events: SimpleQueue[Any], on_done: Callable[[Learned], None]) -> None:
+        """Hand on the reports that have come in."""
+        with suppress(Empty):
+            while True:
+                _, message = events.get_nowait()
+                if message["round"] == self._id:
+                    self._report_once(Report.from_json(message["report"]), on_done)
+
+    def _report_once(self, report: Report, on_done: Callable[[Learned], None]) -> None:
+        """Hand on a report, unless it is that of a repeated task."""
+        if report.place in self._waiting:
+            self._waiting.remove(report.place)
+            self.group.count_progress()
+            on_done(Learned(b"", (report,)))
+
+    def _preferred(self, count: int, rows: Sequence[Job]) -> list[dict[str, Any]]:
+        """Return a preferred worker for each task; none for tasks that should run where their rows are.
+
+        Left alone, Dask runs all tasks where the model is.
+        """
+        workers: list[str] = []
+        # Whoever waits for the jobs reports that the connection is lost.
+        with suppress(Exception):
+            workers = [*self._client.nthreads()]
+        if rows or not workers:
+            return [{}] * count
+        return [{"workers": workers[i % len(workers)], "allow_other_workers": True} for i in range(count)]
+
+    def _learn(self, task: Task, rows: Sequence[Job], **options: Any) -> Job:
+        name = self._name("learn", part=task.place.part)
+        send = partial(submit, self._client, name, partial(_learn, task, self._id), **options)
+        return Job(str(task.place), send, (self._start, *rows))
+
+    def _merges(self, learned: Sequence[Job], levels: Sequence[Sequence[MergeStep]]) -> list[Job]:
+        """Return the jobs of the tree, the last of which merges all."""
+        merges: list[Job] = []
+        for height, level in enumerate(levels, 1):
+            below, learned = learned, []
+            for number, (group, merge) in enumerate(level, 1):
+                name = self._name("merge", level=height, group=number)
+                send = partial(submit, self._client, name, partial(_merge, merge), priority=_MERGE)
+                what = f"merge {number} at level {height} of round {self._place.round}"
+                learned.append(Job(what, send, (self._start, *[below[i] for i in group])))
+            merges += learned
+        return merges
+
+    def _name(self, kind: str, **numbers: int) -> str:
+        """Return the beginning of a key; Dask's dashboard groups keys by their words up to the first number."""
+        parts = {"round": self._place.round, **numbers}
+        if self._place.epoch > 1:
+            parts["epoch"] = self._place.epoch
+        return f"scwlearn-{kind}-" + "-".join(f"{part}-{number}" for part, number in parts.items())
+
+
+def _learn(task: Callable[..., Learned], round_id: str, start: Any, *rows: Any) -> Learned:
+    # A worker may have several threads, which run a task each.
+    with one_thread(), reused_memory():
+        learned = task(_model(start), *rows)
+    for report in learned.reports:
+        get_worker().log_event(_TOPIC, {"round": round_id, "report": report.to_json()})
+    return _as_array(learned)
+
+
+def _merge(merge: Callable[..., Learned], start: Any, *learned: Learned) -> Learned:
+    with one_thread():
+        return _as_array(merge(_model(start), learned))
+
+
+def _model(start: Any) -> Any:
+    """Return the model that a round starts from, which is scattered, or the result of the round before."""
+    return start.model if isinstance(start, Learned) else start
+
+
+def _as_array(learned: Learned) -> Learned:
+    """Return the result with the model as an array, which Dask sends without copying it."""
+    model: Any = np.frombuffer(learned.model, dtype=np.uint8)
+    return replace(learned, model=model)

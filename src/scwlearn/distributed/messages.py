@@ -1,0 +1,155 @@
+"""Messages between processes of this machine: pickles through pipes, with large bytes in files beside them.
+
+A model that goes through a pipe would be copied several times, also by the process in the middle, which never looks
+at it. So a worker writes it to a file, in memory where the system offers that, and sends the path. The client holds it
+as a `StoredBytes` and passes it on, and the next worker maps the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from io import BytesIO
+from mmap import ACCESS_READ, mmap
+from typing import Any, BinaryIO
+from weakref import finalize
+
+_LENGTH = 8
+# Fewer bytes go through the pipe.
+_LARGE = 2**16
+_IN_MEMORY = "/dev/shm"
+# Errors after which the next directory may have room.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Storage:
+    """Directories for large bytes; the next is used when one is full.
+
+    Parameters
+    ----------
+    directories : sequence of str
+        Where to write.
+    """
+
+    def __init__(self, directories: Sequence[str]) -> None:
+        self.directories = directories
+
+    def put(self, content: bytes) -> str:
+        """Write a new file and return its path."""
+        *others, last = self.directories
+        for directory in others:
+            try:
+                return _new_file(directory, content)
+            except OSError as error:
+                if error.errno not in _FULL:
+                    raise
+        return _new_file(last, content)
+
+
+class OwnStorage(Storage):
+    """Directories of this process, in memory and on disk, which exist until `close`."""
+
+    def __init__(self) -> None:
+        parents = [_IN_MEMORY, None] if os.access(_IN_MEMORY, os.W_OK) else [None]
+        super().__init__([tempfile.mkdtemp(prefix="scwlearn-", dir=parent) for parent in parents])
+        self.close = finalize(self, _remove_directories, self.directories, os.getpid())
+
+
+class StoredBytes:
+    """Bytes in a file, which is removed when this object is."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        finalize(self, _remove_file, path, os.getpid())
+
+    def __bytes__(self) -> bytes:
+        with open(self.path, "rb") as file:
+            return file.read()
+
+
+# A process that was forked from the owner removes nothing.
+
+
+def _remove_directories(directories: Sequence[str], owner: int) -> None:
+    if os.getpid() == owner:
+        for directory in directories:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_file(path: str, owner: int) -> None:
+    if os.getpid() == owner:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _new_file(directory: str, content: bytes) -> str:
+    file, path = tempfile.mkstemp(dir=directory)
+    try:
+        with open(file, "wb", buffering=0) as raw:
+            _write(raw, content)
+    except BaseException:
+        os.unlink(path)
+        raise
+    return path
+
+
+def _write(raw: Any, content: bytes) -> None:
+    """Write all of it; an unbuffered file may write less at a time."""
+    left = memoryview(content)
+    while left:
+        left = left[raw.write(left) :]
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BinaryIO, storage: Storage | None) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._storage = storage
+
+    def persistent_id(self, value: Any) -> str | None:
+        if isinstance(value, StoredBytes):
+            return value.path
+        if self._storage is None or not isinstance(value, bytes) or len(value) < _LARGE:
+            return None
+        return self._storage.put(value)
+
+
+class _Mapping(pickle.Unpickler):
+    def persistent_load(self, path: str) -> mmap:
+        with open(path, "rb") as file:
+            return mmap(file.fileno(), 0, access=ACCESS_READ)
+
+
+class _Keeping(pickle.Unpickler):
+    def persistent_load(self, path: str) -> StoredBytes:
+        return StoredBytes(path)
+
+
+def send(file: BinaryIO, message: Any, storage: Storage | None = None) -> None:
+    """Write a message; with a storage, large bytes go there."""
+    pickled = BytesIO()
+    _Pickler(pickled, storage).dump(message)
+    content = pickled.getbuffer()
+    file.write(len(content).to_bytes(_LENGTH, "little"))
+    file.write(content)
+    file.flush()
+
+
+def receive(file: BinaryIO, *, keep: bool = False) -> Any:
+    """Read a message, with large bytes mapped, or with `keep` as `StoredBytes`.
+
+    Raises EOFError if the other side has ended.
+    """
+    content = BytesIO(_read(file, int.from_bytes(_read(file, _LENGTH), "little")))
+    return (_Keeping if keep else _Mapping)(content).load()
+
+
+def _read(file: BinaryIO, size: int) -> bytes:
+    content = file.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content

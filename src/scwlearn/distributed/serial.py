@@ -1,0 +1,33 @@
+"""This process as the only worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scwlearn.distributed.tasks import Learned, Task, merge_steps
+
+
+class Serial:
+    """Runs the tasks of a plan one after the other in this process: the plainest runner, to look at and to debug.
+
+    Examples
+    --------
+    >>> from scwlearn.distributed import Serial
+    >>> Serial()
+    Serial()
+    """
+
+    def __repr__(self) -> str:
+        return "Serial()"
+
+    def run_round(
+        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+    ) -> Learned:
+        """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
+        learned = []
+        for task in tasks:
+            learned.append(task(start))
+            on_done(learned[-1])
+        for level in merge_steps(tasks, rule):
+            learned = [merge(start, [learned[i] for i in group]) for group, merge in level]
+        return learned[0]

@@ -1,0 +1,97 @@
+"""scwlearn train with several workers: output, model files, and errors."""
+
+import json
+
+import pytest
+
+import scwlearn
+from run_examples import libsvm_text
+from scwlearn.cli.app import run
+from scwlearn.files import read
+from scwlearn.report import page
+from scwlearn.runs.trained_model import TrainedModel
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.libsvm"
+    path.write_text(libsvm_text(3000))
+    return str(path)
+
+
+def train(data, *arguments, code=0):
+    assert run(["train", data, *map(str, arguments)]) == code
+
+
+def test_the_model_does_not_depend_on_the_workers(data, tmp_path):
+    for workers in (1, 2):
+        train(data, "--workers", workers, "--parts", 4, "-m", tmp_path / f"{workers}.model", "-q")
+    one, two = (read(tmp_path / f"{workers}.model").learner for workers in (1, 2))
+    assert one.weights().tobytes() == two.weights().tobytes()
+    assert one.counts == two.counts
+    assert one.counts.seen == 3000
+    assert run(["predict", str(tmp_path / "2.model"), data, "-o", str(tmp_path / "p"), "-q"]) == 0
+    assert len((tmp_path / "p").read_text().splitlines()) == 3000
+
+
+def test_what_is_printed_and_recorded(data, tmp_path, capsys):
+    train(data, "--workers", 2, "--parts", 3, "--rounds", 2, "--json", "--report", tmp_path / "r.html")
+    out, err = capsys.readouterr()
+    record = json.loads(out)
+    assert record["settings"]["parts"] == 3
+    assert record["settings"]["rounds"] == 2
+    expected = [(0, 1), *((number, part) for number in (1, 2) for part in (1, 2, 3))]
+    assert [(part["round"], part["part"]) for part in record["parts"]] == expected
+    assert sum(part["seen"] for part in record["parts"]) == 3000
+    assert [one["round"] for one in record["rounds"]] == [0, 1, 2]
+    assert sum(map(sum, record["confusion"])) == 3000
+    assert record["reliability"]
+    lines = err.splitlines()
+    header = next(i for i, line in enumerate(lines) if line.split()[:2] == ["round", "parts"])
+    assert [line.split()[0] for line in lines[header + 1 : header + 4]] == ["first", "1", "2"]
+    assert "each of the 3 parts has about 1000 examples" in err
+    assert "3,000 examples" in err
+    html = (tmp_path / "r.html").read_text()
+    assert "Parts" in html
+    assert "Rounds" in html
+
+
+def test_the_record_in_the_model_draws_the_same_report(data, tmp_path):
+    train(data, "--workers", 1, "--parts", 2, "--rounds", 2, "-m", tmp_path / "m", "-q")
+    assert "Rounds" in page([TrainedModel.read(tmp_path / "m").record])
+
+
+def test_resuming_and_epochs(data, tmp_path):
+    train(data, "-m", tmp_path / "a", "-q")
+    train(data, "--resume", tmp_path / "a", "--workers", 2, "--epochs", 2, "-m", tmp_path / "b", "-q")
+    assert scwlearn.load(tmp_path / "b").n_seen_ == 9000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--parts", 2], "--parts needs --workers, --dask or --spark"),
+        (["--rounds", 2], "--rounds needs"),
+        (["--workers", 2, "--holdout", 0.1], "--holdout needs one stream"),
+        (["--workers", 2, "--save-every", 5, "-m", "x.model"], "--save-every needs one stream"),
+        (["--workers", 2, "--dask", "tcp://nowhere:1"], "exclude each other"),
+        (["--workers", 0], "--workers"),
+    ],
+)
+def test_options_that_do_not_go_together(data, capsys, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train(data, *arguments, code=2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_pipe_is_refused(capsys):
+    train("-", "--workers", 2, code=2)
+    assert "a pipe can be read only once" in capsys.readouterr().err
+
+
+def test_an_error_in_a_part_saves_nothing(data, tmp_path, capsys):
+    with open(data, "a") as file:
+        file.write("spam\n")
+    train(data, "--workers", 2, "-m", tmp_path / "m", code=1)
+    assert "line 3001" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()

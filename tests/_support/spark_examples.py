@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scwlearn.distributed.runner import Runner
+
 #: "local[cores, failures of a task]"; a cluster of two executors is "local-cluster[2,1,1024]".
 MASTER = os.environ.get("SCWLEARN_SPARK_MASTER", "local[2,100]")
 
@@ -78,7 +80,7 @@ class Fragile:
         return os.kill(os.getpid(), signal.SIGKILL)
 
 
-class FragileRunner:
+class FragileRunner(Runner):
     """A runner that gives each task to a worker that dies, and kills the idle workers after each round."""
 
     def __init__(self, runner, directory):
@@ -93,7 +95,7 @@ class FragileRunner:
 
 
 @dataclass(frozen=True)
-class OldRunner:
+class OldRunner(Runner):
     """A runner whose tasks were planned by another version."""
 
     runner: Any

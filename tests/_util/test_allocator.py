@@ -1,4 +1,4 @@
-"""Memory that is freed is reused within a block, and given back at its end."""
+"""Memory that is freed is reused from block to block, and given back soon after the last one."""
 
 import sys
 from threading import Event, Thread
@@ -27,8 +27,16 @@ class FakeLibrary:
 def library(monkeypatch):
     fake = FakeLibrary()
     monkeypatch.setattr(allocator, "_glibc", lambda: fake)
+    monkeypatch.setattr(allocator, "_IDLE_SECONDS", 0.0)
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
     return fake
+
+
+def given_back():
+    """Wait until no memory is kept."""
+    timer = allocator._timer
+    if timer is not None:
+        timer.join()
 
 
 def test_the_limits_are_raised_and_restored(library):
@@ -36,14 +44,30 @@ def test_the_limits_are_raised_and_restored(library):
         assert min(library.parameters.values()) > 2**22
         with reused_memory():
             pass
-        assert library.trims == 0
+        assert allocator._timer is None
+    given_back()
     assert library.parameters == {-1: 65536, -3: 128 * 2**10}
+    assert library.trims == 1
+
+
+def test_the_next_block_finds_what_the_last_one_has_freed(library, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(allocator, "_IDLE_SECONDS", 1000.0)
+        with reused_memory():
+            pass
+        waiting = allocator._timer
+    with reused_memory():
+        waiting.join()
+        assert library.trims == 0
+        assert min(library.parameters.values()) > 2**22
+    given_back()
     assert library.trims == 1
 
 
 def test_an_error_restores_them(library):
     with pytest.raises(KeyError), reused_memory():
         raise KeyError
+    given_back()
     assert library.parameters[-1] == 65536
 
 
@@ -60,9 +84,10 @@ def test_the_last_of_several_threads_restores_them(library):
     inside.wait()
     with reused_memory():
         pass
-    assert library.trims == 0
+    assert allocator._timer is None
     leave.set()
     thread.join()
+    given_back()
     assert library.trims == 1
 
 

@@ -1,4 +1,4 @@
-"""Make glibc keep freed memory for reuse while a task runs."""
+"""Make glibc keep freed memory for reuse from task to task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any
 
 # Environment variable that makes glibc give memory back to the system; Dask sets it for its workers.
@@ -15,39 +15,70 @@ _TRIM_VARIABLE = "MALLOC_TRIM_THRESHOLD_"
 # Parameters of mallopt, and its default for the second one.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _DEFAULT_MMAP_THRESHOLD = 128 * 2**10
-# Larger than anything that is allocated for each chunk of data.
-_KEPT = 8 * 2**20
+# Larger allocations always come from the system; glibc allows no larger limit. And how much freed memory is kept.
+_LARGEST_KEPT, _MOST_KEPT = 32 * 2**20, 256 * 2**20
+# Seconds after the last task until the memory is given back.
+_IDLE_SECONDS = 1.0
+
+#: The environment of a process that keeps freed memory from its start.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(_LARGEST_KEPT), _TRIM_VARIABLE: str(_MOST_KEPT)}
 
 _lock = Lock()
 _active = 0
+# While freed memory is kept and no task runs.
+_timer: Timer | None = None
 
 
 @contextmanager
 def reused_memory() -> Iterator[None]:
     """Keep freed memory for reuse, although MALLOC_TRIM_THRESHOLD_ says to give it back at once.
 
-    Parsing allocates memory for every chunk of data. Getting it from the system each time takes half as long as parsing
-    and learning. All of it is given back at the end. Nested and concurrent blocks share the setting.
+    A task allocates memory for every chunk of data, and for its model. Getting it from the system each time takes half
+    as long as parsing and learning. It is given back a second after the last block. Nested and concurrent blocks share
+    the setting.
     """
-    global _active
     library, trim = _glibc(), os.environ.get(_TRIM_VARIABLE, "")
     if library is None or not trim.isdecimal():
         yield
         return
-    with _lock:
-        _active += 1
-        if _active == 1:
-            library.mallopt(_MMAP_THRESHOLD, _KEPT)
-            library.mallopt(_TRIM_THRESHOLD, 8 * _KEPT)
+    _enter(library)
     try:
         yield
     finally:
-        with _lock:
-            _active -= 1
-            if _active == 0:
-                library.mallopt(_MMAP_THRESHOLD, _DEFAULT_MMAP_THRESHOLD)
-                library.mallopt(_TRIM_THRESHOLD, min(int(trim), 2**31 - 1))
-                library.malloc_trim(0)
+        _leave(library, int(trim))
+
+
+def _enter(library: Any) -> None:
+    global _active, _timer
+    with _lock:
+        _active += 1
+        if _timer is not None:
+            _timer.cancel()
+            _timer = None
+        elif _active == 1:
+            library.mallopt(_MMAP_THRESHOLD, _LARGEST_KEPT)
+            library.mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+
+
+def _leave(library: Any, trim: int) -> None:
+    global _active, _timer
+    with _lock:
+        _active -= 1
+        if _active == 0:
+            _timer = Timer(_IDLE_SECONDS, _give_back, (library, trim))
+            _timer.daemon = True
+            _timer.start()
+
+
+def _give_back(library: Any, trim: int) -> None:
+    global _timer
+    with _lock:
+        if _active or _timer is None:
+            return
+        _timer = None
+        library.mallopt(_MMAP_THRESHOLD, _DEFAULT_MMAP_THRESHOLD)
+        library.mallopt(_TRIM_THRESHOLD, min(trim, 2**31 - 1))
+        library.malloc_trim(0)
 
 
 @cache

@@ -13,7 +13,8 @@ from scwlearn.cli.options import count_option, option, section
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
-    from scwlearn.distributed.training import DistributedRun, PreparedTraining, Runner
+    from scwlearn.distributed.runner import Runner
+    from scwlearn.distributed.training import DistributedRun, PreparedTraining
     from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.record import Round
     from scwlearn.runs.train import ModelConfig

@@ -14,9 +14,11 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, BinaryIO, Self
 
+from scwlearn._util.allocator import KEEP_MEMORY
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import processors
 from scwlearn.distributed.messages import OwnStorage, StoredBytes, receive, send
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, Task, merge_steps
 
 # How many workers a task may lose before it is given up: one that takes too much memory ends each of them.
@@ -44,7 +46,7 @@ class WorkerDied(RuntimeError):
     """
 
 
-class Processes:
+class Processes(Runner):
     """Runs tasks in processes of this machine. A worker that dies is replaced, and its task repeated.
 
     Parameters
@@ -259,7 +261,7 @@ class _Worker:
             [sys.executable, "-P", "-c", program, *self.storage.directories],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **_ONE_THREAD},
+            env={**KEEP_MEMORY, **os.environ, **_ONE_THREAD},
         )
 
     def wait_until_ready(self) -> None:

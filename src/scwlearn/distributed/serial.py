@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, Task, merge_steps
 
 
-class Serial:
+class Serial(Runner):
     """Runs the tasks of a plan one after the other in this process: the plainest runner, to look at and to debug.
 
     Examples

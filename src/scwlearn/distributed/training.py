@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
 from scwlearn.distributed.plan import ROUNDS, Plan, default_parts
 from scwlearn.distributed.processes import Processes
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, LearnFiles, Place, Report, Task
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
@@ -41,32 +43,6 @@ Progress = Callable[[Report, int], None]
 
 #: Parts with fewer examples than this lose accuracy against one stream.
 FEWEST_EXAMPLES = 2000
-
-
-class Runner(Protocol):
-    """Carries out the rounds of a plan: processes of this machine, or a cluster."""
-
-    def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
-    ) -> Learned:
-        """Run tasks that go on from the same model, and merge what they learned by the tree of the plan.
-
-        Parameters
-        ----------
-        start : bytes
-            The packed model that all go on from.
-        tasks : sequence of Task
-            What to learn, side by side.
-        on_done : callable
-            Called with the result of each task when it is there, in any order.
-        rule : str
-            How to merge.
-
-        Returns
-        -------
-        Learned
-            The merged model, whole.
-        """
 
 
 @dataclass
@@ -95,22 +71,33 @@ class DistributedRun:
     seconds: list[float] = field(default_factory=list, init=False)
     _began: float = field(default_factory=time.perf_counter, init=False)
 
-    def run_round(self, tasks: Sequence[Task]) -> None:
-        """Run the tasks of a round; after an error, the model is the one before it."""
-        before = len(self.model)
-        sizes = {task.place: task.size for task in tasks}
+    def run_rounds(self, rounds: Iterable[Sequence[Task]]) -> None:
+        """Run rounds, each from the merged model of the one before; after an error, the last merged model is kept."""
+        places: deque[Place] = deque()
+        sizes: dict[Place, int] = {}
+
+        def noted() -> Iterator[Sequence[Task]]:
+            for tasks in rounds:
+                places.append(tasks[0].place)
+                sizes.update({task.place: task.size for task in tasks})
+                yield tasks
 
         def on_done(learned: Learned) -> None:
             for report in learned.reports:
-                self.on_done(report, sizes[report.place])
+                self.on_done(report, sizes.pop(report.place))
 
-        learned = self.runner.run_round(self.model, tasks, on_done, rule=self.rule)
-        self.model = learned.model
+        with closing(self.runner.run_rounds(self.model, noted(), on_done, rule=self.rule)) as results:
+            for learned in results:
+                self._take(places.popleft(), learned)
+
+    def _take(self, place: Place, learned: Learned) -> None:
+        """Go on with the merged model of a round."""
         reports = sorted(learned.reports, key=lambda report: report.place.part)
         self.reports += reports
-        place, sent = tasks[0].place, sum(report.sent for report in reports)
-        self.rounds.append(Round(place.epoch, place.round, before, sent, learned.merging))
+        sent = sum(report.sent for report in reports)
+        self.rounds.append(Round(place.epoch, place.round, len(self.model), sent, learned.merging))
         self.seconds.append(time.perf_counter() - self._began)
+        self.model = learned.model
 
     def reports_of(self, one: Round) -> list[Report]:
         """Return the reports of a round."""
@@ -198,9 +185,10 @@ class PreparedTraining:
         first = 0 if self.plan.warm_up else 1
         for epoch in range(self.plan.epochs):
             before = run.seen
-            for number, parts in enumerate(rounds, first):
-                tasks = [self._task(Place(epoch + 1, number, i + 1), part, calibrate) for i, part in enumerate(parts)]
-                run.run_round(tasks)
+            run.run_rounds(
+                [self._task(Place(epoch + 1, number, i + 1), part, calibrate) for i, part in enumerate(parts)]
+                for number, parts in enumerate(rounds, first)
+            )
             calibrate = not unpack(run.model).learner.learns_by_heart(run.seen - before)
         return run
 
@@ -420,7 +408,7 @@ def train(
     >>> model.predict_one({"subject": "offer"}), model.counts.seen
     ('spam', 4000)
     """
-    if runner is not None and not (hasattr(runner, "run_round") and not isinstance(runner, type)):
+    if not isinstance(runner, Runner | None):
         raise TypeError(f"runner must be a runner, such as Processes(4), got {runner!r}")
     began = datetime.now(UTC).isoformat(timespec="seconds")
     found = AUTO if algorithm == AUTO.name else find_rule(algorithm)

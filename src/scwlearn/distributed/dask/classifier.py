@@ -189,8 +189,7 @@ class DaskClassifier(BaseEstimator):  # type: ignore[misc]
             packed = pack(SavedModel.from_model(model))
         rows = partitions.jobs(runner.client, keep=plan.rounds > 1)
         reports: list[Report] = []
-        for tasks in rounds_of_tasks(plan):
-            done = runner.run_round(packed, tasks, lambda learned: None, rows=rows[: len(tasks)])
+        for done in runner.run_rounds(packed, rounds_of_tasks(plan), lambda learned: None, rows=rows):
             packed = done.model
             reports += done.reports
         if not any(report.seen for report in reports):

@@ -117,6 +117,18 @@ class JobGroup:
         self._kills: Counter[str] = Counter()
         self._losses = 0
 
+    def submit(self, wanted: Sequence[Job]) -> None:
+        """Submit jobs and what they need; if the connection is lost, whoever waits for them reports it."""
+        try:
+            for job in wanted:
+                job.submitted()
+        except _UNREACHABLE as error:
+            # The status of each job shows what was lost.
+            self._count_loss(error)
+        except Exception:
+            if self._client.status == "running":
+                raise
+
     def wait_for_some(self, wanted: Sequence[Job]) -> list[Job]:
         """Submit what is missing, wait a while, and return the wanted jobs that have finished.
 
@@ -130,12 +142,12 @@ class JobGroup:
             The error of a job.
         """
         self.wait_for_scheduler()
+        self.submit(wanted)
+        futures = [job.future for job in wanted if job.future is not None]
         try:
-            futures = [job.submitted() for job in wanted]
             with self._client.as_current(), suppress(TimeoutError):
                 wait(futures, timeout=_POLL, return_when="FIRST_COMPLETED")
         except _UNREACHABLE as error:
-            # The status of each job shows what was lost.
             self._count_loss(error)
         except Exception:
             if self._client.status == "running":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import numpy as np
@@ -17,6 +17,7 @@ from scwlearn._util.allocator import reused_memory
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import one_thread
 from scwlearn.distributed.dask.jobs import Job, JobGroup, find_client, scatter, submit
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, MergeStep, Report, Task, merge_steps
 
 # Merges run first, because they free memory.
@@ -26,12 +27,12 @@ _MERGE = 1
 _TOPIC = "scwlearn-reports"
 
 
-class DaskRunner:
+class DaskRunner(Runner):
     """Runs the tasks of a plan on a Dask cluster.
 
     The result is the same to the last bit as that of `Processes`, whatever the number of workers. Models stay on the
-    cluster during a round; at its end the client gets the merged one. What a dead worker takes with it is computed
-    again: at most the tasks of one round.
+    cluster; the client gets a copy of each merged one while the next round begins. What a dead worker takes with it is
+    computed again: at most the tasks of one round.
 
     Parameters
     ----------
@@ -51,38 +52,44 @@ class DaskRunner:
     def __init__(self, client: Client | None = None, *, retries: int = 0) -> None:
         self.client = find_client(client)
         self.retries = check_int("retries", retries, minimum=0)
-        self._latest: tuple[bytes, Any] = (b"", None)
 
     def run_round(
+        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+    ) -> Learned:
+        """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
+        (learned,) = self.run_rounds(start, [tasks], on_done, rule=rule)
+        return learned
+
+    def run_rounds(
         self,
         start: bytes,
-        tasks: Sequence[Task],
+        rounds: Iterable[Sequence[Task]],
         on_done: Callable[[Learned], None],
         *,
         rule: str = "auto",
         rows: Sequence[Job] = (),
-    ) -> Learned:
-        """Run tasks that go on from the same model, and merge what they learned; see `Runner`.
+    ) -> Generator[Learned, None, None]:
+        """Run rounds, each of which goes on from the merged model of the one before; yield the result of each.
 
         `on_done` gets the reports of a task without its model, which stays on the cluster.
 
         Parameters
         ----------
         start : bytes
-            The packed model that all go on from.
-        tasks : sequence of Task
-            What to learn, side by side.
+            The packed model that the first round goes on from.
+        rounds : iterable of sequences of Task
+            What to learn; the tasks of a round side by side.
         on_done : callable
             Called with the reports of each task.
         rule : str
             How to merge.
         rows : sequence of Job
-            The rows that each task learns from, for tasks that take them as a second argument.
+            The rows that each task of a round learns from, for tasks that take them as a second argument.
 
-        Returns
-        -------
+        Yields
+        ------
         Learned
-            The merged model, whole.
+            The merged model of a round, whole.
 
         Raises
         ------
@@ -91,85 +98,107 @@ class DaskRunner:
         WorkerDied
             If a task loses too many workers.
         """
-        model, future = self._latest
-        # The result of the round before is on the cluster.
-        there = future if model is start else None
-        graph = _Round(self.client, start, tasks, there, rule=rule, rows=rows, retries=self.retries)
-        try:
-            learned = graph.run(on_done)
-        except BaseException:
-            graph.group.cancel()
-            raise
-        self._latest = learned.model, graph.taken_result()
-        return learned
+        made = (_Round(self.client, tasks, rule=rule, rows=rows, retries=self.retries) for tasks in rounds)
+        with _Events(self.client) as events:
+            this, following = next(made, None), None
+            try:
+                if this is not None:
+                    this.start.content = start
+                while this is not None:
+                    following = next(made, None)
+                    learned = this.finish(events, on_done, following)
+                    yield learned
+                    this, following = following, None
+            except BaseException:
+                for each in (this, following):
+                    if each is not None:
+                        each.group.cancel()
+                raise
+
+
+class _Events:
+    """What workers tell about tasks that have ended, while this is entered."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        # Whoever waits for the jobs reports that the connection is lost.
+        with suppress(Exception):
+            self._client.subscribe_topic(_TOPIC, self._queue.put)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # An error here would hide the one that matters.
+        with suppress(Exception):
+            self._client.unsubscribe_topic(_TOPIC)
+
+    def new(self) -> Iterator[dict[str, Any]]:
+        """Yield what has come in."""
+        with suppress(Empty):
+            while True:
+                yield self._queue.get_nowait()[1]
+
+
+class _Model(Job):
+    """The model that a round starts from: what the round before has merged, or else a copy that the client scatters."""
+
+    def __init__(self, client: Client, what: str, name: str, *, broadcast: bool) -> None:
+        super().__init__(what, lambda: scatter(client, name, self.content, broadcast=broadcast))
+        self.content = b""
 
 
 class _Round:
-    """The jobs of a round: the model is scattered, unless it is there; the tasks learn; the results are merged."""
+    """The jobs of a round: the tasks learn from the same model; the results are merged."""
 
-    def __init__(
-        self,
-        client: Client,
-        start: bytes,
-        tasks: Sequence[Task],
-        there: Any,
-        *,
-        rule: str,
-        rows: Sequence[Job],
-        retries: int,
-    ) -> None:
+    def __init__(self, client: Client, tasks: Sequence[Task], *, rule: str, rows: Sequence[Job], retries: int) -> None:
         self._client, self._place = client, tasks[0].place
         self._id = uuid4().hex
         self._waiting = {task.place for task in tasks}
         what = f"the model of round {self._place.round}"
-        name, broadcast = self._name("model"), len(tasks) > 1
-        self._start = Job(what, lambda: scatter(client, name, start, broadcast=broadcast))
-        if there is not None and there.status == "finished":
-            self._start.future = there
+        self.start = _Model(client, what, self._name("model"), broadcast=len(tasks) > 1)
         learn = [
             self._learn(task, rows[i : i + 1], retries=retries, **preferred)
             for i, (task, preferred) in enumerate(zip(tasks, self._preferred(len(tasks), rows), strict=True))
         ]
         merges = self._merges(learn, merge_steps(tasks, rule))
         self._merged = merges[-1]
-        self._own = [self._start, *learn, *merges]
-        self.group = JobGroup(client, [*self._own, *rows], self._start)
+        self._own = [self.start, *learn, *merges]
+        self.group = JobGroup(client, [*self._own, *rows], self.start)
 
-    def taken_result(self) -> Any:
-        """Return the merged model on the cluster, and let the cluster forget the rest of the round."""
-        result = self._merged.future
-        for job in self._own:
-            job.forget()
-        return result
-
-    def run(self, on_done: Callable[[Learned], None]) -> Learned:
-        """Return the merged model."""
-        self.group.wait_for_scheduler()
-        events: SimpleQueue[Any] = SimpleQueue()
-        self._client.subscribe_topic(_TOPIC, events.put)
-        try:
-            while True:
-                finished = self.group.wait_for_some([self._merged])
+    def finish(self, events: _Events, on_done: Callable[[Learned], None], following: _Round | None) -> Learned:
+        """Return the merged model; the following round begins while it is on its way to this process."""
+        learned: Learned | None = None
+        while learned is None:
+            while not self.group.wait_for_some([self._merged]):
                 self._report(events, on_done)
-                learned: Learned | None = self.group.result(self._merged) if finished else None
-                if learned is not None:
-                    break
-        finally:
-            # An error here would hide the one that matters.
-            with suppress(Exception):
-                self._client.unsubscribe_topic(_TOPIC)
+            self._report(events, on_done)
+            if following is not None:
+                following.start.future = self._merged.future
+                following.group.submit([following._merged])
+            learned = self.group.result(self._merged)
+            if learned is None and following is not None:
+                following.forget()
+        learned = replace(learned, model=bytes(learned.model))
+        if following is not None:
+            following.start.content = learned.model
         # Events may be late, or lost with a connection.
         for report in learned.reports:
             self._report_once(report, on_done)
-        return replace(learned, model=bytes(learned.model))
+        self.forget()
+        return learned
 
-    def _report(self, events: SimpleQueue[Any], on_done: Callable[[Learned], None]) -> None:
+    def forget(self) -> None:
+        """Let the cluster forget the round, but for what another one needs."""
+        for job in self._own:
+            job.forget()
+
+    def _report(self, events: _Events, on_done: Callable[[Learned], None]) -> None:
         """Hand on the reports that have come in."""
-        with suppress(Empty):
-            while True:
-                _, message = events.get_nowait()
-                if message["round"] == self._id:
-                    self._report_once(Report.from_json(message["report"]), on_done)
+        for message in events.new():
+            if message["round"] == self._id:
+                self._report_once(Report.from_json(message["report"]), on_done)
 
     def _report_once(self, report: Report, on_done: Callable[[Learned], None]) -> None:
         """Hand on a report, unless it is that of a repeated task."""
@@ -194,7 +223,7 @@ class _Round:
     def _learn(self, task: Task, rows: Sequence[Job], **options: Any) -> Job:
         name = self._name("learn", part=task.place.part)
         send = partial(submit, self._client, name, partial(_learn, task, self._id), **options)
-        return Job(str(task.place), send, (self._start, *rows))
+        return Job(str(task.place), send, (self.start, *rows))
 
     def _merges(self, learned: Sequence[Job], levels: Sequence[Sequence[MergeStep]]) -> list[Job]:
         """Return the jobs of the tree, the last of which merges all."""
@@ -205,7 +234,7 @@ class _Round:
                 name = self._name("merge", level=height, group=number)
                 send = partial(submit, self._client, name, partial(_merge, merge), priority=_MERGE)
                 what = f"merge {number} at level {height} of round {self._place.round}"
-                learned.append(Job(what, send, (self._start, *[below[i] for i in group])))
+                learned.append(Job(what, send, (self.start, *[below[i] for i in group])))
             merges += learned
         return merges
 
@@ -227,12 +256,12 @@ def _learn(task: Callable[..., Learned], round_id: str, start: Any, *rows: Any) 
 
 
 def _merge(merge: Callable[..., Learned], start: Any, *learned: Learned) -> Learned:
-    with one_thread():
+    with one_thread(), reused_memory():
         return _as_array(merge(_model(start), learned))
 
 
 def _model(start: Any) -> Any:
-    """Return the model that a round starts from, which is scattered, or the result of the round before."""
+    """Return the model that a round starts from: scattered, or part of the result of the round before."""
     return start.model if isinstance(start, Learned) else start
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.spark.rounds import OUTCOME, merge_outcomes, outcome
 from scwlearn.distributed.tasks import Learned, Task
 
 
-class SparkRunner:
+class SparkRunner(Runner):
     """Runs tasks on the executors of Spark. Spark repeats the tasks of executors and workers that die.
 
     The files of the plan must have the same paths on all executors, and scwlearn the same version.

@@ -1,0 +1,44 @@
+"""`Runner`: what carries out the rounds of a plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Sequence
+
+from scwlearn.distributed.tasks import Learned, Task
+
+
+class Runner(ABC):
+    """Carries out the rounds of a plan: processes of this machine, or a cluster."""
+
+    @abstractmethod
+    def run_round(
+        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+    ) -> Learned:
+        """Run tasks that go on from the same model, and merge what they learned by the tree of the plan.
+
+        Parameters
+        ----------
+        start : bytes
+            The packed model that all go on from.
+        tasks : sequence of Task
+            What to learn, side by side.
+        on_done : callable
+            Called with the result of each task when it is there, in any order.
+        rule : str
+            How to merge.
+
+        Returns
+        -------
+        Learned
+            The merged model, whole.
+        """
+
+    def run_rounds(
+        self, start: bytes, rounds: Iterable[Sequence[Task]], on_done: Callable[[Learned], None], *, rule: str = "auto"
+    ) -> Generator[Learned, None, None]:
+        """Run rounds, each of which goes on from the merged model of the one before; yield the result of each."""
+        for tasks in rounds:
+            learned = self.run_round(start, tasks, on_done, rule=rule)
+            start = learned.model
+            yield learned

@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ def held_out_error(part: Split, case: Case) -> float:
     training = FileTraining([part.training], ModelConfig(rule, {}), parts=case.parts)
     prepared = training.prepare()
     if case.one_merge:
-        prepared = replace(prepared, plan=Plan(case.parts, rounds=1, warm_up=False))
+        prepared = replace(prepared, plan=Plan(case.parts, rounds=1, warm_up=Fraction(0)))
     model = unpack(prepared.run(Serial()).model).learner
     return 100 * float(np.mean(model.predict(part.x) != part.y))
 

@@ -284,6 +284,30 @@ struct CalibrationLoops {
     void (*sigmoids)(const double* logits, std::int64_t count, double* p, double* spread);
 };
 
+enum class MergeRule { kBcm, kEv, kKl };
+
+// A model without covariance between features, as one of those to be merged (loops/merging_loops.cpp).
+struct MergedModel {
+    const double *means, *variances;  // before their scales
+    std::int64_t mean_stride, variance_stride;
+    double mean_scale, spread_scale;
+    double weight;          // of its evidence
+    double growth;          // of Sigma since the prior
+    const double* counted;  // how much each of its weights counts for ev; null for its evidence
+
+    // Room for what it knows of a block of weights: its precision, the gain over the prior, the move of the mean, and how
+    // much the move counts for ev; all but the move times the weight of the model.
+    static constexpr std::int64_t kBlock = 64;
+    double precision[kBlock], gain[kBlock], moved[kBlock], evidence[kBlock];
+};
+
+struct MergingLoops {
+    // Writes the merged means and variances. `growth` is that of the merged Sigma since the prior; less evidence than
+    // `least` times the precision of the prior is rounding.
+    void (*merge)(MergeRule rule, const MergedModel& prior, MergedModel* models, std::int64_t count, double growth,
+                  double least, std::int64_t size, double* means, double* variances);
+};
+
 // Entries of more features than this do not fit into the cache.
 inline constexpr std::int64_t kCachedFeatures = 16384;
 // Rows ahead of the current one whose entries are prefetched then.
@@ -299,6 +323,7 @@ struct InstructionSet {
     const KernelLoops& kernels;
     const ScaleLoops& scales;
     const CalibrationLoops& calibration;
+    const MergingLoops& merging;
 };
 
 }  // namespace scwlearn

@@ -19,6 +19,7 @@ using namespace nanobind::literals;
     extern const KernelLoops kernel_loops; \
     extern const ScaleLoops scale_loops;   \
     extern const CalibrationLoops calibration_loops; \
+    extern const MergingLoops merging_loops; \
     }
 DECLARE_LOOPS(portable)
 DECLARE_LOOPS(avx2)
@@ -30,7 +31,7 @@ namespace {
 
 #define LOOPS_OF(set)                                                                                     \
     {#set,             set::row_loops,   set::class_loops, set::full_loops, set::batch_loops, set::kernel_loops, \
-     set::scale_loops, set::calibration_loops}
+     set::scale_loops, set::calibration_loops, set::merging_loops}
 
 // The instruction sets that this processor supports, the best first.
 const std::vector<InstructionSet>& supported_sets() {

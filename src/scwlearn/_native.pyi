@@ -524,7 +524,7 @@ class Mixture:
     def weigh(self) -> None:
         """Recompute the weights from pull and curvature."""
 
-def merge_diagonal(rule: str, prior: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float], shards: Sequence[tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float]], growth: float, least_evidence: float, means: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def merge_diagonal(rule: str, prior: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float, Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)] | None], shards: Sequence[tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], float, float, float, float, Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)] | None]], growth: float, least_evidence: float, means: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """
     Merge means and variances, weight by weight; those that no model has changed keep the bits of the prior.
     """

@@ -186,7 +186,7 @@ def test_a_part_that_cannot_be_read_stops_the_run_or_is_left_out(client, data, t
     path = tmp_path / "bad.libsvm"
     lines = data.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:1000], "spam\n", *lines[1000:]]))
-    with pytest.raises(UnreadablePart, match=r"round \d, part 4 .*line 1001"):
+    with pytest.raises(UnreadablePart, match=r"round \d, part 3 .*line 1001"):
         prepared(path).run(DaskRunner(client))
     skipping = prepared(path, options=ReaderOptions(on_error="skip"))
     assert skipping.run(DaskRunner(client)).seen == 1500

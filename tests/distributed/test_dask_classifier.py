@@ -76,12 +76,12 @@ def bag(values):
 def by_hand(model, parts, rounds):
     """Carry out the plan in this process, and return the packed model."""
     packed, plan = pack(SavedModel.from_model(model)), Plan(len(parts), rounds)
-    for number, stretches in enumerate(plan.stretches(), 0 if plan.warm_up else 1):
+    for number in range(plan.first_round, plan.rounds + 1):
         learned = []
-        for i, stretch in enumerate(stretches):
-            first, last = (int((at * plan.parts - i) * len(parts[i][1])) for at in stretch)
-            rows = [None if values is None else values[first:last] for values in parts[i]]
-            learned.append(learn_rows(packed, *rows, place=Place(1, number, i + 1)))
+        for i, part in enumerate(parts if number else parts[:1], 1):
+            own = plan.rows(i, number, len(part[1]))
+            rows = [None if values is None else values[own.start : own.stop] for values in part]
+            learned.append(learn_rows(packed, *rows, place=Place(1, number, i)))
         # Empty partitions count, because nobody knows that they are empty.
         count = len(learned)
         for level in tree(len(learned)):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from scwlearn.distributed.plan import FAN_IN, Plan, default_parts, tree
+from scwlearn.distributed.plan import FAN_IN, WARM_UP, Plan, default_parts, tree, warm_up_of
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 8])
@@ -18,13 +18,41 @@ def test_a_pass_learns_everything_once(parts, rounds):
     assert all(one.end == other.begin for one, other in pairwise(stretches))
 
 
-def test_the_warm_up_is_short_and_the_rounds_are_even():
-    warm_up, *rounds = Plan(8, 4).stretches()
-    assert len(warm_up) == 1
-    assert warm_up[0].end <= Fraction(1, 50)
+def test_the_rounds_after_the_warm_up_are_even():
+    warm_up, *rounds = Plan(8, 4, warm_up=Fraction(1, 100)).stretches()
+    assert warm_up == [(0, Fraction(1, 100))]
     assert [len(one) for one in rounds] == [8] * 4
-    sizes = {stretch.end - stretch.begin for one in rounds for stretch in one[1:]}
-    assert len(sizes) == 1
+    assert len({stretch.end - stretch.begin for one in rounds for stretch in one}) == 1
+
+
+def test_later_passes_have_no_warm_up():
+    plan = Plan(3, 2, epochs=2)
+    assert [len(one) for one in plan.stretches(epoch=2)] == [3, 3]
+    assert plan.stretches(epoch=2)[0][0].begin == 0
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+@pytest.mark.parametrize("count", [0, 1, 7, 2000, 10 * WARM_UP])
+@pytest.mark.parametrize("parts", [1, 2, 8])
+def test_every_row_of_a_partition_is_learned_once(parts, count, rounds):
+    plan = Plan(parts, rounds)
+    for part in range(1, parts + 1):
+        own = [plan.rows(part, number, count) for number in range(plan.first_round, plan.rounds + 1)]
+        assert [row for rows in own for row in rows] == [*range(count)]
+
+
+def test_the_warm_up_is_in_the_first_partition_and_at_most_a_quarter_of_all():
+    plan = Plan(2)
+    assert len(plan.rows(1, 0, 1000)) == 500
+    assert len(plan.rows(1, 0, 10 * WARM_UP)) == WARM_UP
+    assert not plan.rows(2, 0, 1000)
+    assert len(Plan(8).rows(1, 0, 1000)) == 1000
+
+
+def test_the_warm_up_has_a_number_of_examples():
+    assert warm_up_of(0, 100 * WARM_UP) == Fraction(1, 100)
+    assert warm_up_of(0, 1000) == warm_up_of(0) == Fraction(1, 4)
+    assert warm_up_of(WARM_UP, 1000) == 0
 
 
 def test_one_part_is_one_stream():

@@ -137,7 +137,7 @@ def test_a_part_that_cannot_be_read_stops_the_run_or_is_left_out(data, tmp_path)
     lines = data.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:2000], "spam\n", *lines[2000:]]))
     for runner in (Serial(), Processes(2)):
-        with pytest.raises(UnreadablePart, match=r"round \d, part 4 .*line 2001"):
+        with pytest.raises(UnreadablePart, match=r"round \d, part 3 .*line 2001"):
             prepared(path).run(runner)
     run = prepared(path, options=ReaderOptions(on_error="skip")).run(Serial())
     assert run.seen == 3000

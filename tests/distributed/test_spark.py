@@ -115,13 +115,12 @@ def make_frame(spark, x, y, partitions=3):
 def learned_by_hand(start, parts, rounds):
     """What the plan makes of the rows of partitions, in this process."""
     plan, start = Plan(len(parts), rounds), pack(SavedModel.from_model(start))
-    for number, stretches in enumerate(plan.stretches(), 0 if plan.warm_up else 1):
+    for number in range(plan.first_round, plan.rounds + 1):
         done = []
-        for part, stretch in enumerate(stretches):
-            x, y = parts[part]
-            begin, end = (int((at * plan.parts - part) * len(y)) for at in stretch)
-            if begin < end:
-                done.append(learn_rows(start, x[begin:end], y[begin:end], place=Place(1, number, part + 1)))
+        for part, (x, y) in enumerate(parts, 1):
+            if own := plan.rows(part, number, len(y)):
+                rows = slice(own.start, own.stop)
+                done.append(learn_rows(start, x[rows], y[rows], place=Place(1, number, part)))
         start = merge_learned(start, done, count=len(done), whole=True).model if done else start
     return start
 

@@ -99,6 +99,11 @@ class PartedData:
         #: Size of all sources in bytes, about.
         self.size = sum(file.size for file in self._files)
 
+    def estimated_examples(self, first: int, size: int) -> int:
+        """Return about how many examples there are, if the first ones take `size` bytes; 0 if that is not known."""
+        known = [file.examples for file in self._files]
+        return sum(known) if all(known) else -(-first * self.size // size) if size else 0
+
     def part(self, begin: Fraction, end: Fraction) -> Part:
         """Return the part between two fractions of the data. What one part ends with, the next does not begin with."""
         segments, size, start = [], 0, 0
@@ -232,7 +237,7 @@ def _file(source: Any, schema: Schema) -> _File:
     if compression_of(head) is not None or encoding_of(head) not in (None, "UTF-8") or not size:
         return _File(source, size)
     if form.count_units is not None:
-        return _Table(source, size, form.count_units(source))
+        return _Table(source, size, *form.count_units(source))
     if form.cut_at == "lines":
         return _Lines(source, size)
     return _Records(source, size, *_header(source, head, schema)) if form.cut_at == "records" else _File(source, size)
@@ -259,6 +264,11 @@ class _File:
     source: Any
     size: int
 
+    @property
+    def examples(self) -> int:
+        """About how many it has; 0 if that is not known."""
+        return 0
+
     def place(self, at: Fraction) -> int:
         """Return where the file is cut for a size: here before or after it."""
         return int(at > 0)
@@ -270,6 +280,10 @@ class _File:
 
 class _InMemory(_File):
     """A batch, cut at any row."""
+
+    @property
+    def examples(self) -> int:
+        return len(self.source)
 
     def place(self, at: Fraction) -> int:
         return int(at * len(self.source) / self.size)
@@ -283,6 +297,11 @@ class _Table(_File):
     """A table, cut at any unit."""
 
     units: int
+    rows: int
+
+    @property
+    def examples(self) -> int:
+        return self.rows
 
     def place(self, at: Fraction) -> int:
         return int(at * self.units / self.size)

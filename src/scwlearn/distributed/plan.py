@@ -16,8 +16,10 @@ T = TypeVar("T")
 FAN_IN = 8
 # Rounds after the warm-up; docs/distributed.md has the measurements.
 ROUNDS = 4
-# The fraction of the data that the first part learns alone; at most half of its share.
-_WARM_UP = Fraction(1, 50)
+#: Examples that are learned in one stream before the first round; a model that knows as many needs no warm-up.
+WARM_UP = 20_000
+# The warm-up takes no more than this fraction of the data.
+_MOST_WARM_UP = Fraction(1, 4)
 # Bytes for each part, and the most parts, if their number is not given.
 _PART_BYTES, _MOST_BY_SIZE = 256 * 2**20, 128
 # What a plan may have.
@@ -35,9 +37,9 @@ class Stretch(NamedTuple):
 class Plan:
     """Rounds of tasks that learn side by side from the same model, and are merged.
 
-    The data is cut into `parts`. In each round, every part goes on from the merged model of the round before, and
-    learns the next stretch of its own examples. Before that, the first part learns alone for a short while, so that no
-    round begins with models that know nothing. Nothing here depends on the workers.
+    First, some examples are learned in one stream, so that no round begins with a model that knows nothing. The others
+    are cut into `parts`. In each round, every part goes on from the merged model of the round before, and learns the
+    next stretch of its own examples. Nothing here depends on the workers.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ class Plan:
         How many times all of them are merged in one pass.
     epochs : int
         Passes over the data.
-    warm_up : bool
-        Whether the first part learns alone at the beginning of each pass.
+    warm_up : Fraction
+        The fraction of the data that is learned first; of partitions, at most this. Later passes have no warm-up.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class Plan:
     parts: int
     rounds: int = ROUNDS
     epochs: int = 1
-    warm_up: bool = True
+    warm_up: Fraction = _MOST_WARM_UP
 
     def __post_init__(self) -> None:
         for name, most in (("parts", _MOST_PARTS), ("rounds", _MOST_ROUNDS), ("epochs", None)):
@@ -71,26 +73,55 @@ class Plan:
         if self.parts == 1:
             # One stream.
             object.__setattr__(self, "rounds", 1)
-            object.__setattr__(self, "warm_up", False)
+            object.__setattr__(self, "warm_up", Fraction(0))
 
-    def stretches(self) -> list[list[Stretch]]:
-        """Return the stretches of each round of one pass."""
-        share = Fraction(1, self.parts)
-        first = min(_WARM_UP, share / 2) if self.warm_up else Fraction(0)
-        found = [[Stretch(Fraction(0), first)]] if first else []
+    @property
+    def first_round(self) -> int:
+        """The number of the first round; the warm-up is round 0."""
+        return 0 if self.warm_up else 1
+
+    def stretches(self, epoch: int = 1) -> list[list[Stretch]]:
+        """Return the stretches of each round of a pass, of data that can be cut anywhere."""
+        first = self.warm_up if epoch == 1 else Fraction(0)
+        share = (1 - first) / self.parts
+        rounds = [[Stretch(Fraction(0), first)]] if first else []
         for number in range(self.rounds):
-            found.append(
-                [
-                    _within(first if part == 0 else part * share, (part + 1) * share, number, self.rounds)
-                    for part in range(self.parts)
-                ]
-            )
-        return found
+            begins = [first + share * (part + Fraction(number, self.rounds)) for part in range(self.parts)]
+            rounds.append([Stretch(begin, begin + share / self.rounds) for begin in begins])
+        return rounds
+
+    def rows(self, part: int, number: int, count: int) -> range:
+        """Return the rows that a part learns in a round, if the parts are partitions, which stay as they are.
+
+        Parameters
+        ----------
+        part : int
+            Which partition, from 1. The first has the warm-up.
+        number : int
+            Which round; 0 is the warm-up.
+        count : int
+            How many rows the partition has.
+        """
+        first = min(WARM_UP, int(count * min(Fraction(1), self.warm_up * self.parts))) if part == 1 else 0
+        if number == 0:
+            return range(first)
+        begin, end = (first + (count - first) * n // self.rounds for n in (number - 1, number))
+        return range(begin, end)
 
 
-def _within(begin: Fraction, end: Fraction, number: int, count: int) -> Stretch:
-    size = (end - begin) / count
-    return Stretch(begin + number * size, begin + (number + 1) * size)
+def warm_up_of(seen: int, examples: int = 0) -> Fraction:
+    """Return the fraction of the data that is learned first.
+
+    Parameters
+    ----------
+    seen : int
+        Examples that the model knows already.
+    examples : int
+        About how many the data has; 0 if that is not known.
+    """
+    if seen >= WARM_UP:
+        return Fraction(0)
+    return min(Fraction(WARM_UP, examples), _MOST_WARM_UP) if examples else _MOST_WARM_UP
 
 
 def default_parts(size: int) -> int:

@@ -303,6 +303,12 @@ def _merged(start: SavedModel, models: Sequence[SavedModel], rule: str, count: i
     return replace(first, learner=learner, attributes=first.attributes | width)
 
 
+def seen_by(packed: bytes) -> int:
+    """Return how many examples a packed model has learned from."""
+    learner = unpack(packed, copy=False).learner
+    return learner.counts.seen if learner is not None and learner.is_fitted else 0
+
+
 def check_version(version: str) -> None:
     """Raise an error if this process has another version of scwlearn than the one that made the plan."""
     if version != __version__:

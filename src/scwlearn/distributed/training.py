@@ -23,7 +23,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.parts import PartedData
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
-from scwlearn.distributed.plan import ROUNDS, Plan, default_parts
+from scwlearn.distributed.plan import ROUNDS, Plan, default_parts, warm_up_of
 from scwlearn.distributed.processes import Processes
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, LearnFiles, Place, Report, Task
@@ -148,15 +148,20 @@ class FileTraining:
 
     def prepare(self) -> PreparedTraining:
         """Read the first examples, which decide how all are read, and cut the data."""
-        schema, batches = read_batches(self.sources, options=replace(self.options, read_ahead=False), **self.reading)
+        sizes: list[int] = []
+        options = replace(self.options, read_ahead=False, on_read=sizes.append)
+        schema, batches = read_batches(self.sources, options=options, **self.reading)
         with closing(batches):
             first = next(batches)
-        model = self.model
+        model, seen = self.model, 0
         if isinstance(model, ModelConfig):
             model = model.for_labels(training_labels(first)).classifier()
+        elif model.is_fitted:
+            seen = model.counts.seen
         data = PartedData(self.sources, schema)
         parts = default_parts(data.size) if self.parts is None else self.parts
-        plan = Plan(parts, ROUNDS if self.rounds is None else self.rounds, self.epochs)
+        warm_up = warm_up_of(seen, data.estimated_examples(len(first), sum(sizes)))
+        plan = Plan(parts, ROUNDS if self.rounds is None else self.rounds, self.epochs, warm_up)
         return PreparedTraining(self, schema, model, data, plan)
 
 
@@ -181,12 +186,12 @@ class PreparedTraining:
             start = pack(SavedModel.from_classifier(self.classifier))
         run = DistributedRun(runner, start, self.training.rule, on_done)
         calibrate = True
-        rounds = [[self.data.part(*stretch) for stretch in stretches] for stretches in self.plan.stretches()]
-        first = 0 if self.plan.warm_up else 1
-        for epoch in range(self.plan.epochs):
+        for epoch in range(1, self.plan.epochs + 1):
             before = run.seen
+            rounds = [[self.data.part(*stretch) for stretch in one] for one in self.plan.stretches(epoch)]
+            first = self.plan.first_round if epoch == 1 else 1
             run.run_rounds(
-                [self._task(Place(epoch + 1, number, i + 1), part, calibrate) for i, part in enumerate(parts)]
+                [self._task(Place(epoch, number, i + 1), part, calibrate) for i, part in enumerate(parts)]
                 for number, parts in enumerate(rounds, first)
             )
             calibrate = not unpack(run.model).learner.learns_by_heart(run.seen - before)

@@ -42,7 +42,7 @@ def export_model(model: TrainedModel, path: str | Path, format: str | None = Non
     write_atomically(path, encode_model(model, _format(path, format, EXPORT_FORMATS)))
 
 
-def encode_model(model: TrainedModel, format: str) -> Iterable[bytes]:
+def encode_model(model: TrainedModel, format: str) -> Iterable[bytes | memoryview]:
     """Return the chunks of a file in one of `EXPORT_FORMATS`."""
     if format == "onnx":
         if find_spec("onnx") is None:
@@ -117,7 +117,7 @@ def _decode_json(content: bytes) -> Weights:
     return Weights.from_fields(fields)
 
 
-def _encode_safetensors(weights: Weights) -> Iterator[bytes]:
+def _encode_safetensors(weights: Weights) -> Iterator[bytes | memoryview]:
     """Yield a safetensors file with arrays of doubles, and all other fields as JSON in the metadata."""
     fields = {name: value for name, value in vars(weights).items() if value is not None}
     arrays = {name: np.asarray(value, "<f8") for name, value in fields.items() if isinstance(value, np.ndarray)}

@@ -50,10 +50,11 @@ def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
         "model": text,
     }
     chunks = safetensors.encode(metadata, arrays)
-    header = next(chunks)
+    header = bytes(next(chunks))
     checksum = hashlib.sha256()
     with atomic_file(path) as file:
-        for chunk in chain([header], chunks):
+        # Copies, because another thread may be changing the arrays.
+        for chunk in map(bytes, chain([header], chunks)):
             checksum.update(chunk)
             file.write(chunk)
         file.seek(header.index(_ZEROS))

@@ -40,8 +40,8 @@ _CHUNK_BYTES = 2**22
 _CACHE_LINE = 64
 
 
-def encode(metadata: Mapping[str, str], arrays: Arrays) -> Iterator[bytes]:
-    """Yield a file in chunks: first the length and the header, then the data, of which only a chunk is copied."""
+def encode(metadata: Mapping[str, str], arrays: Arrays) -> Iterator[bytes | memoryview]:
+    """Yield a file in chunks: first the length and the header, then the data, as views of the arrays."""
     # Wider types come first, so that every array is aligned.
     ordered = sorted(arrays.items(), key=lambda item: -item[1].itemsize)
     header: dict[str, Any] = {_METADATA: dict(metadata)}
@@ -58,7 +58,7 @@ def encode(metadata: Mapping[str, str], arrays: Arrays) -> Iterator[bytes]:
     for _, array in ordered:
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         for at in range(0, len(flat), _CHUNK_BYTES):
-            yield flat[at : at + _CHUNK_BYTES].tobytes()
+            yield flat[at : at + _CHUNK_BYTES].data
 
 
 def decode(file: BinaryIO, size: int) -> tuple[Any, dict[str, Array]]:

@@ -38,12 +38,12 @@ def expected(rule, prior, models, weights, growths):
     return before + move, 1 / precision
 
 
-def merged(rule, prior, models, weights, growths):
-    def parts(memory, weight, growth):
-        return memory[:, 0], memory[:, 1], 1.0, 1.0, weight, growth
+def merged(rule, prior, models, weights, growths, counted=None):
+    def parts(memory, weight, growth, counted=None):
+        return memory[:, 0], memory[:, 1], 1.0, 1.0, weight, growth, counted
 
     growth = max(growths, key=lambda each: abs(np.log(each)))
-    shards = [parts(*each) for each in zip(models, weights, growths, strict=True)]
+    shards = [parts(*each) for each in zip(models, weights, growths, counted or [None] * len(models), strict=True)]
     mean, variances = np.full(len(prior), np.nan), np.full(len(prior), np.nan)
     _native.merge_diagonal(rule, parts(prior, 1.0, 1.0), shards, growth, LEAST, mean, variances)
     return mean, variances
@@ -61,6 +61,32 @@ def test_each_weight_is_merged_by_the_formulas(how, size, count, grown):
     growths = rng.uniform(1.0, 1.5, count).tolist() if grown else [1.0] * count
     for ours, theirs in zip(*(f(how, prior, models, weights, growths) for f in (merged, expected)), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@every_rule
+def test_every_instruction_set_gives_the_same_bits(how, instruction_set):
+    rng = np.random.default_rng(2)
+    prior = model(rng, 300)
+    models = [model(rng, 300, like=prior, changed=0.7) for _ in range(3)]
+    found = []
+    for name in ("portable", instruction_set):
+        _native.use_instruction_set(name)
+        found.append(merged(how, prior, models, [0.3, 1.7, 0.9], [1.0, 1.2, 1.0]))
+    assert np.array(found[0]).tobytes() == np.array(found[1]).tobytes()
+
+
+def test_what_a_model_counts_may_be_given():
+    rng = np.random.default_rng(3)
+    prior = model(rng, 100)
+    models = [model(rng, 100, like=prior) for _ in range(3)]
+    counted = [rng.uniform(0, 2, 100) for _ in models]
+    weights = [0.3, 1.7, 0.9]
+    mean, variances = merged("ev", prior, models, weights, [1.0] * 3, counted)
+    moves = [each * (own[:, 0] - prior[:, 0]) for each, own in zip(counted, models, strict=True)]
+    np.testing.assert_allclose(mean, prior[:, 0] + sum(moves) / sum(counted), rtol=1e-12)
+    assert variances.tobytes() == merged("ev", prior, models, weights, [1.0] * 3)[1].tobytes()
+    with pytest.raises(ValueError, match="same length"):
+        merged("ev", prior, models, weights, [1.0] * 3, [np.ones(3)] * 3)
 
 
 @every_rule

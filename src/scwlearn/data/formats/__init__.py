@@ -54,8 +54,8 @@ class Format:
     fixed_columns: bool = False
     #: Whether text can be cut at the end of any line, or of any record, which may span lines.
     cut_at: Literal["lines", "records"] | None = None
-    #: Returns the number of rows or record batches of a table, at each of which it can be cut.
-    count_units: Callable[[str], int] | None = None
+    #: Returns the number of units between which a table can be cut, rows or record batches, and about how many rows.
+    count_units: Callable[[str], tuple[int, int]] | None = None
 
 
 def format_names() -> tuple[str, ...]:

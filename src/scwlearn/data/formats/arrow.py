@@ -12,5 +12,5 @@ FORMAT = Format(
     # A stream has no magic bytes; the second are how its first message starts.
     magic=(b"ARROW1", b"\xff\xff\xff\xff"),
     fixed_columns=True,
-    count_units=arrow_class("arrow_batches"),
+    count_units=arrow_class("count_arrow"),
 )

@@ -11,5 +11,5 @@ FORMAT = Format(
     writer=arrow_class("ParquetWriter"),
     magic=(b"PAR1",),
     fixed_columns=True,
-    count_units=arrow_class("parquet_rows"),
+    count_units=arrow_class("count_parquet"),
 )

@@ -158,17 +158,24 @@ class ArrowReader(_RecordBatchReader):
         return (batch.select(wanted) for batch in batches)
 
 
-def parquet_rows(path: str) -> int:
-    """Return the number of rows of a Parquet file."""
+def count_parquet(path: str) -> tuple[int, int]:
+    """Return the number of rows of a Parquet file, which is cut at rows."""
     with _data_errors("parquet"):
-        return int(parquet.read_metadata(path).num_rows)
+        rows = int(parquet.read_metadata(path).num_rows)
+    return rows, rows
 
 
-def arrow_batches(path: str) -> int:
-    """Return the number of record batches of an Arrow file; 1 for a stream, which cannot be cut."""
+def count_arrow(path: str) -> tuple[int, int]:
+    """Return the number of record batches of an Arrow file, between which it is cut, and of rows, if all are equal.
+
+    A stream cannot be cut, and its rows cannot be counted: 1 and 0.
+    """
     with _data_errors("arrow"), open(path, "rb") as file:
-        is_file = file.read(len(_ARROW_FILE)) == _ARROW_FILE
-        return int(ipc.open_file(file).num_record_batches) if is_file else 1
+        if file.read(len(_ARROW_FILE)) != _ARROW_FILE:
+            return 1, 0
+        reader = ipc.open_file(file)
+        batches = int(reader.num_record_batches)
+        return batches, batches * reader.get_batch(0).num_rows if batches else 0
 
 
 def _some_rows(file: Any, rows: range, batch_rows: int, columns: list[str]) -> Iterator[Any]:

@@ -14,8 +14,8 @@ from scwlearn._util.threads import one_blas_thread
 from scwlearn.distributed.dask import predictions
 from scwlearn.distributed.dask.partitions import Partitions, check_suitable, column_names, rounds_of_tasks
 from scwlearn.distributed.dask.runner import DaskRunner
-from scwlearn.distributed.plan import ROUNDS, Plan
-from scwlearn.distributed.tasks import Report
+from scwlearn.distributed.plan import ROUNDS, Plan, warm_up_of
+from scwlearn.distributed.tasks import Report, seen_by
 from scwlearn.estimators.base import OnlineClassifier
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
@@ -183,10 +183,11 @@ class DaskClassifier(BaseEstimator):  # type: ignore[misc]
         """Return a model that goes on from the given one, and the reports of the tasks."""
         check_suitable(X, [y, sample_weight], records=isinstance(model, StreamClassifier))
         partitions = Partitions.of(X, y, sample_weight)
-        plan = Plan(len(partitions.parts), ROUNDS if self.rounds is None else self.rounds)
         runner = DaskRunner(self.client)
         with one_blas_thread():
             packed = pack(SavedModel.from_model(model))
+        rounds = ROUNDS if self.rounds is None else self.rounds
+        plan = Plan(len(partitions.parts), rounds, warm_up=warm_up_of(seen_by(packed)))
         rows = partitions.jobs(runner.client, keep=plan.rounds > 1)
         reports: list[Report] = []
         for done in runner.run_rounds(packed, rounds_of_tasks(plan), lambda learned: None, rows=rows):

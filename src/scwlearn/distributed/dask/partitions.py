@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -20,7 +19,7 @@ from pandas.api.types import is_numeric_dtype
 
 from scwlearn import __version__
 from scwlearn.distributed.dask.jobs import Job, Lazy, submit
-from scwlearn.distributed.plan import Plan, Stretch
+from scwlearn.distributed.plan import Plan
 from scwlearn.distributed.tasks import Learned, Place, UnreadablePart, learn_rows
 
 _KINDS = "a Dask DataFrame, array or bag, or a list of delayed parts"
@@ -28,11 +27,10 @@ _KINDS = "a Dask DataFrame, array or bag, or a list of delayed parts"
 
 @dataclass(frozen=True)
 class RowsTask:
-    """A task that learns from a stretch of the rows of a partition."""
+    """A task that learns from some rows of a partition."""
 
     place: Place
-    begin: Fraction
-    end: Fraction
+    plan: Plan
     version: str = __version__
 
     @property
@@ -43,24 +41,18 @@ class RowsTask:
     def __call__(self, start: bytes, rows: tuple[Any, Any, Any] = (None, (), None)) -> Learned:
         """Go on from a packed model with the rows, labels and weights of the partition."""
         _, labels, _ = rows
-        first, last = (int(at * len(labels)) for at in (self.begin, self.end))
-        x, y, weights = (_slice(each, first, last) for each in rows)
-        data = f"rows [{first}:{last}] of the partition"
+        own = self.plan.rows(self.place.part, self.place.round, len(labels))
+        x, y, weights = (_slice(each, own.start, own.stop) for each in rows)
+        data = f"rows [{own.start}:{own.stop}] of the partition"
         return learn_rows(start, x, y, weights, place=self.place, data=data, version=self.version)
 
 
 def rounds_of_tasks(plan: Plan) -> list[list[RowsTask]]:
     """Return the tasks of each round of a plan whose parts are partitions."""
-    first = 0 if plan.warm_up else 1
     return [
-        [_task(Place(1, number, part + 1), stretch, plan.parts) for part, stretch in enumerate(stretches)]
-        for number, stretches in enumerate(plan.stretches(), first)
+        [RowsTask(Place(1, number, part), plan) for part in range(1, plan.parts + 1 if number else 2)]
+        for number in range(plan.first_round, plan.rounds + 1)
     ]
-
-
-def _task(place: Place, stretch: Stretch, parts: int) -> RowsTask:
-    begin, end = (at * parts - (place.part - 1) for at in stretch)
-    return RowsTask(place, begin, end)
 
 
 def _slice(values: Any, first: int, last: int) -> Any:

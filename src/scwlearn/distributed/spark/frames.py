@@ -11,10 +11,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from scwlearn import __version__
-from scwlearn.distributed.plan import Plan
+from scwlearn.distributed.plan import Plan, warm_up_of
 from scwlearn.distributed.spark.columns import Columns, labels, matrix, records
 from scwlearn.distributed.spark.rounds import OUTCOME, merge_outcomes, outcome
-from scwlearn.distributed.tasks import Learned, Place, UnreadablePart, learn_rows
+from scwlearn.distributed.tasks import Learned, Place, UnreadablePart, learn_rows, seen_by
 
 # `monotonically_increasing_id` has the number of the partition above these bits, and below that of the row.
 _ROW_BITS = 33
@@ -71,7 +71,7 @@ def learn_frame(dataset: Any, start: bytes, columns: Columns, *, rounds: int) ->
         # On top of the cache: the optimizer would number the rows of a local relation before they have partitions.
         examples = cached.withColumn("place", F.monotonically_increasing_id())
         counts = _count_rows(examples, columns)
-        for tasks in _rounds(counts, rounds):
+        for tasks in _rounds(counts, rounds, seen_by(start)):
             chosen = examples.where(_is_in(tasks))
             outcomes = chosen.mapInArrow(_learning(start, tasks, is_record=bool(columns.inputs)), OUTCOME)
             start = merge_outcomes(outcomes, start, tasks).model
@@ -110,18 +110,17 @@ def _count_rows(examples: Any, columns: Columns) -> dict[int, int]:
     return {row.partition: row.rows for row in sorted(found, key=lambda row: row.partition)}
 
 
-def _rounds(counts: Mapping[int, int], rounds: int) -> Iterator[list[RowTask]]:
-    """Yield the tasks of each round that has any."""
+def _rounds(counts: Mapping[int, int], rounds: int, seen: int) -> Iterator[list[RowTask]]:
+    """Yield the tasks of each round that has any, for a model that has seen some examples."""
     if not counts:
         return
-    plan, partitions = Plan(len(counts), rounds), [*counts]
-    for number, stretches in enumerate(plan.stretches(), 0 if plan.warm_up else 1):
+    plan = Plan(len(counts), rounds, warm_up=warm_up_of(seen))
+    for number in range(plan.first_round, plan.rounds + 1):
         tasks: list[RowTask] = []
-        for part, stretch in enumerate(stretches):
-            # The fractions are of all data, in parts of equal size.
-            begin, end = (int((at * plan.parts - part) * counts[partitions[part]]) for at in stretch)
-            if begin < end:
-                tasks.append(RowTask(len(tasks), Place(1, number, part + 1), partitions[part], begin, end))
+        for part, (partition, count) in enumerate(counts.items(), 1):
+            rows = plan.rows(part, number, count)
+            if rows:
+                tasks.append(RowTask(len(tasks), Place(1, number, part), partition, rows.start, rows.stop))
         if tasks:
             yield tasks
 

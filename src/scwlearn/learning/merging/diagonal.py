@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scwlearn import _native
@@ -14,16 +16,20 @@ from scwlearn.model.gaussian import MEAN_SCALE, SPREAD_SCALE
 LEAST_EVIDENCE = 1e-12
 
 
-def merge_diagonal(shards: Shards, rule: str) -> tuple[Array, Array]:
-    """Return the merged mean and variances; weights that no model has changed keep those of the prior exactly."""
+def merge_diagonal(shards: Shards, rule: str, counted: Sequence[Array] | None = None) -> tuple[Array, Array]:
+    """Return the merged mean and variances; weights that no model has changed keep those of the prior exactly.
+
+    `counted` says how much each weight of each model counts for ev; its evidence if not given.
+    """
     mean, variances = np.empty(shards.prior.size), np.empty(shards.prior.size)
-    models = [_parts(shard) for shard in shards]
+    own = [None] * len(shards.gaussians) if counted is None else counted
+    models = [_parts(shard, each) for shard, each in zip(shards, own, strict=True)]
     prior = _parts(Shard(shards.prior, 1.0, 1.0))
     _native.merge_diagonal(rule, prior, models, shards.growth, LEAST_EVIDENCE, mean, variances)
     return mean, variances
 
 
-def _parts(shard: Shard) -> tuple[Array, Array, float, float, float, float]:
+def _parts(shard: Shard, counted: Array | None = None) -> tuple[Array, Array, float, float, float, float, Array | None]:
     """Return what the native merge needs of a model."""
     gaussian = shard.gaussian
     scales = gaussian.scalars[0, [MEAN_SCALE, SPREAD_SCALE]].tolist()
@@ -31,7 +37,27 @@ def _parts(shard: Shard) -> tuple[Array, Array, float, float, float, float]:
         variances = np.broadcast_to(gaussian.initial_variance, gaussian.size)
     else:
         variances = gaussian.covariance.diagonal_in_place(gaussian.memory)
-    return gaussian.mean, variances, *scales, shard.weight, shard.growth
+    return gaussian.mean, variances, *scales, shard.weight, shard.growth, counted
+
+
+def counted_jointly(classes: Sequence[Shards]) -> list[Array]:
+    """Return how much each weight of each model counts in all classes: the root of their evidence together.
+
+    If each class weighted the models by its own evidence, their averages would not fit together: the margin of an
+    example is a difference of two classes. The root is a compromise. Without it, the models that moved furthest, which
+    have the most evidence, count most; but with equal weights, a feature that one model has seen alone is diluted.
+    """
+    counted = []
+    for number in range(len(classes[0].gaussians)):
+        evidence = np.zeros(classes[0].prior.size)
+        for shards in classes:
+            gaussian, weight, growth = [*shards][number]
+            before = 1 / shards.prior.variances()[0] / growth
+            has_moved = gaussian.weights()[0] != shards.prior.weights()[0]
+            gain = 1 / gaussian.variances()[0] - before
+            evidence += weight * np.maximum(gain, LEAST_EVIDENCE * before * has_moved)
+        counted.append(np.sqrt(evidence))
+    return counted
 
 
 def shares(evidence: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from scwlearn._native import KEPT_BY_AVERAGES, SMALLEST_VARIANCE
-from scwlearn.learning.merging.diagonal import merge_diagonal
+from scwlearn.learning.merging.diagonal import counted_jointly, merge_diagonal
 from scwlearn.learning.merging.full import merge_full
 from scwlearn.learning.merging.shards import Shards, check_finite
 from scwlearn.model.average import LATEST_MISTAKES, Average, moved_by
@@ -181,11 +181,13 @@ def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bo
         # A model counts as a whole: one that has learned anything, of any class, takes part in all.
         learned = [any(some) for some in zip(*(shards.evidence() for shards in stacks), strict=True)]
         known = [shards.only(learned) for shards in stacks]
-    if joint and len(stacks) > 1 and len(known[0].gaussians) > 1:
+    counts_jointly = joint and rule == "ev" and known[0].prior.covariance.name == "diagonal"
+    if joint and not counts_jointly and len(stacks) > 1 and len(known[0].gaussians) > 1:
         _align(known)
     gaussians = [shards.gaussians[0].copy() for shards in known]
     if len(known[0].gaussians) > 1 or known[0].weights[0] != 1:
-        _merge_into(gaussians, known, rule, joint=joint)
+        counted = counted_jointly(known) if counts_jointly and len(known) > 1 else None
+        _merge_into(gaussians, known, rule, counted, joint=joint)
     for gaussian, shards in zip(gaussians, stacks, strict=True):
         gaussian.scalars[0, ROUNDS] = shards.rounds()
     return gaussians
@@ -218,10 +220,12 @@ def _best_rule(covariance: Covariance, *, again: bool) -> str:
     return "ev" if again else "bcm"
 
 
-def _merge_into(gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: str, *, joint: bool) -> None:
+def _merge_into(
+    gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: str, counted: Sequence[Array] | None, *, joint: bool
+) -> None:
     """Turn copies of the first Gaussian of each stack into the merged ones."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = [_merged(shards, rule, gaussian) for shards, gaussian in zip(stacks, gaussians, strict=True)]
+        found = [_merged(shards, rule, gaussian, counted) for shards, gaussian in zip(stacks, gaussians, strict=True)]
         # Not by BLAS, whose threads take longer than this.
         norms = [float(np.einsum("ij,ij->", means, means)) for means, _ in found]
     check_finite(norms)
@@ -243,10 +247,10 @@ def _merge_into(gaussians: Sequence[Gaussian], stacks: Sequence[Shards], rule: s
         scalars[GROWTH] = shards.prior.scalars[0, GROWTH] * shards.growth_by(rule)
 
 
-def _merged(shards: Shards, rule: str, gaussian: Gaussian) -> tuple[Array, Array]:
+def _merged(shards: Shards, rule: str, gaussian: Gaussian, counted: Sequence[Array] | None) -> tuple[Array, Array]:
     """Return the merged means (classes, size), and the variances or D; write U into the Gaussian."""
     if not gaussian.covariance.correlated:
-        mean, variances = merge_diagonal(shards, rule)
+        mean, variances = merge_diagonal(shards, rule, counted)
         means = mean[np.newaxis]
     else:
         means, variances, u = merge_full(shards, rule)

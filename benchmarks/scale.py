@@ -22,7 +22,7 @@ from scale_constants import PER_ROW, SEED, WHOLE, Constants, expected_distinct, 
 
 from scwlearn.display import pictures
 from scwlearn.display.theme import COLOURS, DASHES, FAINT
-from scwlearn.distributed.plan import FAN_IN, ROUNDS, Plan, tree
+from scwlearn.distributed.plan import FAN_IN, ROUNDS, Plan, tree, warm_up_of
 
 Array = NDArray[np.float64]
 
@@ -95,14 +95,15 @@ def single_stream(job: Job, constants: Constants) -> float:
 
 
 @cache
-def _shares(parts: int, rounds: int) -> list[Array]:
-    return [np.array([float(one.end - one.begin) for one in some]) for some in Plan(parts, rounds).stretches()]
+def _shares(parts: int, rounds: int, rows: int) -> list[Array]:
+    plan = Plan(parts, rounds, warm_up=warm_up_of(0, rows))
+    return [np.array([float(one.end - one.begin) for one in some]) for some in plan.stretches()]
 
 
 def simulate(job: Job, constants: Constants, cluster: Cluster = UNDISTURBED, repeats: int = 1) -> Array:
     """Return the seconds of `repeats` passes."""
     random, total = np.random.default_rng(SEED), np.zeros(repeats)
-    for number, shares in enumerate(_shares(job.parts, job.rounds)):
+    for number, shares in enumerate(_shares(job.parts, job.rounds, int(job.size / constants.row_bytes))):
         rows = shares * job.size / constants.row_bytes
         # Nothing has been learned yet that could be sent before the first round.
         total += _round(job, constants, cluster, np.tile(rows, (repeats, 1)), random, sends_model=number > 0)

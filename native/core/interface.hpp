@@ -293,7 +293,7 @@ struct MergedModel {
     double mean_scale, spread_scale;
     double weight;          // of its evidence
     double growth;          // of Sigma since the prior
-    const double* counted;  // how much each of its weights counts for ev; null for its evidence
+    const double* counted;  // how much each feature counts for ev in all classes; null if each class counts its evidence
 
     // Room for what it knows of a block of weights: its precision, the gain over the prior, the move of the mean, and how
     // much the move counts for ev; all but the move times the weight of the model.

@@ -7,6 +7,8 @@ namespace scwlearn::SCWLEARN_SET {
 namespace {
 
 constexpr std::int64_t kBlock = MergedModel::kBlock;
+// How much less a model counts that has evidence about other classes only.
+constexpr double kWithoutEvidence = 0.25;
 
 double mean(const MergedModel& model, std::int64_t i) noexcept {
     return model.means[i * model.mean_stride] * model.mean_scale;
@@ -74,7 +76,10 @@ private:
             model.evidence[i] = weight * counts;
         }
         if (model.counted != nullptr)
-            for (int i = 0; i < count; ++i) model.evidence[i] = model.counted[first + i];
+            for (int i = 0; i < count; ++i) {
+                const double least_gain = weight * (least * (before_[i] / growth));
+                model.evidence[i] = model.counted[first + i] * (model.gain[i] > least_gain ? 1.0 : kWithoutEvidence);
+            }
         for (int i = 0; i < count; ++i) {
             precisions_[i] += model.precision[i];
             gains_[i] += model.gain[i];

@@ -8,7 +8,7 @@ namespace scwlearn {
 namespace {
 
 // Means and variances before their scales, the two scales, the weight of the evidence, the growth of Sigma since the
-// prior, and how much each weight counts for ev, if not by its evidence.
+// prior, and how much each feature counts for ev in all classes, if not by the evidence of this one.
 using Held = std::tuple<ReadOnlyStrided, ReadOnlyStrided, double, double, double, double, std::optional<ReadOnlyStrided>>;
 
 std::int64_t stride(const ReadOnlyStrided& array, std::int64_t size) {

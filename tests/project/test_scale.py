@@ -9,6 +9,8 @@ import pytest
 from scale import DOCS, Cluster, Job, _tried, delta_bytes, round_bytes, simulate, single_stream, tables
 from scale_constants import PER_ROW, Constants, changed_features, expected_distinct, learn_task, start_model, text_rows
 
+from scwlearn.distributed.plan import WARM_UP
+
 #: Only learning takes time: 1 s for a row of 1 byte.
 IDEAL = Constants(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 24.0, 0.0, 0.0, 0.0, 0.0, 2.0, 13.0)
 NETWORK = Cluster(bandwidth=math.inf, restart=0.0)
@@ -43,7 +45,7 @@ def test_a_change_of_more_than_half_is_sent_whole_and_wide_models_need_wide_plac
 
 
 @pytest.mark.parametrize("sliced", [False, True])
-@pytest.mark.parametrize(("parts", "share"), [(1, 1), (8, 1 / 50 + 1 / 8), (64, 1 / 128 + 1 / 64)])
+@pytest.mark.parametrize(("parts", "share"), [(1, 1.0), (8, 0.02 + 0.98 / 8), (64, 0.02 + 0.98 / 64)])
 def test_without_costs_a_pass_takes_its_warm_up_and_its_longest_part(parts, share, sliced):
     job = Job(1e6, parts, size=1e6, sliced=sliced)
     assert single_stream(job, IDEAL) == pytest.approx(1e6)
@@ -53,13 +55,14 @@ def test_without_costs_a_pass_takes_its_warm_up_and_its_longest_part(parts, shar
 
 def test_half_as_many_workers_take_twice_as_long():
     [seconds] = simulate(Job(1e6, 64, size=1e6, workers=32), IDEAL, NETWORK)
-    assert seconds == pytest.approx((1 / 128 + 2 / 64) * 1e6)
+    assert seconds == pytest.approx((0.02 + 2 * 0.98 / 64) * 1e6)
 
 
 def test_the_network_sends_a_model_down_a_tree_and_changes_up_another():
     # So much data that each part changes more than half of the model, which takes a second to send.
-    [seconds] = simulate(Job(1e6, 8, rounds=1, size=1e9), replace(IDEAL, row=0.0), Cluster(bandwidth=16e6))
-    warm_up = 1 + 1  # to the merge, and to the client
+    constants = replace(IDEAL, row=0.0)
+    [seconds] = simulate(Job(1e6, 8, rounds=1, size=1e9), constants, Cluster(bandwidth=16e6))
+    warm_up = delta_bytes(1e6, WARM_UP, constants) / 16e6 + 1  # to the merge, and to the client
     down, up = 4, 8 + 1
     assert seconds == pytest.approx(warm_up + down + up)
 

@@ -75,15 +75,18 @@ def test_every_instruction_set_gives_the_same_bits(how, instruction_set):
     assert np.array(found[0]).tobytes() == np.array(found[1]).tobytes()
 
 
-def test_what_a_model_counts_may_be_given():
+def test_features_may_count_alike_in_all_classes():
     rng = np.random.default_rng(3)
     prior = model(rng, 100)
     models = [model(rng, 100, like=prior) for _ in range(3)]
+    for each in models:
+        each[rng.random(100) < 0.3, 1] = prior[:, 1].max()
     counted = [rng.uniform(0, 2, 100) for _ in models]
     weights = [0.3, 1.7, 0.9]
     mean, variances = merged("ev", prior, models, weights, [1.0] * 3, counted)
-    moves = [each * (own[:, 0] - prior[:, 0]) for each, own in zip(counted, models, strict=True)]
-    np.testing.assert_allclose(mean, prior[:, 0] + sum(moves) / sum(counted), rtol=1e-12)
+    shown = [np.where(own[:, 1] < prior[:, 1], 1, 0.25) * each for each, own in zip(counted, models, strict=True)]
+    moves = [each * (own[:, 0] - prior[:, 0]) for each, own in zip(shown, models, strict=True)]
+    np.testing.assert_allclose(mean, prior[:, 0] + sum(moves) / sum(shown), rtol=1e-12)
     assert variances.tobytes() == merged("ev", prior, models, weights, [1.0] * 3)[1].tobytes()
     with pytest.raises(ValueError, match="same length"):
         merged("ev", prior, models, weights, [1.0] * 3, [np.ones(3)] * 3)

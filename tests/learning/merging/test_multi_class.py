@@ -85,10 +85,13 @@ def test_what_all_joint_classes_have_in_common_does_not_matter():
 
 
 def jointly_counted_mean(models, weights, before, variances, number):
-    """The mean of a class by ev: a model counts by the root of what it has learned about all classes together."""
+    """The mean of a class by ev: a model counts by the root of its evidence about all classes, less without own."""
     prior = np.broadcast_to(variances, before.shape)
     gains = [np.maximum(np.broadcast_to(1 / model.variances(), before.shape) - 1 / prior, 0) for model in models]
-    counted = [np.sqrt(weight * gain.sum(axis=0)) for weight, gain in zip(weights, gains, strict=True)]
+    counted = [
+        np.sqrt(weight * gain.sum(axis=0)) * np.where(gain[number] > 1e-12 / prior[number], 1, 0.25)
+        for weight, gain in zip(weights, gains, strict=True)
+    ]
     moves = [each * (model.weights()[number] - before[number]) for each, model in zip(counted, models, strict=True)]
     return before[number] + sum(moves) / sum(counted)
 

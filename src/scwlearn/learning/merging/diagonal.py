@@ -19,7 +19,8 @@ LEAST_EVIDENCE = 1e-12
 def merge_diagonal(shards: Shards, rule: str, counted: Sequence[Array] | None = None) -> tuple[Array, Array]:
     """Return the merged mean and variances; weights that no model has changed keep those of the prior exactly.
 
-    `counted` says how much each weight of each model counts for ev; its evidence if not given.
+    `counted` says how much each feature of each model counts for ev, in all classes (see `counted_jointly`); if it is
+    not given, the evidence of this class counts.
     """
     mean, variances = np.empty(shards.prior.size), np.empty(shards.prior.size)
     own = [None] * len(shards.gaussians) if counted is None else counted
@@ -41,11 +42,12 @@ def _parts(shard: Shard, counted: Array | None = None) -> tuple[Array, Array, fl
 
 
 def counted_jointly(classes: Sequence[Shards]) -> list[Array]:
-    """Return how much each weight of each model counts in all classes: the root of their evidence together.
+    """Return how much each feature of each model counts: the root of its evidence about all classes together.
 
     If each class weighted the models by its own evidence, their averages would not fit together: the margin of an
     example is a difference of two classes. The root is a compromise. Without it, the models that moved furthest, which
-    have the most evidence, count most; but with equal weights, a feature that one model has seen alone is diluted.
+    have the most evidence, count most; but with equal weights, a feature that one model has seen alone is diluted. For
+    the same reason, a model counts a quarter of this for a class of which it has no evidence.
     """
     counted = []
     for number in range(len(classes[0].gaussians)):

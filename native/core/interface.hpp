@@ -287,7 +287,7 @@ struct CalibrationLoops {
 enum class MergeRule { kBcm, kEv, kKl };
 
 // A model without covariance between features, as one of those to be merged (loops/merging_loops.cpp).
-struct MergedModel {
+struct MergeInput {
     const double *means, *variances;  // before their scales
     std::int64_t mean_stride, variance_stride;
     double mean_scale, spread_scale;
@@ -304,7 +304,7 @@ struct MergedModel {
 struct MergingLoops {
     // Writes the merged means and variances. `growth` is that of the merged Sigma since the prior; less evidence than
     // `least` times the precision of the prior is rounding.
-    void (*merge)(MergeRule rule, const MergedModel& prior, MergedModel* models, std::int64_t count, double growth,
+    void (*merge)(MergeRule rule, const MergeInput& prior, MergeInput* models, std::int64_t count, double growth,
                   double least, std::int64_t size, double* means, double* variances);
 };
 

@@ -6,15 +6,15 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-constexpr std::int64_t kBlock = MergedModel::kBlock;
+constexpr std::int64_t kBlock = MergeInput::kBlock;
 // How much less a model counts that has evidence about other classes only.
 constexpr double kWithoutEvidence = 0.25;
 
-double mean(const MergedModel& model, std::int64_t i) noexcept {
+double mean(const MergeInput& model, std::int64_t i) noexcept {
     return model.means[i * model.mean_stride] * model.mean_scale;
 }
 
-double stored(const MergedModel& model, std::int64_t i) noexcept { return model.variances[i * model.variance_stride]; }
+double stored(const MergeInput& model, std::int64_t i) noexcept { return model.variances[i * model.variance_stride]; }
 
 // The larger number, or the first one if it is NaN, so that overflow is found in the end.
 double larger(double one, double other) noexcept { return other > one ? other : one; }
@@ -28,10 +28,10 @@ double share(double one, double all) noexcept {
 // A block of weights, model by model, so that the compiler can use vector instructions.
 class Block {
 public:
-    Block(MergeRule rule, const MergedModel& prior, double growth, double least, bool same_scale) noexcept
+    Block(MergeRule rule, const MergeInput& prior, double growth, double least, bool same_scale) noexcept
         : rule_(rule), prior_(prior), growth_(growth), least_(least), same_scale_(same_scale) {}
 
-    void merge(MergedModel* models, std::int64_t n_models, std::int64_t first, int count, double* means,
+    void merge(MergeInput* models, std::int64_t n_models, std::int64_t first, int count, double* means,
                double* variances) noexcept {
         for (int i = 0; i < count; ++i) {
             middle_[i] = mean(prior_, first + i);
@@ -56,7 +56,7 @@ public:
 
 private:
     // Notes what a model knows of each weight, and adds it up.
-    void add(MergedModel& model, std::int64_t first, int count) noexcept {
+    void add(MergeInput& model, std::int64_t first, int count) noexcept {
         // Models have means and variances side by side.
         for (int i = 0; i < count; ++i) {
             model.moved[i] = mean(model, first + i);
@@ -88,10 +88,10 @@ private:
     }
 
     // ev
-    void average(const MergedModel* models, std::int64_t n_models, int count) noexcept {
+    void average(const MergeInput* models, std::int64_t n_models, int count) noexcept {
         double squares[kBlock] = {};
         for (std::int64_t k = 0; k < n_models; ++k) {
-            const MergedModel& model = models[k];
+            const MergeInput& model = models[k];
             for (int i = 0; i < count; ++i) {
                 squares[i] += model.gain[i] * share(model.gain[i], gains_[i]);
                 move_[i] += share(model.evidence[i], counted_[i]) * model.moved[i];
@@ -101,7 +101,7 @@ private:
     }
 
     // bcm and kl, whose weights sum to 1.
-    void sum(const MergedModel* models, std::int64_t n_models, int count) noexcept {
+    void sum(const MergeInput* models, std::int64_t n_models, int count) noexcept {
         const bool is_kl = rule_ == MergeRule::kKl;
         for (int i = 0; i < count; ++i) precision_[i] = is_kl ? precisions_[i] : precision_[i] + gains_[i];
         for (std::int64_t k = 0; k < n_models; ++k)
@@ -109,7 +109,7 @@ private:
     }
 
     MergeRule rule_;
-    const MergedModel& prior_;
+    const MergeInput& prior_;
     double growth_, least_;
     bool same_scale_;
     // Of the prior, before and after the scale.
@@ -122,7 +122,7 @@ private:
     double precision_[kBlock], move_[kBlock];
 };
 
-void merge(MergeRule rule, const MergedModel& prior, MergedModel* models, std::int64_t count, double growth, double least,
+void merge(MergeRule rule, const MergeInput& prior, MergeInput* models, std::int64_t count, double growth, double least,
            std::int64_t size, double* means, double* variances) {
     bool same_scale = true;
     for (std::int64_t k = 0; k < count; ++k)

@@ -16,9 +16,9 @@ std::int64_t stride(const ReadOnlyStrided& array, std::int64_t size) {
     return array.stride(0);
 }
 
-MergedModel merged_model(const Held& held, std::int64_t size) {
+MergeInput merge_input(const Held& held, std::int64_t size) {
     const auto& [means, variances, mean_scale, spread_scale, weight, growth, counted] = held;
-    MergedModel model{};
+    MergeInput model{};
     model.means = means.data();
     model.variances = variances.data();
     model.mean_stride = stride(means, size);
@@ -44,9 +44,9 @@ void merge_diagonal(const std::string& rule, const Held& prior, const std::vecto
     const std::int64_t size = length(means);
     require(means.ndim() == 1 && variances.ndim() == 1 && length(variances) == size,
             "means and variances must have the same length");
-    std::vector<MergedModel> models;
-    for (const Held& each : held) models.push_back(merged_model(each, size));
-    const MergedModel start = merged_model(prior, size);
+    std::vector<MergeInput> models;
+    for (const Held& each : held) models.push_back(merge_input(each, size));
+    const MergeInput start = merge_input(prior, size);
     const MergeRule by = merge_rule(rule);
     const nb::gil_scoped_release release_gil;
     loops().merging.merge(by, start, models.data(), static_cast<std::int64_t>(models.size()), growth, least, size,

@@ -86,8 +86,10 @@ class FragileRunner(Runner):
     def __init__(self, runner, directory):
         self._runner, self._directory, self.killed = runner, directory, 0
 
-    def run_round(self, start, tasks, on_done, *, rule="auto"):
-        learned = self._runner.run_round(start, [Fragile(task, self._directory) for task in tasks], on_done, rule=rule)
+    def run_round(self, start, tasks, on_report, *, rule="auto"):
+        learned = self._runner.run_round(
+            start, [Fragile(task, self._directory) for task in tasks], on_report, rule=rule
+        )
         for pid in python_workers():
             os.kill(pid, signal.SIGKILL)
             self.killed += 1
@@ -100,8 +102,8 @@ class OldRunner(Runner):
 
     runner: Any
 
-    def run_round(self, start, tasks, on_done, *, rule="auto"):
-        return self.runner.run_round(start, [replace(task, version="0.0.9") for task in tasks], on_done, rule=rule)
+    def run_round(self, start, tasks, on_report, *, rule="auto"):
+        return self.runner.run_round(start, [replace(task, version="0.0.9") for task in tasks], on_report, rule=rule)
 
 
 def python_workers():

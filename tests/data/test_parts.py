@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 from fractions import Fraction
 from itertools import pairwise
 
@@ -151,6 +152,46 @@ def test_a_file_that_changes_after_it_was_cut_is_refused(tmp_path):
     path.write_text(TEXTS["libsvm"] + "1 1:1\n")
     with pytest.raises(DataError, match="bytes when it was cut"):
         examples_of(read_part(part, schema))
+
+
+def test_a_file_of_the_same_size_that_is_written_anew_is_refused(tmp_path):
+    for name in ("some.libsvm", "some.libsvm.gz"):
+        path = tmp_path / name
+        content = TEXTS["libsvm"].encode()
+        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        schema, _ = schema_and_examples([path])
+        part = PartedData([path], schema).part(Fraction(0), Fraction(1))
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(DataError, match="was older when it was cut"):
+            examples_of(read_part(part, schema))
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5, 7])
+def test_records_that_are_longer_than_a_block_are_read_once(tmp_path, monkeypatch, parts):
+    monkeypatch.setattr("scwlearn.data.parts._RECORD_BLOCK", 64)
+    path = tmp_path / "some.csv"
+    path.write_text("label,text\n" + "".join(f'{i % 2},"{"a" * 90}\n{i}"\n' for i in range(12)))
+    schema, _ = schema_and_examples([path])
+    data = PartedData([path], schema)
+    cuts = [Fraction(i, 4 * parts) for i in range(4 * parts + 1)]
+    # As in rounds: a boundary is computed for the end of one part, and later for the beginning of another.
+    found = [data.part(*pair) for offset in range(4) for pair in [*pairwise(cuts)][offset::4]]
+    segments = sorted((each.begin, each.end) for part in found for each in part.segments)
+    assert segments[0][0] == 0
+    assert segments[-1][1] == path.stat().st_size
+    assert all(one[1] == other[0] for one, other in pairwise(segments))
+    assert sum(len(examples_of(read_part(part, schema))) for part in found) == 12
+
+
+def test_a_quote_that_is_not_closed_is_found_when_the_data_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("scwlearn.data.parts._RECORD_BLOCK", 64)
+    path = tmp_path / "some.csv"
+    path.write_text("label,text\n" + "1,a\n0,b\n" * 500)
+    schema, _ = schema_and_examples([path])
+    path.write_text("label,text\n" + "1,a\n0,b\n" * 50 + '1,"a\n' + "0,b\n" * 5000)
+    data = PartedData([path], schema, ReaderOptions(max_record_bytes=1000))
+    with pytest.raises(DataError, match="at most 1000 bytes; is a quote not closed"):
+        data.part(Fraction(1, 2), Fraction(1))
 
 
 def test_a_pipe_is_refused(tmp_path):

@@ -88,7 +88,7 @@ def test_the_current_client_is_found(client, data, expected):
 
 def test_every_task_is_reported_once(client, data):
     places = []
-    run = prepared(data).run(DaskRunner(client), lambda report, size: places.append((report.place, size > 0)))
+    run = prepared(data).run(DaskRunner(client), lambda report: places.append((report.place, report.size > 0)))
     assert sorted(places, key=str) == sorted(((report.place, True) for report in run.reports), key=str)
 
 
@@ -139,7 +139,7 @@ def kill(pid):
 def test_a_model_that_is_lost_with_all_workers_is_sent_again(client, data, expected):
     killed = []
 
-    def kill_all(report, size):
+    def kill_all(report):
         if report.place.round == 2 and not killed:
             killed.extend(pids(client))
             for pid in killed:
@@ -164,7 +164,7 @@ def test_a_task_that_ends_every_worker_is_given_up(monkeypatch):
         Client(local) as client,
         pytest.raises(WorkerDied, match="scwlearn-learn-round-1-part-1: all workers died"),
     ):
-        DaskRunner(client).run_round(b"", [deadly_task()], lambda learned: None)
+        DaskRunner(client).run_round(b"", [deadly_task()], lambda report: None)
 
 
 def deadly_task():
@@ -203,9 +203,9 @@ def test_a_task_that_fails_is_repeated_as_often_as_asked(client, data, tmp_path)
     start = pack(SavedModel.from_classifier(plan.classifier))
     flaky = fails_once(task, str(missing))
     with pytest.raises(UnreadablePart, match="for a moment"):
-        DaskRunner(client).run_round(start, [flaky], lambda learned: None)
+        DaskRunner(client).run_round(start, [flaky], lambda report: None)
     missing.unlink()
-    assert DaskRunner(client, retries=1).run_round(start, [flaky], lambda learned: None).reports[0].seen
+    assert DaskRunner(client, retries=1).run_round(start, [flaky], lambda report: None).reports[0].seen
 
 
 def fails_once(task, marker):
@@ -241,7 +241,7 @@ def test_a_scheduler_that_goes_away_is_a_clear_error(data):
         client = Client(local)
         address = client.scheduler.address
         with pytest.raises(SchedulerLost, match=f"lost the connection to the Dask scheduler at {address}"):
-            prepared(data).run(DaskRunner(client), lambda report, size: local.close())
+            prepared(data).run(DaskRunner(client), lambda report: local.close())
         client.close()
 
 
@@ -249,11 +249,11 @@ def test_a_client_that_is_closed_is_a_clear_error(data):
     with cluster(n_workers=1) as local:
         client = Client(local)
         with pytest.raises(SchedulerLost, match="lost the connection"):
-            prepared(data).run(DaskRunner(client), lambda report, size: client.close())
+            prepared(data).run(DaskRunner(client), lambda report: client.close())
 
 
 def test_an_interrupted_round_leaves_no_jobs(client, data):
-    def interrupt(report, size):
+    def interrupt(report):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -274,7 +274,7 @@ def test_a_connection_that_is_lost_between_rounds_is_reported(data):
         model = plan.run(runner).model
         client.close()
         with pytest.raises(SchedulerLost):
-            runner.run_round(model, [plan._task(Place(1, 1, 1), plan.data.part(0, 1), True)], lambda learned: None)
+            runner.run_round(model, [plan._task(Place(1, 1, 1), plan.data.part(0, 1), True)], lambda report: None)
         with pytest.raises(ValueError, match="closed"):
             DaskRunner(client)
     with pytest.raises(TypeError, match="client"):

@@ -82,8 +82,7 @@ def by_hand(model, parts, rounds):
             own = plan.rows(i, number, len(part[1]))
             rows = [None if values is None else values[own.start : own.stop] for values in part]
             learned.append(learn_rows(packed, *rows, place=Place(1, number, i)))
-        # Empty partitions count, because nobody knows that they are empty.
-        count = len(learned)
+        count = max(1, sum(each.reports[0].seen > 0 for each in learned))
         for level in tree(len(learned)):
             together = [[learned[i] for i in group] for group in level]
             learned = [merge_learned(packed, group, count=count, whole=len(level) == 1) for group in together]
@@ -247,6 +246,7 @@ def learned_stream():
         (SCW1(), array(X), array(Y).rechunk({0: -1}), ValueError, "X has 4 partitions, but y has 1; rechunk"),
         (SCW1(), array(X), array(Y).rechunk({0: (150, 250, 0, 200)}), ValueError, "partitions of X and y differ: "),
         (SCW1(), array(X), Y, TypeError, "y must be a Dask collection with the partitions of X, got ndarray"),
+        (SCW1(), frame(NAMES), FRAME["label"], TypeError, "y must be a Dask collection .* got Series"),
         (SCW1(), array(X), None, TypeError, "y is missing"),
         (SCW1(), X, array(Y), TypeError, "X must be a Dask DataFrame, array or bag, .* got ndarray"),
         (SCW1(), array(X), array(X), ValueError, "y must have one dimension, got 2"),
@@ -254,7 +254,7 @@ def learned_stream():
         (SCW1(), frame(NAMES), "target", ValueError, "y is 'target', but X has no such column; it has 'x0'"),
         (SCW1(), bag(RECORDS), "label", TypeError, "X is a Dask bag, but an estimator takes numbers"),
         (StreamClassifier(), array(X), array(Y), TypeError, "a StreamClassifier takes records"),
-        (StreamClassifier(), bag(RECORDS), "target", UnreadablePart, "partition 0: a record has no 'target'"),
+        (StreamClassifier(), bag(RECORDS), "target", UnreadablePart, "partition 1: a record has no 'target'"),
         (
             SCW1(),
             frame(NAMES).to_dask_array(),

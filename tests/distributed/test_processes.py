@@ -1,6 +1,7 @@
 """Training in processes: one result for any number of workers and deaths, and clear errors."""
 
 import gc
+import gzip
 import os
 import signal
 import subprocess
@@ -162,7 +163,7 @@ def test_a_task_that_always_dies_is_given_up():
         runner._map(b"", [Suicide()])
 
 
-IDLE = "runner._hire(_Job(None, [])), runner._hire(_Job(None, []))\nprint('asleep', flush=True)\ntime.sleep(60)\n"
+IDLE = "runner._acquire(_Job(None, [])), runner._acquire(_Job(None, []))\nprint('asleep', flush=True)\ntime.sleep(60)\n"
 BUSY = "runner._map(StoredBytes(runner._opened_storage().put(b'x')), [Sleep(), Sleep()])\n"
 
 
@@ -199,7 +200,7 @@ def test_an_error_of_the_caller_ends_the_workers_and_the_runner_can_be_used_agai
     plan = prepared(data, parts=6, rounds=2)
     before = threading.active_count()
 
-    def fail(report, size):
+    def fail(report):
         raise KeyError("of the caller")
 
     with Processes(2) as runner:
@@ -246,6 +247,27 @@ def test_train_tells_what_it_skipped(tmp_path):
     path.write_text("1 2:x\n")
     with pytest.raises(ValueError, match="no examples"):
         train(path, runner=Serial(), parts=2, on_error="skip")
+
+
+def test_a_compressed_file_is_not_split_and_train_says_so(tmp_path):
+    path = write_libsvm(tmp_path / "some.libsvm", rows=8000)
+    packed = tmp_path / "some.libsvm.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.warns(DataWarning, match=r"one task learned 8,000 of 8,000 examples.*decompress"):
+        train(packed, runner=Serial(), parts=2)
+
+
+def test_train_continues_a_trained_model_without_changing_it(data):
+    first = train(data, runner=Serial(), parts=1)
+    weights = first.classifier.weights().copy()
+    second = train(data, first, runner=Serial(), parts=1, shuffle_buffer=50, seed=3)
+    assert second.classifier.counts.seen == 2 * first.classifier.counts.seen
+    assert first.classifier.weights().tobytes() == weights.tobytes()
+    assert second.record.settings["seed"] == 3
+    with pytest.raises(TypeError, match="keeps its settings; drop C"):
+        train(data, first, runner=Serial(), C=2.0)
+    with pytest.raises(TypeError, match=r"label is about reading the data; pass reading=\{'label': 'fate'\}"):
+        train(data, runner=Serial(), label="fate")
 
 
 @pytest.mark.parametrize("wrong", [{"parts": 0}, {"parts": 2**20}, {"rounds": 0}, {"runner": Processes}, {"runner": 3}])

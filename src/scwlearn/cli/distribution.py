@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,24 @@ if TYPE_CHECKING:
     from scwlearn.runs.train import ModelConfig
     from scwlearn.runs.trained_model import TrainedModel
 
+
+class _Master(click.ParamType):  # type: ignore[type-arg]
+    """The master URL of a Spark cluster, or nothing."""
+
+    name = "[MASTER]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what follows --spark and is something else."""
+        if value and not re.match(r"local(\[.*\]|-cluster\[.*\])?$|yarn$|(spark|k8s|mesos|sc)://", value):
+            self.fail(
+                f"{value!r} is no master such as local[4], yarn, spark://HOST:7077 or sc://HOST; "
+                "if it is the data, put --spark last",
+                param,
+                ctx,
+            )
+        return value
+
+
 #: Options for training on several workers.
 distribution_options = section(
     "Workers",
@@ -27,19 +46,20 @@ distribution_options = section(
     option("--dask", metavar="ADDRESS", help="Train on the Dask cluster whose scheduler has this address."),
     option(
         "--spark",
+        type=_Master(),
         is_flag=False,
         flag_value="",
-        metavar="[MASTER]",
-        help="Train on Spark, with this master; without one, on the session of spark-submit: put --spark last then.",
+        help="Train on Spark at this master URL. Under spark-submit, give no URL, and put --spark last.",
     ),
     count_option(
         "--parts",
-        text="Cut the data into N parts that learn in parallel. The model depends on N.  [default: 1 for each 256 MB]",
+        text="Split the data into N parts, to train on in parallel. The model depends on N.  [default: 1 per 256 MB]",
     ),
     count_option("--rounds", text="Merge all parts N times in a pass.  [default: 4]"),
 )
 # Options that need one stream.
 _ONE_STREAM = {"--holdout": "holdout", "--save-every": "save_every"}
+_INSTEAD = {"--holdout": "; to measure the error on other data, use scwlearn evaluate", "--save-every": ""}
 
 
 def is_distributed(given: dict[str, Any]) -> bool:
@@ -54,7 +74,7 @@ def is_distributed(given: dict[str, Any]) -> bool:
         return False
     for name, parameter in _ONE_STREAM.items():
         if is_given(parameter):
-            raise click.UsageError(f"{name} needs one stream; drop it, or drop --{chosen[0]}")
+            raise click.UsageError(f"{name} needs one stream; drop it, or drop --{chosen[0]}{_INSTEAD[name]}")
     return True
 
 
@@ -76,7 +96,7 @@ def train_distributed(given: dict[str, Any], data: Input, model: ModelConfig | C
     for about in prepared.schema.notes:
         terminal.note(f"note: {about}")
     with _runner(given) as runner, terminal.progress(prepared.size, "training") as progress:
-        run = prepared.run(runner, lambda report, size: progress.advance(size, str(report.place)))
+        run = prepared.run(runner, lambda report: progress.advance(report.size, str(report.place)))
     prepared.check_seen(run, data.names)
     for line in _round_lines(run):
         terminal.note(line)
@@ -104,8 +124,10 @@ def _runner(given: dict[str, Any]) -> Iterator[Runner]:
             from pyspark.sql import SparkSession
 
             from scwlearn.distributed.spark import SparkRunner
-        builder = SparkSession.builder.appName("scwlearn train")
-        yield SparkRunner((builder.master(given["spark"]) if given["spark"] else builder).getOrCreate())
+        builder, master = SparkSession.builder.appName("scwlearn train"), given["spark"]
+        if master:
+            builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+        yield SparkRunner(builder.getOrCreate())
 
 
 @contextmanager
@@ -120,8 +142,8 @@ def _needed_by(option: str) -> Iterator[None]:
 
 def _round_lines(run: DistributedRun) -> list[str]:
     """Return the table of rounds."""
-    form = "{:>6}{:>7}{:>12}{:>9}{:>12}{:>9}{:>9}"
-    lines = [form.format("round", "parts", "examples", "rate", "sent", "learning", "merging")]
+    form = "{:>7}{:>7}{:>12}{:>9}{:>12}{:>9}{:>9}"
+    lines = [form.format("round", "parts", "examples", "error", "sent", "learning", "merging")]
     for one in run.rounds:
         own = run.reports_of(one)
         seen = sum(report.seen for report in own)
@@ -133,7 +155,7 @@ def _round_lines(run: DistributedRun) -> list[str]:
 
 
 def _number(one: Round) -> str:
-    return "first" if not one.round else str(one.round) if one.epoch == 1 else f"{one.epoch}.{one.round}"
+    return "warm-up" if not one.round else str(one.round) if one.epoch == 1 else f"{one.epoch}.{one.round}"
 
 
 def _trained(prepared: PreparedTraining, run: DistributedRun, given: dict[str, Any], data: Input) -> TrainedModel:

@@ -40,8 +40,8 @@ class Segment:
     end: int | None = None
     #: The number of bytes at the beginning of a CSV file that name its columns.
     header: int = 0
-    #: The size of the file when it was cut.
-    size: int = 0
+    #: The size of the file when it was cut, and when it was last changed, in nanoseconds; None if it is not a file.
+    state: tuple[int, int] | None = None
     is_text: bool = True
 
     def __str__(self) -> str:
@@ -74,6 +74,8 @@ class PartedData:
         The data. What can be read only once, such as a pipe, is refused.
     schema : Schema
         How they are read.
+    options : ReaderOptions
+        The longest record.
 
     Examples
     --------
@@ -91,11 +93,13 @@ class PartedData:
     [[[1.0]], [[-1.0, 1.0]]]
     """
 
-    def __init__(self, sources: Iterable[Source | Batch], schema: Schema) -> None:
+    def __init__(
+        self, sources: Iterable[Source | Batch], schema: Schema, options: ReaderOptions = ReaderOptions()
+    ) -> None:
         expanded: list[Any] = []
         for source in sources:
             expanded += [source] if isinstance(source, Batch) else expand_sources([source])
-        self._files = [_file(source, schema) for source in expanded]
+        self._files = [_file(source, schema, options.max_record_bytes) for source in expanded]
         #: Size of all sources in bytes, about.
         self.size = sum(file.size for file in self._files)
 
@@ -124,6 +128,7 @@ def read_part(part: Part, schema: Schema, options: ReaderOptions = ReaderOptions
     for segment in part.segments:
         is_excerpt = isinstance(segment.source, str) and segment.end is not None
         with _lines_of_the_file(segment, options.skipped):
+            _check_unchanged(segment)
             opened = Excerpt(segment) if is_excerpt else None
             try:
                 _, batches = read_batches([segment.source if opened is None else opened], schema, options)
@@ -136,6 +141,21 @@ def read_part(part: Part, schema: Schema, options: ReaderOptions = ReaderOptions
                     opened.close()
 
 
+def _check_unchanged(segment: Segment) -> None:
+    """Raise a DataError if a file has changed since it was cut."""
+    if segment.state is None or not isinstance(segment.source, str):
+        return
+    size, _ = state = _state(segment.source)
+    if state != segment.state:
+        what = f"had {segment.state[0]} bytes" if size != segment.state[0] else "was older"
+        raise DataError(f"the file {what} when it was cut into parts", found=f"{size} bytes", source=segment.source)
+
+
+def _state(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
 class Excerpt(io.RawIOBase):
     """A file of which only a segment is read: the header and some bytes of text, or some units of a table."""
 
@@ -144,12 +164,8 @@ class Excerpt(io.RawIOBase):
         assert isinstance(segment.source, str)
         self.name = segment.source
         self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115
-        size = os.fstat(self._file.fileno()).st_size
-        if size != segment.size:
-            self._file.close()
-            found = f"{size} bytes"
-            raise DataError(f"the file had {segment.size} bytes when it was cut", found=found, source=self.name)
-        end = size if segment.end is None else segment.end
+        assert segment.end is not None
+        end = segment.end
         #: The units of a table to read.
         self.units = None if segment.is_text else range(segment.begin, end)
         header = min(segment.header, segment.begin)
@@ -223,7 +239,7 @@ def _lines_before(segment: Segment) -> int:
     return lines if segment.header else header + lines
 
 
-def _file(source: Any, schema: Schema) -> _File:
+def _file(source: Any, schema: Schema, max_record_bytes: int) -> _File:
     if isinstance(source, Batch):
         return _InMemory(source, max(1, source.x.nbytes if hasattr(source.x, "nbytes") else len(source)))
     if isinstance(source, RemoteFile):
@@ -240,7 +256,9 @@ def _file(source: Any, schema: Schema) -> _File:
         return _Table(source, size, *form.count_units(source))
     if form.cut_at == "lines":
         return _Lines(source, size)
-    return _Records(source, size, *_header(source, head, schema)) if form.cut_at == "records" else _File(source, size)
+    if form.cut_at == "records":
+        return _Records(source, size, *_header(source, head, schema), max_record_bytes)
+    return _File(source, size)
 
 
 def _header(source: str, head: bytes, schema: Schema) -> tuple[int, str]:
@@ -263,6 +281,11 @@ class _File:
 
     source: Any
     size: int
+    #: Size and time of the last change; None if it is not a file of this machine.
+    state: tuple[int, int] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = _state(self.source) if isinstance(self.source, str) else None
 
     @property
     def examples(self) -> int:
@@ -275,7 +298,7 @@ class _File:
 
     def segment(self, begin: int, end: int) -> Segment:
         """Return what lies between two places."""
-        return Segment(self.source)
+        return Segment(self.source, state=self.state)
 
 
 class _InMemory(_File):
@@ -307,7 +330,7 @@ class _Table(_File):
         return int(at * self.units / self.size)
 
     def segment(self, begin: int, end: int) -> Segment:
-        return Segment(self.source, begin, end, size=self.size, is_text=False)
+        return Segment(self.source, begin, end, state=self.state, is_text=False)
 
 
 class _Lines(_File):
@@ -328,7 +351,7 @@ class _Lines(_File):
         return 0
 
     def segment(self, begin: int, end: int) -> Segment:
-        return Segment(self.source, begin, end, size=self.size)
+        return Segment(self.source, begin, end, state=self.state)
 
 
 @dataclass
@@ -337,28 +360,37 @@ class _Records(_File):
 
     header: int
     delimiter: str
+    max_record_bytes: int
     #: Ends of records, about one in every block.
     _ends: list[int] = field(default_factory=lambda: [0])
+    _is_whole: bool = False
 
     def place(self, at: Fraction) -> int:
         target = int(at)
         if target == self.size:
             return target
+        while self._ends[-1] <= target and not self._is_whole:
+            self._scan()
+        known = self._ends[bisect.bisect_right(self._ends, target) - 1]
         with open(self.source, "rb") as file:
-            while True:
-                known = self._ends[bisect.bisect_right(self._ends, target) - 1]
-                size = _RECORD_BLOCK
-                file.seek(known)
-                block = file.read(size)
-                if known + len(block) >= target:
-                    return self._after_header(known + self._end(block[: target - known]))
-                while not (end := self._end(block)):
-                    # A record longer than the block.
-                    more = file.read(len(block))
-                    if not more or known + len(block) + len(more) >= target:
-                        return self._after_header(known)
-                    block += more
-                bisect.insort(self._ends, known + end)
+            file.seek(known)
+            return self._after_header(known + self._end(file.read(target - known)))
+
+    def _scan(self) -> None:
+        """Find the end of the last record in the next block, or of the record that fills it."""
+        known, size = self._ends[-1], _RECORD_BLOCK
+        with open(self.source, "rb") as file:
+            file.seek(known)
+            block = file.read(size)
+            while not (end := self._end(block)) and (more := file.read(len(block))):
+                if len(block) > self.max_record_bytes:
+                    raise DataError(
+                        f"a record must have at most {self.max_record_bytes} bytes; is a quote not closed?",
+                        source=self.source,
+                    )
+                block += more
+        self._is_whole = not end or known + end >= self.size
+        self._ends.append(known + end if end else self.size)
 
     def _end(self, text: bytes) -> int:
         return last_csv_end(np.frombuffer(text, dtype=np.uint8), self.delimiter)
@@ -367,4 +399,4 @@ class _Records(_File):
         return end if end > self.header else 0
 
     def segment(self, begin: int, end: int) -> Segment:
-        return Segment(self.source, begin, end, self.header, self.size)
+        return Segment(self.source, begin, end, self.header, self.state)

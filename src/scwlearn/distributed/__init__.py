@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from scwlearn.distributed.processes import Processes, WorkerDied
+from scwlearn.distributed.errors import OtherVersion, UnreadablePart, WorkerDied
+from scwlearn.distributed.processes import Processes
+from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.serial import Serial
-from scwlearn.distributed.tasks import OtherVersion, UnreadablePart
+from scwlearn.distributed.tasks import Report
 from scwlearn.distributed.training import train
 
-__all__ = ["OtherVersion", "Processes", "Serial", "UnreadablePart", "WorkerDied", "train"]
+__all__ = ["OtherVersion", "Processes", "Report", "Runner", "Serial", "UnreadablePart", "WorkerDied", "train"]

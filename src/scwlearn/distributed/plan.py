@@ -18,6 +18,8 @@ FAN_IN = 8
 ROUNDS = 4
 #: Examples that are learned in one stream before the first round; a model that knows as many needs no warm-up.
 WARM_UP = 20_000
+#: Parts with fewer examples than this lose accuracy against one stream.
+MIN_EXAMPLES = 2000
 # The warm-up takes no more than this fraction of the data.
 _MOST_WARM_UP = Fraction(1, 4)
 # Bytes for each part, and the most parts, if their number is not given.
@@ -122,6 +124,15 @@ def warm_up_of(seen: int, examples: int = 0) -> Fraction:
     if seen >= WARM_UP:
         return Fraction(0)
     return min(Fraction(WARM_UP, examples), _MOST_WARM_UP) if examples else _MOST_WARM_UP
+
+
+def few_examples(examples: int, parts: int) -> list[str]:
+    """Return a warning if parts have too few examples."""
+    each, enough = examples // parts, examples // MIN_EXAMPLES
+    if parts == 1 or each >= MIN_EXAMPLES:
+        return []
+    instead = f"use {enough} parts" if enough > 1 else "train in one stream"
+    return [f"each of the {parts} parts has about {each} examples, too few to be as accurate as one stream; {instead}"]
 
 
 def default_parts(size: int) -> int:

@@ -17,9 +17,10 @@ from typing import Any, BinaryIO, Self
 from scwlearn._util.allocator import KEEP_MEMORY
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import processors
+from scwlearn.distributed.errors import WorkerDied
 from scwlearn.distributed.messages import OwnStorage, StoredBytes, receive, send
 from scwlearn.distributed.runner import Runner
-from scwlearn.distributed.tasks import Learned, Task, merge_steps
+from scwlearn.distributed.tasks import Learned, Report, Task, merge_steps
 
 # How many workers a task may lose before it is given up: one that takes too much memory ends each of them.
 _MOST_DEATHS = 10
@@ -31,19 +32,6 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 _Work = Callable[[bytes], Learned]
-
-
-class WorkerDied(RuntimeError):
-    """Raised when a task has killed too many workers.
-
-    Examples
-    --------
-    >>> from scwlearn.distributed import WorkerDied, train
-    >>> try:  # doctest: +SKIP
-    ...     trained = train("clicks.csv", parts=8)
-    ... except WorkerDied:
-    ...     trained = train("clicks.csv", parts=8, max_features=2**20, overflow="hash")
-    """
 
 
 class Processes(Runner):
@@ -91,12 +79,12 @@ class Processes(Runner):
             return [worker.process.pid for worker in self._running]
 
     def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
         latest, there = self._latest
         stored = there if latest is start and there is not None else StoredBytes(self._opened_storage().put(start))
-        learned = self._map(stored, tasks, lambda done: on_done(replace(done, model=b"")))
+        learned = self._map(stored, tasks, on_report)
         for level in merge_steps(tasks, rule):
             merges = [partial(_merged, merge, [learned[i] for i in group]) for group, merge in level]
             learned = self._map(stored, merges)
@@ -117,7 +105,7 @@ class Processes(Runner):
         self,
         start: StoredBytes,
         tasks: Sequence[_Work],
-        on_done: Callable[[Learned], None] | None = None,
+        on_report: Callable[[Report], None] = lambda report: None,
     ) -> list[Learned]:
         """Return the results of tasks in their order."""
         job = _Job(start, tasks)
@@ -135,8 +123,8 @@ class Processes(Runner):
                 if error is not None:
                     raise error
                 results[number] = result
-                if on_done is not None and result is not None:
-                    on_done(result)
+                for report in () if result is None else result.reports:
+                    on_report(report)
         except BaseException:
             # The others are in the middle of tasks whose results nobody wants.
             job.is_stopped.set()
@@ -162,15 +150,15 @@ class Processes(Runner):
         """Have a worker do a task, and others if it dies; return the last one, and the result or the error."""
         task = job.tasks[number]
         for _ in range(_MOST_DEATHS):
-            worker = worker or self._hire(job)
+            worker = worker or self._acquire(job)
             try:
                 return worker, *worker.run(job.start, task)
             except (EOFError, OSError):
-                code, worker = self._bury(worker), None
+                code, worker = self._discard(worker), None
                 job.check()
         return None, None, _died(getattr(task, "place", "a merge"), _MOST_DEATHS, code)
 
-    def _hire(self, job: _Job) -> _Worker:
+    def _acquire(self, job: _Job) -> _Worker:
         """Return an idle worker, or a new one that is ready."""
         storage = self._opened_storage()
         for _ in range(_MOST_DEATHS):
@@ -190,10 +178,10 @@ class Processes(Runner):
                 worker.wait_until_ready()
                 return worker
             except (EOFError, OSError):
-                code = self._bury(worker)
+                code = self._discard(worker)
         raise _died("the start of a worker", _MOST_DEATHS, code)
 
-    def _bury(self, worker: _Worker) -> int:
+    def _discard(self, worker: _Worker) -> int:
         """Forget a worker that has died; return its exit code."""
         with self._lock:
             if worker in self._running:

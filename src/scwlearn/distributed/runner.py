@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from scwlearn.distributed.tasks import Learned, Task
+from scwlearn.distributed.tasks import Learned, Report, Task
 
 
 class Runner(ABC):
@@ -13,7 +13,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned by the tree of the plan.
 
@@ -23,8 +23,8 @@ class Runner(ABC):
             The packed model that all go on from.
         tasks : sequence of Task
             What to learn, side by side.
-        on_done : callable
-            Called with the result of each task when it is there, in any order.
+        on_report : callable
+            Called with the report of each task when it has ended, in any order.
         rule : str
             How to merge.
 
@@ -35,10 +35,10 @@ class Runner(ABC):
         """
 
     def run_rounds(
-        self, start: bytes, rounds: Iterable[Sequence[Task]], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, rounds: Iterable[Sequence[Task]], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Generator[Learned, None, None]:
         """Run rounds, each of which goes on from the merged model of the one before; yield the result of each."""
         for tasks in rounds:
-            learned = self.run_round(start, tasks, on_done, rule=rule)
+            learned = self.run_round(start, tasks, on_report, rule=rule)
             start = learned.model
             yield learned

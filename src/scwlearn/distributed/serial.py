@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scwlearn.distributed.runner import Runner
-from scwlearn.distributed.tasks import Learned, Task, merge_steps
+from scwlearn.distributed.tasks import Learned, Report, Task, merge_steps
 
 
 class Serial(Runner):
@@ -22,13 +22,14 @@ class Serial(Runner):
         return "Serial()"
 
     def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
         learned = []
         for task in tasks:
             learned.append(task(start))
-            on_done(learned[-1])
+            for report in learned[-1].reports:
+                on_report(report)
         for level in merge_steps(tasks, rule):
             learned = [merge(start, [learned[i] for i in group]) for group, merge in level]
         return learned[0]

@@ -24,6 +24,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.parts import Part, read_part
 from scwlearn.data.schema import Schema
 from scwlearn.data.shuffle import shuffled
+from scwlearn.distributed.errors import OtherVersion, UnreadablePart
 from scwlearn.distributed.plan import tree
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
@@ -34,39 +35,6 @@ from scwlearn.runs.train import TrainingRun
 
 # Errors of skipped examples that a part describes.
 _DESCRIBED_ERRORS = 3
-
-
-class OtherVersion(RuntimeError):
-    """Raised when a worker has another version of scwlearn than the process that made the plan.
-
-    Examples
-    --------
-    >>> from scwlearn.distributed import OtherVersion, train
-    >>> try:  # doctest: +SKIP
-    ...     trained = train("clicks.csv", runner=DaskRunner(client))
-    ... except OtherVersion as error:
-    ...     print(error)
-    a worker has scwlearn 0.9, but the plan was made with 1.0; install the same version on all workers
-    """
-
-
-class UnreadablePart(ValueError):
-    """Raised when a part of the data cannot be read, or cannot be learned from.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from scwlearn.distributed import Serial, UnreadablePart, train
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     path = os.path.join(directory, "some.libsvm")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("1 1:1\\n-1 2:1\\n" * 2000 + "1 1:one\\n")
-    ...     try:
-    ...         trained = train(path, runner=Serial(), parts=2)
-    ...     except UnreadablePart as error:
-    ...         print(error.args[0].split(" (")[0], "line 4001" in str(error))
-    round 4, part 2 True
-    """
 
 
 @dataclass(frozen=True)
@@ -89,6 +57,8 @@ class Report:
 
     place: Place
     data: str
+    #: About how many bytes the task read.
+    size: int = 0
     seen: int = 0
     mistakes: int = 0
     updates: int = 0
@@ -187,7 +157,7 @@ class LearnFiles:
             message = f"{self.place} ({self.part}): {error}"
             if not self.skip_unreadable:
                 raise UnreadablePart(message) from error
-            return Learned(pack(unpack(start), start), (Report(self.place, str(self.part), error=message),))
+            return Learned(pack(unpack(start), start), (Report(self.place, str(self.part), self.size, error=message),))
         model = pack(SavedModel.from_classifier(run.classifier), start)
         about: dict[str, Any] = {
             "skipped": skipped.count,
@@ -197,7 +167,7 @@ class LearnFiles:
             "sent": len(model),
             "memory": peak_memory(),
         }
-        return Learned(model, (Report(self.place, str(self.part), **_results(run), **about),))
+        return Learned(model, (Report(self.place, str(self.part), self.size, **_results(run), **about),))
 
     def _ordered(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         place = self.place

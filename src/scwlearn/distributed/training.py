@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from scwlearn import __version__
+from scwlearn._util.checks import check_int
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, SkippedRecords
@@ -23,7 +24,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.parts import PartedData
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
-from scwlearn.distributed.plan import ROUNDS, Plan, default_parts, warm_up_of
+from scwlearn.distributed.plan import ROUNDS, Plan, default_parts, few_examples, warm_up_of
 from scwlearn.distributed.processes import Processes
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, LearnFiles, Place, Report, Task
@@ -38,11 +39,11 @@ from scwlearn.runs.record import Baseline, LearnedPart, Pass, Point, Record, Rou
 from scwlearn.runs.train import TOP_WEIGHTS, ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
 
-#: Called with the report of a task, and the bytes that it read.
-Progress = Callable[[Report, int], None]
+# A task that learns more than this share of all examples leaves little to the others.
+_LARGEST_SHARE = 0.6
 
-#: Parts with fewer examples than this lose accuracy against one stream.
-FEWEST_EXAMPLES = 2000
+#: Called with the report of each task.
+OnReport = Callable[[Report], None]
 
 
 @dataclass
@@ -57,14 +58,14 @@ class DistributedRun:
         The packed model to start from.
     rule : {"auto", "bcm", "ev", "kl"}
         How to merge.
-    on_done : callable, optional
-        Called with the report of each task that learned, and the bytes that it read.
+    on_report : callable, optional
+        Called with the report of each task when it has ended.
     """
 
     runner: Runner
     model: bytes
     rule: str = "auto"
-    on_done: Progress = lambda report, size: None
+    on_report: OnReport = lambda report: None
     reports: list[Report] = field(default_factory=list, init=False)
     rounds: list[Round] = field(default_factory=list, init=False)
     #: Seconds since the beginning, after each round.
@@ -73,28 +74,15 @@ class DistributedRun:
 
     def run_rounds(self, rounds: Iterable[Sequence[Task]]) -> None:
         """Run rounds, each from the merged model of the one before; after an error, the last merged model is kept."""
-        places: deque[Place] = deque()
-        sizes: dict[Place, int] = {}
-
-        def noted() -> Iterator[Sequence[Task]]:
-            for tasks in rounds:
-                places.append(tasks[0].place)
-                sizes.update({task.place: task.size for task in tasks})
-                yield tasks
-
-        def on_done(learned: Learned) -> None:
-            for report in learned.reports:
-                self.on_done(report, sizes.pop(report.place))
-
-        with closing(self.runner.run_rounds(self.model, noted(), on_done, rule=self.rule)) as results:
+        with closing(self.runner.run_rounds(self.model, rounds, self.on_report, rule=self.rule)) as results:
             for learned in results:
-                self._take(places.popleft(), learned)
+                self._take(learned)
 
-    def _take(self, place: Place, learned: Learned) -> None:
+    def _take(self, learned: Learned) -> None:
         """Go on with the merged model of a round."""
         reports = sorted(learned.reports, key=lambda report: report.place.part)
         self.reports += reports
-        sent = sum(report.sent for report in reports)
+        place, sent = reports[0].place, sum(report.sent for report in reports)
         self.rounds.append(Round(place.epoch, place.round, len(self.model), sent, learned.merging))
         self.seconds.append(time.perf_counter() - self._began)
         self.model = learned.model
@@ -158,7 +146,7 @@ class FileTraining:
             model = model.for_labels(training_labels(first)).classifier()
         elif model.is_fitted:
             seen = model.counts.seen
-        data = PartedData(self.sources, schema)
+        data = PartedData(self.sources, schema, self.options)
         parts = default_parts(data.size) if self.parts is None else self.parts
         warm_up = warm_up_of(seen, data.estimated_examples(len(first), sum(sizes)))
         plan = Plan(parts, ROUNDS if self.rounds is None else self.rounds, self.epochs, warm_up)
@@ -180,11 +168,11 @@ class PreparedTraining:
         """Bytes that all passes read."""
         return self.data.size * self.plan.epochs
 
-    def run(self, runner: Runner, on_done: Progress = lambda report, size: None) -> DistributedRun:
+    def run(self, runner: Runner, on_report: OnReport = lambda report: None) -> DistributedRun:
         """Carry out the plan; an error leaves no half-trained model behind."""
         with one_blas_thread():
             start = pack(SavedModel.from_classifier(self.classifier))
-        run = DistributedRun(runner, start, self.training.rule, on_done)
+        run = DistributedRun(runner, start, self.training.rule, on_report)
         calibrate = True
         for epoch in range(1, self.plan.epochs + 1):
             before = run.seen
@@ -213,15 +201,13 @@ class PreparedTraining:
 
     def warnings(self, run: DistributedRun) -> list[str]:
         """Return what the user should know about the parts."""
-        examples = sum(report.seen for report in run.reports if report.place.epoch == 1)
-        each = examples // self.plan.parts
-        found = []
-        if self.plan.parts > 1 and each < FEWEST_EXAMPLES:
-            enough = examples // FEWEST_EXAMPLES
-            instead = f"use {enough} parts" if enough > 1 else "train in one stream"
+        own = [report.seen for report in run.reports if report.place.epoch == 1]
+        examples = sum(own)
+        found = few_examples(examples, self.plan.parts)
+        if self.plan.parts > 1 and max(own) > _LARGEST_SHARE * examples:
             found.append(
-                f"each of the {self.plan.parts} parts has about {each} examples, too few to be as good as one stream; "
-                f"{instead}"
+                f"one task learned {max(own):,} of {examples:,} examples, so training was hardly parallel; compressed "
+                "and remote files are not split: decompress them, or use many smaller ones"
             )
         failed = [report for report in run.reports if report.error]
         if failed:
@@ -343,14 +329,16 @@ def _learned_part(report: Report) -> LearnedPart:
 
 def train(
     data: Source | Batch | Sequence[Source | Batch],
-    algorithm: str = "scw1",
+    algorithm: str | TrainedModel = "scw1",
     *,
     runner: Runner | None = None,
     parts: int | None = None,
     rounds: int | None = None,
     epochs: int = 1,
+    shuffle_buffer: int = 0,
+    seed: int = 0,
     on_error: str = "raise",
-    on_part: Progress = lambda report, size: None,
+    on_report: OnReport = lambda report: None,
     rule: str = "auto",
     reading: Mapping[str, Any] = MappingProxyType({}),
     **settings: Any,
@@ -364,8 +352,8 @@ def train(
     ----------
     data : path, pattern, URL, or list of them
         Files of one format, compressed or not.
-    algorithm : str
-        Name of the algorithm, or "auto" for the committee.
+    algorithm : str or TrainedModel
+        Name of the algorithm, or "auto" for the committee; or the model to continue training, which is not changed.
     runner : Runner, optional
         Where to train: `Processes(n)`, `DaskRunner(client)`, `SparkRunner(session)` or `Serial()`. By default, as many
         processes as there are processors.
@@ -375,10 +363,14 @@ def train(
         How many times all parts are merged in a pass; 4 by default.
     epochs : int
         Passes over the data.
+    shuffle_buffer : int
+        Shuffle the examples of each part within a buffer of so many.
+    seed : int
+        Random seed for shuffling.
     on_error : {"raise", "skip"}
         Whether an example or a part that cannot be read is an error, or left out.
-    on_part : callable, optional
-        Called with the report of each part that was learned, and the bytes that it read.
+    on_report : callable, optional
+        Called with the `Report` of each task when it has ended.
     rule : {"auto", "bcm", "ev", "kl"}
         How to merge; see `scwlearn.merge`.
     reading : mapping
@@ -416,16 +408,26 @@ def train(
     if not isinstance(runner, Runner | None):
         raise TypeError(f"runner must be a runner, such as Processes(4), got {runner!r}")
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    found = AUTO if algorithm == AUTO.name else find_rule(algorithm)
     sources: list[Any] = [*data] if isinstance(data, list | tuple) else [data]
-    options = ReaderOptions(on_error=on_error)
-    config = ModelConfig(found, {}, settings)
-    prepared = FileTraining(sources, config, options, reading, parts, rounds, epochs, rule=rule).prepare()
+    model, reading = _model(algorithm, settings, reading)
+    training = FileTraining(
+        sources,
+        model,
+        ReaderOptions(on_error=on_error),
+        reading,
+        parts,
+        rounds,
+        epochs,
+        shuffle_buffer=check_int("shuffle_buffer", shuffle_buffer, minimum=0),
+        seed=check_int("seed", seed, minimum=0),
+        rule=rule,
+    )
+    prepared = training.prepare()
     if runner is None:
         with Processes() as processes:
-            run = prepared.run(processes, on_part)
+            run = prepared.run(processes, on_report)
     else:
-        run = prepared.run(runner, on_part)
+        run = prepared.run(runner, on_report)
     names = [source.source if isinstance(source, Batch) else source_name(source) for source in sources]
     prepared.check_seen(run, names)
     skipped = SkippedRecords()
@@ -435,4 +437,20 @@ def train(
         messages.append(f"examples that could not be read were skipped: {skipped.count}; the first: {skipped.first[0]}")
     for message in messages:
         warnings.warn(message, DataWarning, stacklevel=2)
-    return prepared.trained_model(run, sources=names, command="", began=began, skipped=skipped.count)
+    about = {"seed": seed, "shuffle_buffer": shuffle_buffer}
+    return prepared.trained_model(run, sources=names, settings=about, command="", began=began, skipped=skipped.count)
+
+
+def _model(
+    algorithm: str | TrainedModel, settings: Mapping[str, Any], reading: Mapping[str, Any]
+) -> tuple[ModelConfig | Classifier, Mapping[str, Any]]:
+    """Return the model to train, and how its data are read."""
+    if isinstance(algorithm, TrainedModel):
+        if settings:
+            raise TypeError(f"a trained model keeps its settings; drop {', '.join(settings)}")
+        return algorithm.classifier, {"schema": algorithm.schema, **reading}
+    misplaced = settings.keys() & signature(read_batches).parameters.keys()
+    if misplaced:
+        name = min(misplaced)
+        raise TypeError(f"{name} is about reading the data; pass reading={{{name!r}: {settings[name]!r}}}")
+    return ModelConfig(AUTO if algorithm == AUTO.name else find_rule(algorithm), {}, settings), reading

@@ -7,7 +7,6 @@ The answer is (result, None) or (None, error). The first message comes from the 
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
+from scwlearn.distributed.errors import portable_error
 from scwlearn.distributed.messages import Storage, receive, send
 
 
@@ -76,12 +76,3 @@ def _serve(messages: SimpleQueue[Any], answers: Any, storage: Storage) -> None:
             raise
         except Exception as problem:
             send(answers, (None, portable_error(problem)))
-
-
-def portable_error(error: BaseException) -> BaseException:
-    """Return an error that can be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error

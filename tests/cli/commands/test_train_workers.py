@@ -48,7 +48,7 @@ def test_what_is_printed_and_recorded(data, tmp_path, capsys):
     assert record["reliability"]
     lines = err.splitlines()
     header = next(i for i, line in enumerate(lines) if line.split()[:2] == ["round", "parts"])
-    assert [line.split()[0] for line in lines[header + 1 : header + 4]] == ["first", "1", "2"]
+    assert [line.split()[0] for line in lines[header + 1 : header + 4]] == ["warm-up", "1", "2"]
     assert "each of the 3 parts has about 1000 examples" in err
     assert "3,000 examples" in err
     html = (tmp_path / "r.html").read_text()
@@ -95,3 +95,8 @@ def test_an_error_in_a_part_saves_nothing(data, tmp_path, capsys):
     train(data, "--workers", 2, "-m", tmp_path / "m", code=1)
     assert "line 3001" in capsys.readouterr().err
     assert not (tmp_path / "m").exists()
+
+
+def test_data_after_spark_is_not_taken_for_its_master(data, capsys):
+    assert run(["train", "--spark", data]) == 2
+    assert "is no master such as local[4]" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import Any, Self
 
@@ -14,11 +15,12 @@ from scwlearn._util.threads import one_blas_thread
 from scwlearn.distributed.dask import predictions
 from scwlearn.distributed.dask.partitions import Partitions, check_suitable, column_names, rounds_of_tasks
 from scwlearn.distributed.dask.runner import DaskRunner
-from scwlearn.distributed.plan import ROUNDS, Plan, warm_up_of
+from scwlearn.distributed.plan import ROUNDS, Plan, few_examples, warm_up_of
 from scwlearn.distributed.tasks import Report, seen_by
 from scwlearn.estimators.base import OnlineClassifier
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
+from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.settings import Face
 from scwlearn.stream import StreamClassifier
 
@@ -190,11 +192,17 @@ class DaskClassifier(BaseEstimator):  # type: ignore[misc]
         plan = Plan(len(partitions.parts), rounds, warm_up=warm_up_of(seen_by(packed)))
         rows = partitions.jobs(runner.client, keep=plan.rounds > 1)
         reports: list[Report] = []
-        for done in runner.run_rounds(packed, rounds_of_tasks(plan), lambda learned: None, rows=rows):
-            packed = done.model
-            reports += done.reports
+        try:
+            for done in runner.run_rounds(packed, rounds_of_tasks(plan), lambda report: None, rows=rows):
+                packed = done.model
+                reports += done.reports
+        finally:
+            for job in rows:
+                job.forget()
         if not any(report.seen for report in reports):
             raise ValueError(f"X has no examples: all {plan.parts} partitions are empty")
+        for message in few_examples(sum(report.seen for report in reports), plan.parts):
+            warnings.warn(message, DataWarning, stacklevel=3)
         return unpack(packed).to_model(), reports
 
     def _take(self, model: Any, reports: list[Report], *given: Any) -> Self:

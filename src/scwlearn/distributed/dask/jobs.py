@@ -8,15 +8,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import dask
 from dask.utils import parse_timedelta
-from distributed import Client, KilledWorker, get_client, wait
+from distributed import Client, KilledWorker, get_client
 from distributed.comm import CommClosedError
 
-from scwlearn.distributed.processes import WorkerDied
+from scwlearn.distributed.errors import WorkerDied
 
 # Dask itself repeats a job whose worker dies, distributed.scheduler.allowed-failures times. How often we submit one
 # again that it has given up, and how often in a row results may be lost before another job finishes.
@@ -37,17 +38,16 @@ class Job:
 
     Parameters
     ----------
-    what : str
-        What it does, for errors.
     submit : callable
         Submits it: a function of the futures of the jobs that it needs.
     needs : sequence of Job
         The jobs whose results it needs.
     """
 
-    def __init__(self, what: str, submit: Callable[..., Any], needs: Sequence[Job] = ()) -> None:
-        self.what, self._submit, self._needs = what, submit, needs
+    def __init__(self, submit: Callable[..., Any], needs: Sequence[Job] = ()) -> None:
+        self._submit, self._needs = submit, needs
         self.future: Any = None
+        self._ended: Event | None = None
 
     def submitted(self) -> Any:
         """Return the future of the result; submit the job and those it needs if they have none."""
@@ -57,7 +57,19 @@ class Job:
 
     def forget(self) -> None:
         """Drop the result; the cluster forgets it when no other job needs it."""
-        self.future = None
+        self.future = self._ended = None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the job has ended in any way, or for some seconds.
+
+        Not by `distributed.wait`: the error that it raises after that time would keep the future alive.
+        """
+        if self.future is None:
+            return
+        if self._ended is None:
+            self._ended = ended = Event()
+            self.future.add_done_callback(lambda future: ended.set())
+        self._ended.wait(seconds)
 
     @property
     def is_finished(self) -> bool:
@@ -84,14 +96,12 @@ class Lazy(Job):
 
     Parameters
     ----------
-    what : str
-        What it does.
     delayed : Delayed
         The value.
     """
 
-    def __init__(self, what: str, delayed: Any) -> None:
-        super().__init__(what, lambda: delayed)
+    def __init__(self, delayed: Any) -> None:
+        super().__init__(lambda: delayed)
 
     def submitted(self) -> Any:
         """Return the delayed value."""
@@ -117,20 +127,12 @@ class JobGroup:
         self._kills: Counter[str] = Counter()
         self._losses = 0
 
-    def submit(self, wanted: Sequence[Job]) -> None:
-        """Submit jobs and what they need; if the connection is lost, whoever waits for them reports it."""
-        try:
-            for job in wanted:
-                job.submitted()
-        except _UNREACHABLE as error:
-            # The status of each job shows what was lost.
-            self._count_loss(error)
-        except Exception:
-            if self._client.status == "running":
-                raise
+    def submit(self, job: Job) -> None:
+        """Submit a job and what it needs; a lost connection is reported by `wait_for`."""
+        self._tolerant(job.submitted)
 
-    def wait_for_some(self, wanted: Sequence[Job]) -> list[Job]:
-        """Submit what is missing, wait a while, and return the wanted jobs that have finished.
+    def wait_for(self, job: Job) -> bool:
+        """Submit what is missing, wait a while, and return whether a job has finished.
 
         Raises
         ------
@@ -142,20 +144,22 @@ class JobGroup:
             The error of a job.
         """
         self.wait_for_scheduler()
-        self.submit(wanted)
-        futures = [job.future for job in wanted if job.future is not None]
+        self.submit(job)
+        self._tolerant(lambda: job.wait(_POLL))
+        # Look at the others, too: a job may be cancelled because one that it needs has failed.
+        self._look_at_errors([job for job in self._jobs if job.has_failed])
+        self._forget_lost()
+        return job.is_finished
+
+    def _tolerant(self, action: Callable[[], Any]) -> None:
+        """Call a function that fails if something is lost; the status of each job then shows what."""
         try:
-            with self._client.as_current(), suppress(TimeoutError):
-                wait(futures, timeout=_POLL, return_when="FIRST_COMPLETED")
+            action()
         except _UNREACHABLE as error:
             self._count_loss(error)
         except Exception:
             if self._client.status == "running":
                 raise
-        # Look at what they need, too: a wanted job may be cancelled because another one failed.
-        self._look_at_errors([job for job in self._jobs if job.has_failed])
-        self._forget_lost()
-        return [job for job in wanted if job.is_finished]
 
     def count_progress(self) -> None:
         """Note that a job has finished since results were lost."""
@@ -239,7 +243,8 @@ def submit(client: Client, name: str, function: Callable[..., Any], *needs: Any,
     key = f"{name}-{uuid4().hex}"
     if any(dask.is_dask_collection(need) for need in needs):
         lazy = dask.delayed(function, pure=False)(*needs, dask_key_name=key)
-        return client.compute(lazy, **options)
+        # What is lazy has been optimized.
+        return client.compute(lazy, optimize_graph=False, **options)
     return client.submit(function, *needs, key=key, pure=False, **options)
 
 

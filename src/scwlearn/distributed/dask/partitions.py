@@ -14,19 +14,21 @@ import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
 from dask.delayed import Delayed
+from dask.optimization import cull
 from distributed import Client, Future
 from pandas.api.types import is_numeric_dtype
 
 from scwlearn import __version__
 from scwlearn.distributed.dask.jobs import Job, Lazy, submit
+from scwlearn.distributed.errors import UnreadablePart
 from scwlearn.distributed.plan import Plan
-from scwlearn.distributed.tasks import Learned, Place, UnreadablePart, learn_rows
+from scwlearn.distributed.tasks import Learned, Place, learn_rows
 
 _KINDS = "a Dask DataFrame, array or bag, or a list of delayed parts"
 
 
 @dataclass(frozen=True)
-class RowsTask:
+class PartitionTask:
     """A task that learns from some rows of a partition."""
 
     place: Place
@@ -35,7 +37,7 @@ class RowsTask:
 
     @property
     def size(self) -> int:
-        """Not known; not nothing."""
+        """1: the size is not known until the partition is computed."""
         return 1
 
     def __call__(self, start: bytes, rows: tuple[Any, Any, Any] = (None, (), None)) -> Learned:
@@ -47,10 +49,10 @@ class RowsTask:
         return learn_rows(start, x, y, weights, place=self.place, data=data, version=self.version)
 
 
-def rounds_of_tasks(plan: Plan) -> list[list[RowsTask]]:
+def rounds_of_tasks(plan: Plan) -> list[list[PartitionTask]]:
     """Return the tasks of each round of a plan whose parts are partitions."""
     return [
-        [RowsTask(Place(1, number, part), plan) for part in range(1, plan.parts + 1 if number else 2)]
+        [PartitionTask(Place(1, number, part), plan) for part in range(1, plan.parts + 1 if number else 2)]
         for number in range(plan.first_round, plan.rounds + 1)
     ]
 
@@ -94,7 +96,7 @@ class Partitions:
         if are_delayed(x):
             if y is not None or weights is not None:
                 raise TypeError("delayed parts are tuples (X, y) or (X, y, sample_weight); y must not be given as well")
-            return cls([_delayed(number, _of_tuple, part) for number, part in enumerate(x)])
+            return cls(_optimized([_delayed(number, _of_tuple, part) for number, part in enumerate(x, 1)]))
         if y is None:
             raise TypeError("y is missing: a Dask collection of labels, or the name of a column of X")
         rows = split(x, "X")
@@ -105,7 +107,9 @@ class Partitions:
             inside = is_name or given is None
             columns.append([None] * len(rows) if inside else _matching(x, len(rows), given, title))
         parts = zip(rows, *columns, strict=True)
-        return cls([_delayed(number, _of_collections, *part, *names) for number, part in enumerate(parts)])
+        return cls(
+            _optimized([_delayed(number, _of_collections, *part, *names) for number, part in enumerate(parts, 1)])
+        )
 
     def jobs(self, client: Client, *, keep: bool) -> list[Job]:
         """Return a job for each partition, whose result is the tuple.
@@ -119,10 +123,10 @@ class Partitions:
             needs as well.
         """
         return [
-            Job(f"partition {number}", partial(submit, client, f"scwlearn-rows-part-{number + 1}", _same, part))
-            if keep or not number
-            else Lazy(f"partition {number}", part)
-            for number, part in enumerate(self.parts)
+            Job(partial(submit, client, f"scwlearn-rows-part-{number}", _same, part))
+            if keep or number == 1
+            else Lazy(part)
+            for number, part in enumerate(self.parts, 1)
         ]
 
 
@@ -154,7 +158,9 @@ def check_suitable(x: Any, names: Sequence[Any], *, records: bool) -> None:
 
 def column_names(given: Iterable[Any]) -> list[Any]:
     """Return those of the labels and weights of `fit` that are names."""
-    return [each for each in given if each is not None and not dask.is_dask_collection(each)]
+    return [
+        each for each in given if isinstance(each, Hashable) and each is not None and not dask.is_dask_collection(each)
+    ]
 
 
 def split(x: Any, title: str) -> list[Any]:
@@ -222,8 +228,17 @@ def _divisions(x: Any) -> tuple[Any, ...] | None:
     return tuple(x.divisions) if x.known_divisions else None
 
 
+def _optimized(parts: list[Any]) -> list[Any]:
+    """Return delayed values, optimized together.
+
+    Optimized one by one, when they are submitted, they would give the tasks that they share different definitions, and
+    the scheduler may then wait forever.
+    """
+    return [Delayed(part.key, cull(part.dask, part.key)[0]) for part in dask.optimize(*parts)]
+
+
 def _delayed(number: int, function: Any, *values: Any) -> Any:
-    name = f"scwlearn-read-part-{number + 1}-{uuid4().hex}"
+    name = f"scwlearn-read-part-{number}-{uuid4().hex}"
     return dask.delayed(function, pure=False)(*values, number, dask_key_name=name)
 
 

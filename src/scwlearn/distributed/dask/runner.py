@@ -54,24 +54,22 @@ class DaskRunner(Runner):
         self.retries = check_int("retries", retries, minimum=0)
 
     def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
-        (learned,) = self.run_rounds(start, [tasks], on_done, rule=rule)
+        (learned,) = self.run_rounds(start, [tasks], on_report, rule=rule)
         return learned
 
     def run_rounds(
         self,
         start: bytes,
         rounds: Iterable[Sequence[Task]],
-        on_done: Callable[[Learned], None],
+        on_report: Callable[[Report], None],
         *,
         rule: str = "auto",
         rows: Sequence[Job] = (),
     ) -> Generator[Learned, None, None]:
         """Run rounds, each of which goes on from the merged model of the one before; yield the result of each.
-
-        `on_done` gets the reports of a task without its model, which stays on the cluster.
 
         Parameters
         ----------
@@ -79,8 +77,8 @@ class DaskRunner(Runner):
             The packed model that the first round goes on from.
         rounds : iterable of sequences of Task
             What to learn; the tasks of a round side by side.
-        on_done : callable
-            Called with the reports of each task.
+        on_report : callable
+            Called with the report of each task when it has ended, in any order.
         rule : str
             How to merge.
         rows : sequence of Job
@@ -106,7 +104,7 @@ class DaskRunner(Runner):
                     this.start.content = start
                 while this is not None:
                     following = next(made, None)
-                    learned = this.finish(events, on_done, following)
+                    learned = this.finish(events, on_report, following)
                     yield learned
                     this, following = following, None
             except BaseException:
@@ -135,7 +133,7 @@ class _Events:
             self._client.unsubscribe_topic(_TOPIC)
 
     def new(self) -> Iterator[dict[str, Any]]:
-        """Yield what has come in."""
+        """Yield the events received so far."""
         with suppress(Empty):
             while True:
                 yield self._queue.get_nowait()[1]
@@ -144,8 +142,8 @@ class _Events:
 class _Model(Job):
     """The model that a round starts from: what the round before has merged, or else a copy that the client scatters."""
 
-    def __init__(self, client: Client, what: str, name: str, *, broadcast: bool) -> None:
-        super().__init__(what, lambda: scatter(client, name, self.content, broadcast=broadcast))
+    def __init__(self, client: Client, name: str, *, broadcast: bool) -> None:
+        super().__init__(lambda: scatter(client, name, self.content, broadcast=broadcast))
         self.content = b""
 
 
@@ -156,27 +154,27 @@ class _Round:
         self._client, self._place = client, tasks[0].place
         self._id = uuid4().hex
         self._waiting = {task.place for task in tasks}
-        what = f"the model of round {self._place.round}"
-        self.start = _Model(client, what, self._name("model"), broadcast=len(tasks) > 1)
+        self.start = _Model(client, self._name("model"), broadcast=len(tasks) > 1)
         learn = [
             self._learn(task, rows[i : i + 1], retries=retries, **preferred)
             for i, (task, preferred) in enumerate(zip(tasks, self._preferred(len(tasks), rows), strict=True))
         ]
-        merges = self._merges(learn, merge_steps(tasks, rule))
+        # Only the workers know which partitions have rows.
+        merges = self._merges(learn, merge_steps(tasks, rule), counts=bool(rows) and len(tasks) > 1)
         self._merged = merges[-1]
         self._own = [self.start, *learn, *merges]
         self.group = JobGroup(client, [*self._own, *rows], self.start)
 
-    def finish(self, events: _Events, on_done: Callable[[Learned], None], following: _Round | None) -> Learned:
+    def finish(self, events: _Events, on_report: Callable[[Report], None], following: _Round | None) -> Learned:
         """Return the merged model; the following round begins while it is on its way to this process."""
         learned: Learned | None = None
         while learned is None:
-            while not self.group.wait_for_some([self._merged]):
-                self._report(events, on_done)
-            self._report(events, on_done)
+            while not self.group.wait_for(self._merged):
+                self._report(events, on_report)
+            self._report(events, on_report)
             if following is not None:
                 following.start.future = self._merged.future
-                following.group.submit([following._merged])
+                following.group.submit(following._merged)
             learned = self.group.result(self._merged)
             if learned is None and following is not None:
                 following.forget()
@@ -185,7 +183,7 @@ class _Round:
             following.start.content = learned.model
         # Events may be late, or lost with a connection.
         for report in learned.reports:
-            self._report_once(report, on_done)
+            self._report_once(report, on_report)
         self.forget()
         return learned
 
@@ -194,18 +192,18 @@ class _Round:
         for job in self._own:
             job.forget()
 
-    def _report(self, events: _Events, on_done: Callable[[Learned], None]) -> None:
+    def _report(self, events: _Events, on_report: Callable[[Report], None]) -> None:
         """Hand on the reports that have come in."""
         for message in events.new():
             if message["round"] == self._id:
-                self._report_once(Report.from_json(message["report"]), on_done)
+                self._report_once(Report.from_json(message["report"]), on_report)
 
-    def _report_once(self, report: Report, on_done: Callable[[Learned], None]) -> None:
+    def _report_once(self, report: Report, on_report: Callable[[Report], None]) -> None:
         """Hand on a report, unless it is that of a repeated task."""
         if report.place in self._waiting:
             self._waiting.remove(report.place)
             self.group.count_progress()
-            on_done(Learned(b"", (report,)))
+            on_report(report)
 
     def _preferred(self, count: int, rows: Sequence[Job]) -> list[dict[str, Any]]:
         """Return a preferred worker for each task; none for tasks that should run where their rows are.
@@ -223,20 +221,27 @@ class _Round:
     def _learn(self, task: Task, rows: Sequence[Job], **options: Any) -> Job:
         name = self._name("learn", part=task.place.part)
         send = partial(submit, self._client, name, partial(_learn, task, self._id), **options)
-        return Job(str(task.place), send, (self.start, *rows))
+        return Job(send, (self.start, *rows))
 
-    def _merges(self, learned: Sequence[Job], levels: Sequence[Sequence[MergeStep]]) -> list[Job]:
-        """Return the jobs of the tree, the last of which merges all."""
+    def _merges(self, learned: Sequence[Job], levels: Sequence[Sequence[MergeStep]], *, counts: bool) -> list[Job]:
+        """Return the jobs of the tree, the last of which merges all; with `counts`, they count who has learned."""
+        flags = [
+            Job(self._submission("count", _has_learned, part=number), (job,))
+            for number, job in enumerate(learned if counts else (), 1)
+        ]
         merges: list[Job] = []
         for height, level in enumerate(levels, 1):
             below, learned = learned, []
+            seen = flags if height == 1 else []
             for number, (group, merge) in enumerate(level, 1):
-                name = self._name("merge", level=height, group=number)
-                send = partial(submit, self._client, name, partial(_merge, merge), priority=_MERGE)
-                what = f"merge {number} at level {height} of round {self._place.round}"
-                learned.append(Job(what, send, (self.start, *[below[i] for i in group])))
+                function = partial(_merge, merge, len(group))
+                send = self._submission("merge", function, level=height, group=number, priority=_MERGE)
+                learned.append(Job(send, (self.start, *[below[i] for i in group], *seen)))
             merges += learned
-        return merges
+        return [*flags, *merges]
+
+    def _submission(self, kind: str, function: Callable[..., Any], *, priority: int = 0, **numbers: int) -> Any:
+        return partial(submit, self._client, self._name(kind, **numbers), function, priority=priority)
 
     def _name(self, kind: str, **numbers: int) -> str:
         """Return the beginning of a key; Dask's dashboard groups keys by their words up to the first number."""
@@ -255,9 +260,16 @@ def _learn(task: Callable[..., Learned], round_id: str, start: Any, *rows: Any) 
     return _as_array(learned)
 
 
-def _merge(merge: Callable[..., Learned], start: Any, *learned: Learned) -> Learned:
+def _has_learned(learned: Learned) -> bool:
+    return any(report.seen for report in learned.reports)
+
+
+def _merge(merge: Callable[..., Learned], size: int, start: Any, *given: Any) -> Learned:
+    """Merge results; after them may come whether each task of the round has learned anything."""
+    learned, has_learned = given[:size], given[size:]
+    counted = {"count": max(1, sum(has_learned))} if has_learned else {}
     with one_thread(), reused_memory():
-        return _as_array(merge(_model(start), learned))
+        return _as_array(merge(_model(start), learned, **counted))
 
 
 def _model(start: Any) -> Any:

@@ -265,6 +265,11 @@ class SparkClassificationModel(_Params, _Saved, Model):  # type: ignore[misc]
         for name in filter(None, outputs):
             if name in dataset.columns:
                 raise ValueError(f"the DataFrame has a column {name!r} already; drop it, or give another name")
+        dotted = [name for name in dataset.columns if "." in name]
+        if dotted:
+            raise ValueError(
+                f"PySpark cannot send columns with a dot in their name to Python: {dotted[0]!r}; rename it"
+            )
         added = [StructField(name, kind) for name, kind in types.items() if name]
         schema = StructType([*dataset.schema.fields, *added])
         predicted = dataset.mapInArrow(_predicting(self._packed, columns, outputs), schema)
@@ -305,7 +310,8 @@ def _with_predictions(batch: Any, saved: SavedModel, columns: Columns, outputs: 
 
 def _scores(classifier: Classifier, rows: Any) -> Any:
     scores = classifier.scores(rows)
-    return _lists(np.column_stack([-scores, scores]) if classifier.is_binary else scores)
+    both = np.column_stack([-scores, scores]) if classifier.is_binary else scores
+    return _lists(both[:, -len(classifier.classes.values_in_order) :])
 
 
 def _probabilities(classifier: Classifier, rows: Any) -> Any:

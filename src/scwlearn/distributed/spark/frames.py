@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,17 +12,19 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from scwlearn import __version__
-from scwlearn.distributed.plan import Plan, warm_up_of
+from scwlearn.distributed.errors import UnreadablePart
+from scwlearn.distributed.plan import Plan, few_examples, warm_up_of
 from scwlearn.distributed.spark.columns import Columns, labels, matrix, records
 from scwlearn.distributed.spark.rounds import OUTCOME, merge_outcomes, outcome
-from scwlearn.distributed.tasks import Learned, Place, UnreadablePart, learn_rows, seen_by
+from scwlearn.distributed.tasks import Learned, Place, learn_rows, seen_by
+from scwlearn.learning.data_warnings import DataWarning
 
 # `monotonically_increasing_id` has the number of the partition above these bits, and below that of the row.
 _ROW_BITS = 33
 
 
 @dataclass(frozen=True)
-class RowTask:
+class PartitionTask:
     """A task of a round: rows of one partition."""
 
     number: int
@@ -71,6 +74,8 @@ def learn_frame(dataset: Any, start: bytes, columns: Columns, *, rounds: int) ->
         # On top of the cache: the optimizer would number the rows of a local relation before they have partitions.
         examples = cached.withColumn("place", F.monotonically_increasing_id())
         counts = _count_rows(examples, columns)
+        for message in few_examples(sum(counts.values()), max(1, len(counts))):
+            warnings.warn(message, DataWarning, stacklevel=4)
         for tasks in _rounds(counts, rounds, seen_by(start)):
             chosen = examples.where(_is_in(tasks))
             outcomes = chosen.mapInArrow(_learning(start, tasks, is_record=bool(columns.inputs)), OUTCOME)
@@ -110,22 +115,22 @@ def _count_rows(examples: Any, columns: Columns) -> dict[int, int]:
     return {row.partition: row.rows for row in sorted(found, key=lambda row: row.partition)}
 
 
-def _rounds(counts: Mapping[int, int], rounds: int, seen: int) -> Iterator[list[RowTask]]:
+def _rounds(counts: Mapping[int, int], rounds: int, seen: int) -> Iterator[list[PartitionTask]]:
     """Yield the tasks of each round that has any, for a model that has seen some examples."""
     if not counts:
         return
     plan = Plan(len(counts), rounds, warm_up=warm_up_of(seen))
     for number in range(plan.first_round, plan.rounds + 1):
-        tasks: list[RowTask] = []
+        tasks: list[PartitionTask] = []
         for part, (partition, count) in enumerate(counts.items(), 1):
             rows = plan.rows(part, number, count)
             if rows:
-                tasks.append(RowTask(len(tasks), Place(1, number, part), partition, rows.start, rows.stop))
+                tasks.append(PartitionTask(len(tasks), Place(1, number, part), partition, rows.start, rows.stop))
         if tasks:
             yield tasks
 
 
-def _is_in(tasks: list[RowTask]) -> Any:
+def _is_in(tasks: list[PartitionTask]) -> Any:
     """Return the condition for the rows of a round."""
     count = max(task.partition for task in tasks) + 1
     begins, ends = [0] * count, [0] * count
@@ -137,7 +142,7 @@ def _is_in(tasks: list[RowTask]) -> Any:
 
 
 def _learning(
-    start: bytes, tasks: list[RowTask], *, is_record: bool
+    start: bytes, tasks: list[PartitionTask], *, is_record: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that learns the rows of a partition."""
     by_partition, version = {task.partition: task for task in tasks}, __version__
@@ -151,7 +156,7 @@ def _learning(
     return learn
 
 
-def _learned(start: bytes, task: RowTask, table: Any, is_record: bool, version: str) -> Learned:
+def _learned(start: bytes, task: PartitionTask, table: Any, is_record: bool, version: str) -> Learned:
     if len(table) != task.end - task.begin:
         raise UnreadablePart(f"{task.place} ({task}): the DataFrame has changed while it was read; cache it first")
     table = table.combine_chunks()

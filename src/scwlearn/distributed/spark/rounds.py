@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from scwlearn._util.threads import one_thread
+from scwlearn.distributed.errors import portable_error
 from scwlearn.distributed.tasks import Learned, merge_steps
-from scwlearn.distributed.worker import portable_error
 
 #: The columns of a result.
 OUTCOME = "number long, learned binary, error binary"

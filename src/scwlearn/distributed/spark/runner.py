@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.spark.rounds import OUTCOME, merge_outcomes, outcome
-from scwlearn.distributed.tasks import Learned, Task
+from scwlearn.distributed.tasks import Learned, Report, Task
 
 
 class SparkRunner(Runner):
@@ -45,11 +45,11 @@ class SparkRunner(Runner):
         return self._session
 
     def run_round(
-        self, start: bytes, tasks: Sequence[Task], on_done: Callable[[Learned], None], *, rule: str = "auto"
+        self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`.
 
-        `on_done` is called at the end of the round, with the reports alone: only the merged model leaves the executors.
+        `on_report` is called at the end of the round: results stay on the executors until they are merged.
         """
         pickled = [pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL) for task in tasks]
         table = pa.table({"number": pa.array(range(len(tasks)), pa.int64()), "task": pa.array(pickled, pa.binary())})
@@ -57,7 +57,7 @@ class SparkRunner(Runner):
         frame = self.session.createDataFrame(table).repartitionByRange(len(tasks), "number")
         learned = merge_outcomes(frame.mapInArrow(_learning(start), OUTCOME), start, tasks, rule)
         for report in learned.reports:
-            on_done(Learned(b"", (report,)))
+            on_report(report)
         return learned
 
 

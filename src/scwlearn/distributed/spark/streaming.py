@@ -44,7 +44,7 @@ def learn_batches(model: Any, path: Path, *, rounds: int = 1, **columns: Any) ->
     Warns
     -----
     UserWarning
-        If a batch comes before the last one that was learned: the checkpoint is older than the model file, or new.
+        If a batch is skipped: Spark repeats it after a crash, or the checkpoint is older than the model file, or new.
 
     Examples
     --------
@@ -63,10 +63,11 @@ def learn_batches(model: Any, path: Path, *, rounds: int = 1, **columns: Any) ->
             saved = unpack(learned)
             saved.notes[BATCH_NOTE] = number
             write(saved, path)
-        elif number < last:
+        else:
+            # After a crash, Spark repeats the last batch.
             warnings.warn(
-                f"batch {number} is skipped, since {path} has learned all up to batch {last}; if the checkpoint is "
-                "new, delete the file or give another one",
+                f"batch {number} is skipped, since the model in {path} includes all batches up to {last}; if the "
+                "checkpoint is new, delete the file or give another one",
                 stacklevel=2,
             )
 

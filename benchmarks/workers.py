@@ -70,7 +70,7 @@ def main() -> None:
     asked = parser.parse_args()
     path = generated_file(asked.megabytes, asked.features)
     plan = FileTraining([path], MODEL, parts=asked.parts, rounds=asked.rounds).prepare()
-    small = FileTraining([generated_file(1, asked.features)], MODEL, parts=8, rounds=1).prepare()
+    small = FileTraining([generated_file(1, asked.features)], MODEL, parts=2, rounds=1).prepare()
     ways: dict[str, Callable[[], Any]] = {
         "one stream": lambda: one_stream(path, read_ahead=True),
         "one stream, one thread": lambda: one_stream(path, read_ahead=False),

@@ -109,7 +109,7 @@ class PartedData:
         return sum(known) if all(known) else -(-first * self.size // size) if size else 0
 
     def part(self, begin: Fraction, end: Fraction) -> Part:
-        """Return the part between two fractions of the data. What one part ends with, the next does not begin with."""
+        """Return the part between two fractions of the data. Consecutive parts do not overlap."""
         segments, size, start = [], 0, 0
         for file in self._files:
             low, high = (min(max(at * self.size - start, Fraction(0)), Fraction(file.size)) for at in (begin, end))

@@ -71,6 +71,9 @@ class StoredBytes:
         with open(self.path, "rb") as file:
             return file.read()
 
+    def __len__(self) -> int:
+        return os.path.getsize(self.path)
+
 
 # A process that was forked from the owner removes nothing.
 

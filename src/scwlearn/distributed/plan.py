@@ -1,4 +1,4 @@
-"""The plan of a distributed training: which parts of the data are learned side by side, in which rounds."""
+"""The plan of a distributed training: which parts of the data are learned in parallel, in which rounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Rounds of tasks that learn side by side from the same model, and are merged.
+    """Rounds of tasks that learn in parallel from the same model, and whose results are merged.
 
     First, some examples are learned in one stream, so that no round begins with a model that knows nothing. The others
     are cut into `parts`. In each round, every part goes on from the merged model of the round before, and learns the
@@ -46,13 +46,13 @@ class Plan:
     Parameters
     ----------
     parts : int
-        How many parts learn side by side.
+        Into how many parts the data is split.
     rounds : int
         How many times all of them are merged in one pass.
     epochs : int
         Passes over the data.
     warm_up : Fraction
-        The fraction of the data that is learned first; of partitions, at most this. Later passes have no warm-up.
+        The fraction of the data for the warm-up, in the first pass only. For partitions, this is an upper limit.
 
     Examples
     --------

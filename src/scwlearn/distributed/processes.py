@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -56,8 +56,6 @@ class Processes(Runner):
         self._lock = Lock()
         self._storage: OwnStorage | None = None
         self._is_closed = False
-        # The latest result, and where it is stored.
-        self._latest: tuple[bytes, StoredBytes | None] = (b"", None)
 
     def __enter__(self) -> Self:
         return self
@@ -82,17 +80,27 @@ class Processes(Runner):
         self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
-        latest, there = self._latest
-        stored = there if latest is start and there is not None else StoredBytes(self._opened_storage().put(start))
-        learned = self._map(stored, tasks, on_report)
-        for level in merge_steps(tasks, rule):
-            merges = [partial(_merged, merge, [learned[i] for i in group]) for group, merge in level]
-            learned = self._map(stored, merges)
-        model: Any = learned[0].model
-        if not isinstance(model, StoredBytes):
-            return learned[0]
-        self._latest = bytes(model), model
-        return replace(learned[0], model=self._latest[0])
+        (learned,) = self.run_rounds(start, [tasks], on_report, rule=rule)
+        return replace(learned, model=bytes(learned.model))
+
+    def run_rounds(
+        self,
+        start: bytes,
+        rounds: Iterable[Sequence[Task]],
+        on_report: Callable[[Report], None],
+        *,
+        rule: str = "auto",
+    ) -> Generator[Learned, None, None]:
+        """Run rounds, each of which goes on from the merged model of the one before; see `Runner`."""
+        model: Any = start
+        for tasks in rounds:
+            stored = model if isinstance(model, StoredBytes) else StoredBytes(self._opened_storage().put(model))
+            learned = self._map(stored, tasks, on_report)
+            for level in merge_steps(tasks, rule):
+                merges = [partial(_merged, merge, [learned[i] for i in group]) for group, merge in level]
+                learned = self._map(stored, merges)
+            model = learned[0].model
+            yield learned[0]
 
     def _opened_storage(self) -> OwnStorage:
         with self._lock:

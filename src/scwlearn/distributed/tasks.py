@@ -53,7 +53,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Report:
-    """What a task learned from, in JSON values; labels, counts and confusion are in one order."""
+    """What a task learned from, in JSON values; labels, counts and confusion are in one order.
+
+    Examples
+    --------
+    >>> from scwlearn.distributed import train
+    >>> def show(report):
+    ...     print(report.place, report.seen, report.mistakes / max(1, report.seen))
+    >>> trained = train("clicks.csv", on_report=show)  # doctest: +SKIP
+    """
 
     place: Place
     data: str
@@ -215,8 +223,8 @@ def merge_learned(
     learned : sequence of Learned
         Results of `Task` or of this function, in the order of the plan.
     count : int
-        How many tasks of the round have anything to learn, if these are results of some of them; 1 for results of
-        merging.
+        How many tasks of the whole round have something to learn, which sets the damping of "auto"; 1 above the first
+        level of the tree, where it has been applied.
     rule : {"auto", "bcm", "ev", "kl"}
         How to merge.
     whole : bool

@@ -75,8 +75,12 @@ class DistributedRun:
     def run_rounds(self, rounds: Iterable[Sequence[Task]]) -> None:
         """Run rounds, each from the merged model of the one before; after an error, the last merged model is kept."""
         with closing(self.runner.run_rounds(self.model, rounds, self.on_report, rule=self.rule)) as results:
-            for learned in results:
-                self._take(learned)
+            try:
+                for learned in results:
+                    self._take(learned)
+            finally:
+                # A runner may keep it elsewhere.
+                self.model = bytes(self.model)
 
     def _take(self, learned: Learned) -> None:
         """Go on with the merged model of a round."""
@@ -343,7 +347,7 @@ def train(
     reading: Mapping[str, Any] = MappingProxyType({}),
     **settings: Any,
 ) -> TrainedModel:
-    """Train a model on files, cut into parts that learn side by side.
+    """Train a model on files, split into parts that workers learn in parallel.
 
     The model depends on the data, `parts`, `rounds` and the settings; not on the runner, its workers, or which of them
     died.
@@ -358,7 +362,7 @@ def train(
         Where to train: `Processes(n)`, `DaskRunner(client)`, `SparkRunner(session)` or `Serial()`. By default, as many
         processes as there are processors.
     parts : int, optional
-        How many parts learn side by side; by default one for each 256 MB, from 2 to 128.
+        Into how many parts the data is split; by default one for each 256 MB, from 2 to 128.
     rounds : int, optional
         How many times all parts are merged in a pass; 4 by default.
     epochs : int

@@ -28,7 +28,7 @@ from scwlearn.stream import StreamClassifier
 class DaskClassifier(BaseEstimator):  # type: ignore[misc]
     """A classifier that is trained on a Dask cluster.
 
-    Each partition of the data is learned from in order, side by side with the others, and the models are merged some
+    Workers learn from the partitions in parallel, from each in the order of its rows, and the models are merged some
     times on the way (docs/dask.md). The result depends on the partitions, not on the workers.
 
     Parameters

@@ -76,7 +76,7 @@ class DaskRunner(Runner):
         start : bytes
             The packed model that the first round goes on from.
         rounds : iterable of sequences of Task
-            What to learn; the tasks of a round side by side.
+            What to learn; the tasks of a round in parallel.
         on_report : callable
             Called with the report of each task when it has ended, in any order.
         rule : str

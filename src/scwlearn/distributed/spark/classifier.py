@@ -123,9 +123,9 @@ class _Params(
 class SparkClassifier(_Params, _Saved, Estimator):  # type: ignore[misc]
     """Trains a model of scwlearn on a DataFrame, as a stage of a Spark ML pipeline.
 
-    Each partition is a part of the data, in the order of its rows. In each round, all partitions learn side by side
-    from the same model, and their models are merged. The result depends on the rows and their partitions, and on
-    nothing else: not on the number of executors, and not on how many of them died.
+    Each partition is a part of the data, in the order of its rows. In each round, workers learn from all partitions in
+    parallel, starting from the same model, and their models are merged. The result depends on the rows and their
+    partitions, and on nothing else: not on the number of executors, and not on how many of them died.
 
     Parameters
     ----------

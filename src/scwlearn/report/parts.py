@@ -51,7 +51,7 @@ def _rounds(record: Record, rounds: Sequence[Sequence[LearnedPart]]) -> Markup:
     """Return the table of what each round learned and exchanged."""
     rows = []
     for one, own in zip(record.rounds, rounds, strict=False):
-        name = "first" if not one.round else count(one.round)
+        name = "warm-up" if not one.round else count(one.round)
         halves = [_half(own, first=True), _half(own, first=False)]
         rows.append(
             (

@@ -301,6 +301,20 @@ def test_a_batch_before_the_last_is_skipped_with_a_warning(spark, tmp_path):
     assert scwlearn.load(tmp_path / "model").counts.seen == 2
 
 
+def test_a_column_with_a_dot_is_refused(spark):
+    frame = spark.createDataFrame([(1.0, "a"), (2.0, "b")], ["x", "y"])
+    model = SparkClassifier(StreamClassifier("arow"), rounds=1, labelCol="y").fit(frame)
+    with pytest.raises(ValueError, match=r"a dot in their name .*'s\.t'; rename it"):
+        model.transform(spark.createDataFrame([(1.0, 2.0)], ["x", "s.t"]))
+
+
+def test_scores_and_probabilities_of_a_single_class_have_one_entry(spark):
+    frame = spark.createDataFrame([(1.0, "a"), (2.0, "a")], ["x", "y"])
+    model = SparkClassifier(StreamClassifier("arow"), rounds=1, labelCol="y").fit(frame)
+    row = model.transform(frame).first()
+    assert (len(model.classes), row["rawPrediction"].size, row["probability"].size) == (1, 1, 1)
+
+
 # Spark Connect.
 
 CONNECT = """

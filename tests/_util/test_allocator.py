@@ -92,7 +92,7 @@ def test_the_last_of_several_threads_restores_them(library):
 
 
 @pytest.mark.parametrize("value", [None, "", "many"])
-def test_nothing_happens_where_nobody_asked_for_trimming(library, monkeypatch, value):
+def test_nothing_happens_if_trimming_was_not_asked_for(library, monkeypatch, value):
     if value is None:
         monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_")
     else:

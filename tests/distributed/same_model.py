@@ -60,7 +60,7 @@ def spark(workers):
 
 
 def digests(runner, pids, plan, kills):
-    """Run the plan until so many workers have been killed, at random moments; return the digests of all models."""
+    """Run the plan until `kills` workers were killed at random moments; return the digests of all models."""
     moments, left, stop = random.Random(kills), [kills], threading.Event()
 
     def strike():

@@ -134,7 +134,7 @@ class Processes(Runner):
                 for report in () if result is None else result.reports:
                     on_report(report)
         except BaseException:
-            # The others are in the middle of tasks whose results nobody wants.
+            # The other workers are busy with tasks whose results are no longer needed.
             job.is_stopped.set()
             self._end_all()
             raise
@@ -204,7 +204,7 @@ class Processes(Runner):
 
 
 class _Stopped(Exception):
-    """Nobody waits for the results any more."""
+    """The job was stopped: its results are no longer needed."""
 
 
 @dataclass
@@ -224,7 +224,7 @@ class _Job:
             self.waiting.put(number)
 
     def check(self) -> None:
-        """Raise _Stopped if nobody waits for the results any more."""
+        """Raise _Stopped if the results are no longer needed."""
         if self.is_stopped.is_set():
             raise _Stopped
 

@@ -368,7 +368,7 @@ def train(
     epochs : int
         Passes over the data.
     shuffle_buffer : int
-        Shuffle the examples of each part within a buffer of so many.
+        Size of the buffer in which the examples of each part are shuffled; 0 for no shuffling.
     seed : int
         Random seed for shuffling.
     on_error : {"raise", "skip"}

@@ -21,7 +21,8 @@ Array = NDArray[Any]
 _PLACES = "@"
 # Starts an array at a cache line.
 _CACHE_LINE = 64
-# A difference of more than this fraction of an array is not worth it, nor of more than this of every so many numbers.
+# An array is sent whole if more than the first fraction of it has changed, or more than the second of a sample: every
+# 61st number.
 _MOST_CHANGED, _SURELY_CHANGED, _SAMPLED = 0.5, 0.75, 61
 
 

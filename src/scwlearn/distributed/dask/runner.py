@@ -122,7 +122,7 @@ class _Events:
         self._queue: SimpleQueue[Any] = SimpleQueue()
 
     def __enter__(self) -> Self:
-        # Whoever waits for the jobs reports that the connection is lost.
+        # A lost connection is reported by `wait_for`.
         with suppress(Exception):
             self._client.subscribe_topic(_TOPIC, self._queue.put)
         return self
@@ -211,7 +211,7 @@ class _Round:
         Left alone, Dask runs all tasks where the model is.
         """
         workers: list[str] = []
-        # Whoever waits for the jobs reports that the connection is lost.
+        # A lost connection is reported by `wait_for`.
         with suppress(Exception):
             workers = [*self._client.nthreads()]
         if rows or not workers:

@@ -21,8 +21,9 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.distributed import Processes
 from scwlearn.distributed.dask import DaskRunner
+from scwlearn.distributed.run import DistributedRun
 from scwlearn.distributed.runner import Runner
-from scwlearn.distributed.training import DistributedRun, FileTraining, PreparedTraining
+from scwlearn.distributed.training import FileTraining, PreparedTraining
 from scwlearn.rules import find_rule
 from scwlearn.runs.train import ModelConfig, TrainingRun
 

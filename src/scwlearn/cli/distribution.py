@@ -14,8 +14,9 @@ from scwlearn.cli.options import count_option, option, section
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
+    from scwlearn.distributed.run import DistributedRun
     from scwlearn.distributed.runner import Runner
-    from scwlearn.distributed.training import DistributedRun, PreparedTraining
+    from scwlearn.distributed.training import PreparedTraining
     from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.record import Round
     from scwlearn.runs.train import ModelConfig
@@ -97,7 +98,7 @@ def train_distributed(given: dict[str, Any], data: Input, model: ModelConfig | C
         terminal.note(f"note: {about}")
     with _runner(given) as runner, terminal.progress(prepared.size, "training") as progress:
         run = prepared.run(runner, lambda report: progress.advance(report.size, str(report.place)))
-    prepared.check_seen(run, data.names)
+    run.check_seen(data.names)
     for line in _round_lines(run):
         terminal.note(line)
     terminal.warn(prepared.warnings(run))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,13 +11,10 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from scwlearn import __version__
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.data.batch import Batch
-from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.streams import Source, source_name
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.parts import PartedData
@@ -26,86 +22,21 @@ from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
 from scwlearn.distributed.plan import ROUNDS, Plan, default_parts, few_examples, warm_up_of
 from scwlearn.distributed.processes import Processes
+from scwlearn.distributed.record import record_of
+from scwlearn.distributed.run import DistributedRun, OnReport
 from scwlearn.distributed.runner import Runner
-from scwlearn.distributed.tasks import Learned, LearnFiles, Place, Report, Task
+from scwlearn.distributed.tasks import LearnFiles, Place
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import AUTO, find_rule
 from scwlearn.runs.batches import training_labels
-from scwlearn.runs.metrics import ProbabilityMetrics, majority_baseline
-from scwlearn.runs.record import Baseline, LearnedPart, Pass, Point, Record, Round
-from scwlearn.runs.train import TOP_WEIGHTS, ModelConfig
+from scwlearn.runs.train import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
 
 # A task that learns more than this share of all examples leaves little to the others.
 _LARGEST_SHARE = 0.6
-
-#: Called with the report of each task.
-OnReport = Callable[[Report], None]
-
-
-@dataclass
-class DistributedRun:
-    """A run of a plan: the model so far, and what its rounds report.
-
-    Parameters
-    ----------
-    runner : Runner
-        Where the tasks run.
-    model : bytes
-        The packed model to start from.
-    rule : {"auto", "bcm", "ev", "kl"}
-        How to merge.
-    on_report : callable, optional
-        Called with the report of each task when it has ended.
-    """
-
-    runner: Runner
-    model: bytes
-    rule: str = "auto"
-    on_report: OnReport = lambda report: None
-    reports: list[Report] = field(default_factory=list, init=False)
-    rounds: list[Round] = field(default_factory=list, init=False)
-    #: Seconds since the beginning, after each round.
-    seconds: list[float] = field(default_factory=list, init=False)
-    _began: float = field(default_factory=time.perf_counter, init=False)
-
-    def run_rounds(self, rounds: Iterable[Sequence[Task]]) -> None:
-        """Run rounds, each from the merged model of the one before; after an error, the last merged model is kept."""
-        with closing(self.runner.run_rounds(self.model, rounds, self.on_report, rule=self.rule)) as results:
-            try:
-                for learned in results:
-                    self._take(learned)
-            finally:
-                # A runner may keep it elsewhere.
-                self.model = bytes(self.model)
-
-    def _take(self, learned: Learned) -> None:
-        """Go on with the merged model of a round."""
-        reports = sorted(learned.reports, key=lambda report: report.place.part)
-        self.reports += reports
-        place, sent = reports[0].place, sum(report.sent for report in reports)
-        self.rounds.append(Round(place.epoch, place.round, len(self.model), sent, learned.merging))
-        self.seconds.append(time.perf_counter() - self._began)
-        self.model = learned.model
-
-    def reports_of(self, one: Round) -> list[Report]:
-        """Return the reports of a round."""
-        return [each for each in self.reports if (each.place.epoch, each.place.round) == (one.epoch, one.round)]
-
-    @property
-    def seen(self) -> int:
-        """Examples learned from."""
-        return sum(report.seen for report in self.reports)
-
-    def count_skipped(self, skipped: SkippedRecords) -> None:
-        """Count what the tasks have skipped in the first pass."""
-        for report in (each for each in self.reports if each.place.epoch == 1):
-            skipped.count += report.skipped
-            skipped.unlabelled += report.unlabelled
-            skipped.first += [DataError(error) for error in report.first_errors][: skipped.keep - len(skipped.first)]
 
 
 @dataclass(frozen=True)
@@ -218,17 +149,10 @@ class PreparedTraining:
             found.append(f"parts that could not be read were left out: {len(failed)}; the first: {failed[0].error}")
         return found
 
-    def check_seen(self, run: DistributedRun, names: Sequence[str]) -> None:
-        """Raise a ValueError if there was nothing to learn from."""
-        if not run.seen:
-            why = next((f"; {report.error}" for report in run.reports if report.error), "")
-            raise ValueError(f"{', '.join(names)}: no examples to learn from{why}")
-
     def trained_model(
         self,
         run: DistributedRun,
         *,
-        sources: Iterable[str],
         settings: Mapping[str, Any] = MappingProxyType({}),
         **about: Any,
     ) -> TrainedModel:
@@ -240,95 +164,7 @@ class PreparedTraining:
             schema = replace(schema, features=classifier.features)
         classifier.features = schema.features
         model = TrainedModel(classifier, schema)
-        labels = classifier.classes.values_in_order
-        totals = Totals(labels, run.reports)
-        record = Record(
-            version=__version__,
-            sources=list(sources),
-            algorithm=model.rule.name,
-            parameters=model.parameters,
-            settings={
-                **model.settings,
-                "covariance": classifier.covariance_kind,
-                **settings,
-                "parts": self.plan.parts,
-                "rounds": self.plan.rounds,
-            },
-            classes=list(labels),
-            n_features=model.n_features,
-            curve=_curve(run, classifier.count_nonzero()),
-            epochs=self.plan.epochs,
-            passes=_passes(run, self.plan.epochs),
-            baseline=totals.baseline,
-            sorted_labels=any(report.looks_sorted for report in run.reports),
-            uneven_features=next((r.uneven_features for r in run.reports if r.uneven_features), ""),
-            reliability=totals.metrics.reliability(),
-            confusion=totals.confusion,
-            top_weights=model.record_weights(TOP_WEIGHTS),
-            parts=[_learned_part(report) for report in run.reports],
-            rounds=list(run.rounds),
-            **about,
-        )
-        return replace(model, record=record)
-
-
-class Totals:
-    """The sums of reports, whose tasks may know different classes."""
-
-    def __init__(self, labels: Sequence[Any], reports: Iterable[Report]) -> None:
-        places = {label: place for place, label in enumerate(labels)}
-        self._labels, self._counts = labels, np.zeros(len(labels))
-        confusion: Any = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        self.metrics = ProbabilityMetrics()
-        for report in reports:
-            own = [places[label] for label in report.labels]
-            self._counts[own] += report.label_counts
-            if report.probabilities:
-                self.metrics.add(*report.probabilities)
-            if report.confusion is None and report.seen:
-                confusion = None
-            elif confusion is not None and report.confusion:
-                confusion[np.ix_(own, own)] += np.array(report.confusion)
-        #: None for too many classes.
-        self.confusion: list[list[int]] | None = None if confusion is None else confusion.tolist()
-
-    @property
-    def baseline(self) -> Baseline | None:
-        """The most frequent label; None without examples."""
-        return majority_baseline(self._labels, self._counts) if self._counts.any() else None
-
-
-def _curve(run: DistributedRun, nonzero: int) -> list[Point]:
-    """Return the totals after each round."""
-    points: list[Point] = []
-    seen = mistakes = updates = 0
-    metrics = ProbabilityMetrics()
-    for one, seconds in zip(run.rounds, run.seconds, strict=True):
-        own = run.reports_of(one)
-        seen += sum(report.seen for report in own)
-        mistakes += sum(report.mistakes for report in own)
-        updates += sum(report.updates for report in own)
-        for report in own:
-            if report.probabilities:
-                metrics.add(*report.probabilities)
-        if not points or seen > points[-1].seen:
-            points.append(Point(seen, mistakes, updates, None, seconds, metrics.log_loss))
-    return [*points[:-1], replace(points[-1], nonzero=nonzero)] if points else []
-
-
-def _passes(run: DistributedRun, epochs: int) -> list[Pass]:
-    passes = []
-    for epoch in range(1, epochs + 1):
-        own = [report for report in run.reports if report.place.epoch == epoch]
-        passes.append(Pass(sum(r.seen for r in own), sum(r.mistakes for r in own), sum(r.updates for r in own)))
-    return passes
-
-
-def _learned_part(report: Report) -> LearnedPart:
-    place = report.place
-    return LearnedPart(
-        place.epoch, place.round, place.part, report.seen, report.mistakes, report.seconds, report.curve, report.error
-    )
+        return replace(model, record=record_of(run, self.plan, model, settings, **about))
 
 
 def train(
@@ -433,7 +269,7 @@ def train(
     else:
         run = prepared.run(runner, on_report)
     names = [source.source if isinstance(source, Batch) else source_name(source) for source in sources]
-    prepared.check_seen(run, names)
+    run.check_seen(names)
     skipped = SkippedRecords()
     run.count_skipped(skipped)
     messages = prepared.warnings(run)

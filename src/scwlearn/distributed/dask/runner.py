@@ -32,7 +32,7 @@ class DaskRunner(Runner):
 
     The result is the same to the last bit as that of `Processes`, whatever the number of workers. Models stay on the
     cluster; the client gets a copy of each merged one while the next round begins. What a dead worker takes with it is
-    computed again: at most the tasks of one round.
+    computed again: at most the tasks of one round, and those of the next that have begun.
 
     Parameters
     ----------

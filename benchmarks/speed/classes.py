@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from speed import data, fit, peers
+from speed.fit import PERCEPTRON_IN_ORDER, SCW1_DEFAULT, SCW1_IN_ORDER, SGD
+from speed.harness import Race, Scale, comparison, times_faster
 
-from scwlearn import Learner
-from speed import data, peers
-from speed.diagonal import PERCEPTRON, SGD, theirs
-from speed.harness import Race, Scale, Side, comparison, times_faster
-
-
-def ours(rows: data.Rows, **how: Any) -> Side:
-    """Return one pass of our learner."""
-
-    def learn() -> Learner:
-        learner = Learner("scw1", n_classes=20, covariance="diagonal", **how)
-        learner.learn(rows.x, rows.y)
-        return learner
-
-    return Side("scwlearn", learn, lambda learner: judge(learner, rows))
+OVR = 'SCW1(covariance="diagonal", multi_class="ovr")'
+DATA = "20 classes, CSR"
 
 
-def judge(learner: Learner, rows: data.Rows) -> dict[str, float]:
-    """Return the progressive mistakes, and the accuracy on the same rows afterwards, which the peers report too."""
-    right = learner.scores(rows.x).argmax(axis=1) == rows.y
-    return {"mistakes": learner.counts.mistakes, "accuracy": float(right.mean())}
+def rows(scale: Scale) -> data.Rows:
+    """Return text in unit rows."""
+    return data.newsgroups().first(scale.of(20_000, 2_000))
 
 
-def race(scale: Scale, name: str, make: Callable[[], Any], **how: Any) -> Race:
-    """Set up both sides on the same rows."""
-    rows = data.newsgroups().first(scale.of(20_000, 2_000))
-    return Race(str(rows), ours(rows, **how), theirs(name, make, rows.x, rows.y))
-
-
-@comparison("SCW-I diagonal, 20 classes, joint, CSR", against=SGD, target=times_faster(2))
+@comparison(
+    f"{SCW1_DEFAULT}.fit, {DATA}",
+    against=SGD,
+    target=times_faster(2),
+    chart=fit.bar("SCW1, 20 classes, sparse, shuffled", "SGDClassifier"),
+)
 def classes_joint_sgd(scale: Scale) -> Race:
-    """Text in unit rows, with a covariance per class."""
-    return race(scale, SGD, peers.sgd)
+    """The default of both sides: ours learns the classes jointly, with a covariance per class."""
+    return fit.race(rows(scale), fit.scw1, SGD, peers.sgd)
 
 
-@comparison("SCW-I diagonal, 20 classes, joint, CSR", against=PERCEPTRON)
+@comparison(f"{SCW1_IN_ORDER}.fit, {DATA}", against=PERCEPTRON_IN_ORDER)
 def classes_joint_perceptron(scale: Scale) -> Race:
     """The cheapest possible update, twenty times."""
-    return race(scale, PERCEPTRON, peers.perceptron)
+    return fit.race(rows(scale), fit.scw1_in_order, PERCEPTRON_IN_ORDER, peers.perceptron_in_order)
 
 
-@comparison("SCW-I diagonal, 20 classes, one-vs-rest, CSR", against=SGD, target=times_faster(1))
+@comparison(f"{OVR}.fit, {DATA}", against=SGD, target=times_faster(1))
 def classes_one_versus_rest_sgd(scale: Scale) -> Race:
     """One-vs-rest, as the peers do."""
-    return race(scale, SGD, peers.sgd, multi_class="ovr")
+    return fit.race(rows(scale), lambda: fit.scw1(multi_class="ovr"), SGD, peers.sgd)

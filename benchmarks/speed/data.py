@@ -152,10 +152,30 @@ def cached_lines(name: str, lines: Iterable[str]) -> Path:
     return cached_file(name, write)
 
 
-def text_files(rows: Rows) -> tuple[Path, Path]:
-    """Write the rows as LIBSVM and as Vowpal Wabbit text to `build/`."""
-    name = f"zipf-{rows.x.shape[0]}"
-    return cached_lines(f"{name}.libsvm", _lines(rows, " ")), cached_lines(f"{name}.vw", _lines(rows, " | "))
+class TextFiles(NamedTuple):
+    """The same rows of hashed text as LIBSVM and as Vowpal Wabbit text."""
+
+    libsvm: Path
+    vw: Path
+    rows: int
+
+    @property
+    def megabytes(self) -> float:
+        """Size of the LIBSVM file."""
+        return self.libsvm.stat().st_size / 1e6
+
+    def __str__(self) -> str:
+        return f"{self.megabytes:.0f} MB, {self.rows} x {HASHED_WIDTH} (synthetic, Zipf)"
+
+
+def text_files(count: int) -> TextFiles:
+    """Return rows of hashed text in files in `build/`; they are only generated unless the files exist."""
+    libsvm = cached_lines(f"zipf-{count}.libsvm", _hashed_lines(count, " "))
+    return TextFiles(libsvm, cached_lines(f"zipf-{count}.vw", _hashed_lines(count, " | ")), count)
+
+
+def _hashed_lines(count: int, bar: str) -> Iterator[str]:
+    yield from _lines(hashed(count), bar)
 
 
 def _lines(rows: Rows, bar: str) -> Iterator[str]:

@@ -14,17 +14,14 @@ from scwlearn import Learner
 from scwlearn.data.formats.libsvm import read_libsvm
 from scwlearn.data.options import ReaderOptions
 from speed import data, peers
-from speed.harness import Quality, Race, Scale, Side, comparison, megabytes_a_second, times_faster
+from speed.harness import Bar, Group, Quality, Race, Scale, Side, comparison, megabytes_a_second, times_faster
 
 WORK = "LIBSVM file to a diagonal model"
 
 
-def prepared(scale: Scale) -> tuple[Path, Path, str, float]:
-    """Return both files, their description, and the size of the first in megabytes."""
-    rows = data.hashed(scale.of(300_000, 20_000))
-    libsvm, vw = data.text_files(rows)
-    megabytes = libsvm.stat().st_size / 1e6
-    return libsvm, vw, f"{megabytes:.0f} MB, {rows}", megabytes
+def text(scale: Scale) -> data.TextFiles:
+    """Return the files."""
+    return data.text_files(scale.of(300_000, 20_000))
 
 
 def ours(path: Path) -> Side:
@@ -43,27 +40,37 @@ def ours(path: Path) -> Side:
     )
 
 
-@comparison(WORK, against="Vowpal Wabbit, one pass, no cache", target=times_faster(4))
+@comparison(
+    WORK,
+    against="Vowpal Wabbit, one pass, no cache",
+    target=times_faster(4),
+    chart=Bar(Group.FILE, "Learner, LIBSVM file", "Vowpal Wabbit"),
+)
 def file_vowpal_wabbit(scale: Scale) -> Race:
     """The same rows as Vowpal Wabbit text. Both sides read ahead in a thread."""
     peers.module("vowpalwabbit")
-    libsvm, vw, size, megabytes = prepared(scale)
+    files = text(scale)
     bits = int(np.log2(data.HASHED_WIDTH))
     peer = Side(
         "Vowpal Wabbit, one pass, no cache",
-        lambda: peers.vowpal_wabbit(vw, bits),
-        lambda _: peers.vowpal_wabbit(vw, bits, judged=True),
+        lambda: peers.vowpal_wabbit(files.vw, bits),
+        lambda _: peers.vowpal_wabbit(files.vw, bits, judged=True),
     )
-    return Race(size, ours(libsvm), peer, megabytes, note="both sides parse in threads of their own")
+    return Race(str(files), ours(files.libsvm), peer, files.megabytes, note="both sides parse in threads of their own")
 
 
-@comparison(WORK, against="load_svmlight_file + SGDClassifier(max_iter=1)", target=times_faster(20))
+@comparison(
+    WORK,
+    against="load_svmlight_file + SGDClassifier(max_iter=1)",
+    target=times_faster(20),
+    chart=Bar(Group.FILE, "Learner, LIBSVM file", "scikit-learn"),
+)
 def file_sklearn(scale: Scale) -> Race:
     """The usual way with scikit-learn."""
-    libsvm, _, size, megabytes = prepared(scale)
+    files = text(scale)
 
     def learn() -> tuple[Any, Any, Any]:
-        x, y = load_svmlight_file(str(libsvm), n_features=data.HASHED_WIDTH, zero_based=False)
+        x, y = load_svmlight_file(str(files.libsvm), n_features=data.HASHED_WIDTH, zero_based=False)
         # load_svmlight_file returns 64-bit indices, which SGDClassifier rejects.
         x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
         return peers.sgd().fit(x, y), x, y
@@ -73,7 +80,7 @@ def file_sklearn(scale: Scale) -> Race:
         return {"seen": x.shape[0], **peers.accuracy(model, x, y)}
 
     peer = Side("load_svmlight_file + SGDClassifier(max_iter=1)", learn, judge)
-    return Race(size, ours(libsvm), peer, megabytes, note="ours parses in threads of its own")
+    return Race(str(files), ours(files.libsvm), peer, files.megabytes, note="ours parses in threads of its own")
 
 
 def parsing(path: Path) -> Side:
@@ -90,25 +97,27 @@ def parsing(path: Path) -> Side:
 @comparison("parsing LIBSVM text, 1 thread", against="wc -l", target=megabytes_a_second(200))
 def parse_wc(scale: Scale) -> Race:
     """Count lines: a single scan of the bytes."""
-    libsvm, _, size, megabytes = prepared(scale)
+    files = text(scale)
 
     def count() -> int:
-        return int(subprocess.run(["wc", "-l", str(libsvm)], capture_output=True, check=True).stdout.split()[0])
+        return int(subprocess.run(["wc", "-l", str(files.libsvm)], capture_output=True, check=True).stdout.split()[0])
 
-    return Race(size, parsing(libsvm), Side("wc -l", count, lambda lines: {"lines": lines}), megabytes)
+    peer = Side("wc -l", count, lambda lines: {"lines": lines}, counted=False)
+    return Race(str(files), parsing(files.libsvm), peer, files.megabytes)
 
 
 @comparison("parsing LIBSVM text, 1 thread", against="reading the bytes")
 def parse_read(scale: Scale) -> Race:
     """The limit: reading the bytes from the page cache."""
-    libsvm, _, size, megabytes = prepared(scale)
+    files = text(scale)
     buffer = memoryview(bytearray(2**20))
 
     def read() -> int:
         total = 0
-        with libsvm.open("rb", buffering=0) as file:
+        with files.libsvm.open("rb", buffering=0) as file:
             while got := file.readinto(buffer):
                 total += got
         return total
 
-    return Race(size, parsing(libsvm), Side("reading the bytes", read, lambda total: {"bytes": total}), megabytes)
+    peer = Side("reading the bytes", read, lambda total: {"bytes": total})
+    return Race(str(files), parsing(files.libsvm), peer, files.megabytes)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from statistics import median
 from typing import Any
 
@@ -20,7 +21,7 @@ Quality = dict[str, float]
 
 
 class Unavailable(Exception):
-    """A peer that is not installed."""
+    """A comparison that cannot run here, with the reason: a peer is not installed, or a call is not supported."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Side:
     threads: int = 1
     #: `run` returns its own duration in seconds: for work in a subprocess, excluding its start-up.
     own_clock: bool = False
+    #: Instructions can be counted: not those of another process, nor of threads that wait for each other.
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,14 +90,34 @@ def megabytes_a_second(rate: float) -> Target:
     return Target(rate, f"at least {rate:g} MB/s", rate=True)
 
 
+class Group(StrEnum):
+    """Groups of the chart, from top to bottom."""
+
+    FIT = "fit on arrays"
+    ONE = "one example at a time"
+    FILE = "files and commands"
+    FULL = "full covariance and kernels"
+    SCORE = "scoring"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of the chart: its group, what is timed, and the peer, in a few words."""
+
+    group: Group
+    work: str
+    peer: str
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the table: its name, its target, and its setup function."""
+    """A row of the table: its name, its target, its bar in the chart, and its setup function."""
 
     name: str
     work: str
     against: str
     target: Target | None
+    chart: Bar | None
     prepare: Callable[[Scale], Race]
 
 
@@ -109,6 +132,8 @@ class Result:
     our_quality: Quality = field(default_factory=dict)
     peer_quality: Quality = field(default_factory=dict)
     missing: str = ""
+    #: Instructions of one run of each side, at the small sizes.
+    instructions: tuple[int, int] | None = None
 
     @property
     def ratios(self) -> list[float]:
@@ -142,11 +167,14 @@ COMPARISONS: list[Comparison] = []
 Prepare = Callable[[Scale], Race]
 
 
-def comparison(work: str, *, against: str, target: Target | None = None) -> Callable[[Prepare], Prepare]:
-    """Register a function that sets up a race as a row of the table, under the function's name."""
+def comparison(
+    work: str, *, against: str, target: Target | None = None, chart: Bar | None = None, name: str | None = None
+) -> Callable[[Prepare], Prepare]:
+    """Register a function that sets up a race as a row of the table, by default under the function's name."""
 
     def enter(prepare: Prepare) -> Prepare:
-        COMPARISONS.append(Comparison(prepare.__name__.replace("_", "-"), work, against, target, prepare))
+        own = name or prepare.__name__.replace("_", "-")
+        COMPARISONS.append(Comparison(own, work, against, target, chart, prepare))
         return prepare
 
     return enter

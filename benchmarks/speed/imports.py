@@ -16,7 +16,7 @@ def importing(statement: str) -> Side:
         # -I isolates both sides from the current directory and the user's start-up files.
         return float(subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=True).stdout)
 
-    return Side(statement, run, own_clock=True)
+    return Side(statement, run, own_clock=True, counted=False)
 
 
 @comparison("import scwlearn", against="import numpy", target=share_of_time(1.5))

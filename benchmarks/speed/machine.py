@@ -15,12 +15,15 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
+from scwlearn._native import instruction_sets
+
 PACKAGES = ("scwlearn", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit", "olpy", "pyarrow", "threadpoolctl")
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, caches, system and load at the start."""
+    """Return the kind of machine, processor, caches, system and load at the start."""
     return {
+        "kind": f"{_cpu()}, {os.cpu_count()} cores, {instruction_sets()[0]}",
         "cpu": _cpu(),
         "cores": os.cpu_count(),
         "caches": _caches(),
@@ -56,6 +59,15 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def commit() -> str:
+    """Return the commit of the checkout, with a plus sign if files differ from it."""
+    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def _cpu() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,19 +24,19 @@ def module(name: str) -> Any:
         raise Unavailable(f"{name.partition('.')[0]} does not load: {error}") from error
 
 
-def sgd() -> Any:
-    """Return one pass of SGD on the hinge loss with scikit-learn's defaults: shuffled, with an intercept."""
-    return SGDClassifier(max_iter=1, tol=None)
+def sgd(**settings: Any) -> Any:
+    """Return one pass of SGD on the hinge loss; by default it shuffles the rows."""
+    return SGDClassifier(max_iter=1, tol=None, **settings)
 
 
 def sgd_in_order() -> Any:
-    """Return SGD with the same work as ours: in order, without an intercept."""
-    return SGDClassifier(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
+    """Return one pass of SGD in the order of the rows."""
+    return sgd(shuffle=False)
 
 
-def perceptron() -> Any:
-    """Return one pass of the Perceptron, which learns only from mistakes."""
-    return Perceptron(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
+def perceptron_in_order() -> Any:
+    """Return one pass of the Perceptron, which learns only from mistakes, in the order of the rows."""
+    return Perceptron(max_iter=1, tol=None, shuffle=False)
 
 
 def accuracy(model: Any, x: Any, y: Labels) -> Quality:
@@ -48,15 +47,6 @@ def accuracy(model: Any, x: Any, y: Labels) -> Quality:
 def olpy_scw(x: NDArray[np.float64], y: Labels, *, C: float, eta: float) -> Any:
     """Run olpy's SCW-I with `partial_fit`, which keeps the order of the rows."""
     return module("olpy.classifiers").SCW(C=C, eta=eta).partial_fit(x, y, classes=[-1, 1])
-
-
-def river_stream(model: Any, rows: Iterable[tuple[dict[str, float], bool]]) -> int:
-    """Predict, then learn; return the number of mistakes."""
-    mistakes = 0
-    for x, label in rows:
-        mistakes += model.predict_one(x) != label
-        model.learn_one(x, label)
-    return mistakes
 
 
 def sgd_stream(x: NDArray[np.float64], y: list[int]) -> int:

@@ -14,7 +14,7 @@ from data_sets import SEED
 
 from speed import data, peers
 from speed.commands import TRAIN, ours, python
-from speed.harness import Race, Scale, Side, comparison, share_of_time, times_faster
+from speed.harness import Bar, Group, Race, Scale, Side, comparison, share_of_time, times_faster
 
 BITS = "18"
 COLUMNS = 30
@@ -28,7 +28,12 @@ def train(path: Path, *options: str) -> Side:
     return ours("train", str(path), "--json", *options, counted=r'"passes": \[{"seen": (\d+)')
 
 
-@comparison(f"{TRAIN}, JSON lines to a saved model", against=VOWPAL_WABBIT, target=times_faster(1.5))
+@comparison(
+    f"{TRAIN}, JSON lines to a saved model",
+    against=VOWPAL_WABBIT,
+    target=times_faster(1.5),
+    chart=Bar(Group.FILE, "scwlearn train, JSON, 139 MB", "vw command"),
+)
 def records_json(scale: Scale) -> Race:
     """The same records with the keys that each side expects; both hash names to as many bits."""
     peers.module("vowpalwabbit")

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
 from speed.harness import FEWEST, REPETITIONS, Quality, Result, as_time
+from speed.history import Regression
 
 #: Two idle cores do at least this many times the work of one.
 QUIET = 1.8
 
-HEAD = "| work | against | ours | peer | ratio | target | met |\n|---|---|---|---|---|---|---|"
+HEAD = "| work | against | ours | peer | ratio | instructions | target | met |\n|---|---|---|---|---|---|---|---|"
 
 
 def summary(results: list[Result], about: dict[str, Any]) -> str:
-    """Return the table, the machine it was measured on, and the rows in which we lose."""
+    """Return the rows in which we lose, the machine they were measured on, and the collapsed table."""
     table = HEAD + "\n" + "\n".join(_row(result) for result in results)
-    return "\n\n".join([_preamble(about), table, "**Where we lose**", _losses(results)])
+    folded = f"<details>\n<summary>All {len(results)} comparisons</summary>\n\n{table}\n\n</details>"
+    return "\n\n".join([_preamble(about), folded, "**Where we lose**", _losses(results)])
 
 
-def markdown(results: list[Result], about: dict[str, Any], pictures: list[str]) -> str:
-    """Return the summary, the quality of both sides' models, and the pictures."""
-    parts = ["# Speed", summary(results, about)]
+def markdown(results: list[Result], about: dict[str, Any], worse: list[Regression], pictures: list[str]) -> str:
+    """Return the chart, the summary, what became worse, the quality of both sides' models, and the pictures."""
+    parts = ["# Speed", "![speed](speed.png)", summary(results, about)]
+    parts += ["## Worse than before", _list(worse) or "Nothing."]
     parts += ["## Quality of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
-    notes = [f"- {_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]
-    parts += ["## Notes", "\n".join(notes)] if notes else []
+    notes = [f"{_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]
+    parts += ["## Notes", _list(notes)] if notes else []
     parts += [f"![{name}]({name}.png)" for name in pictures]
     return "\n\n".join(parts) + "\n"
 
@@ -45,14 +49,29 @@ def _preamble(about: dict[str, Any]) -> str:
         f"Ratio: the peer's time divided by ours; above 1 we are faster. It is the median of at least {REPETITIONS} "
         f"pairs run alternately (at least {FEWEST} where the row says so), with the smallest and the largest in "
         "brackets. One thread unless noted. Two processes at once did "
-        f"{first:.2f} times the work of one before the run and {last:.2f} times after it: {quiet}."
+        f"{first:.2f} times the work of one before the run and {last:.2f} times after it: {quiet}.\n\n"
+        f"{_instructions(about)}"
     )
+
+
+def _instructions(about: dict[str, Any]) -> str:
+    if about["counter"] is None:
+        return f"Instructions were not counted: {about['not_counted']}."
+    return (
+        "Instructions, which other load does not change: the peer's divided by ours, and both counts, for one run of "
+        f"small size, by {about['counter']}. They are counted where both sides work in one process and one thread."
+    )
+
+
+def _list(lines: Iterable[object]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _row(result: Result) -> str:
     target = result.entry.target.said if result.entry.target else ""
+    named = f"| {_work(result)} | {result.entry.against}"
     if result.race is None:
-        return f"| {_work(result)} | {result.entry.against} | | | {result.missing.replace('|', '/')} | {target} | |"
+        return f"{named} | | | {result.missing.replace('|', '/')} | | {target} | |"
     ratios = result.ratios
     few = f", {len(ratios)} pairs" if len(ratios) < REPETITIONS else ""
     spread = f"{_number(result.ratio)}x ({_number(min(ratios))} to {_number(max(ratios))}{few})"
@@ -61,7 +80,14 @@ def _row(result: Result) -> str:
     shown = [as_time(median(samples)) for samples in (result.ours, result.peer)]
     if rates:
         shown = [f"{time}, {rate:.0f} MB/s" for time, rate in zip(shown, rates, strict=True)]
-    return f"| {_work(result)} | {result.race.peer.name} | {shown[0]} | {shown[1]} | {spread} | {target} | {met} |"
+    return f"{named} | {shown[0]} | {shown[1]} | {spread} | {_counts(result)} | {target} | {met} |"
+
+
+def _counts(result: Result) -> str:
+    if result.instructions is None:
+        return ""
+    ours, peer = result.instructions
+    return f"{_number(peer / ours)}x ({ours / 1e6:,.3g} M, {peer / 1e6:,.3g} M)"
 
 
 def _losses(results: list[Result]) -> str:
@@ -73,8 +99,8 @@ def _losses(results: list[Result]) -> str:
         if result.ratio < 1:
             reasons.append(f"takes {_number(1 / result.ratio)} times as long")
         if reasons:
-            lines.append(f"- {_work(result)}, against {result.race.peer.name}: {', '.join(reasons)}.")
-    return "\n".join(lines) or "Nowhere in this run."
+            lines.append(f"{_work(result)}, against {result.entry.against}: {', '.join(reasons)}.")
+    return _list(lines) or "Nowhere in this run."
 
 
 _QUALITY = "| work | ours | peer |\n|---|---|---|\n"
@@ -83,7 +109,7 @@ _QUALITY = "| work | ours | peer |\n|---|---|---|\n"
 def _quality_row(result: Result) -> str:
     if result.race is None or not (result.our_quality or result.peer_quality):
         return ""
-    peer = f"{result.race.peer.name}: {_quality(result.peer_quality)}"
+    peer = f"{result.entry.against}: {_quality(result.peer_quality)}"
     return f"| {_work(result)} | {_quality(result.our_quality)} | {peer} |"
 
 
@@ -104,7 +130,7 @@ def _entry(result: Result) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "name": entry.name,
         "work": _work(result),
-        "against": race.peer.name if race else entry.against,
+        "against": entry.against,
         "target": entry.target.said if entry.target else None,
         "met": result.met,
     }
@@ -116,6 +142,7 @@ def _entry(result: Result) -> dict[str, Any]:
         "ratio_max": max(result.ratios),
         "megabytes": race.megabytes,
         "note": race.note,
+        "instructions": result.instructions,
         "ours": {"seconds": result.ours, "threads": race.ours.threads, "quality": result.our_quality},
         "peer": {"seconds": result.peer, "threads": race.peer.threads, "quality": result.peer_quality},
     }

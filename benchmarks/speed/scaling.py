@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from speed import data, diagonal, full, peers
+from speed import data, fit, full, peers
 from speed.harness import Scale, Side, as_time, in_turns
 
 
@@ -39,7 +39,7 @@ Curves = dict[str, list[tuple[float, list[float]]]]
 def full_dense(count: int, width: int) -> list[Side]:
     """Return the sides for a full covariance on correlated rows."""
     rows = data.correlated(count, width)
-    updates = full.learner().learn(rows.x, rows.y).updates
+    updates = full.updates(rows)
     return [full.ours(rows.x, rows.y), full.loop(rows.x, rows.y), full.product((count, width), updates)]
 
 
@@ -61,12 +61,12 @@ def by_filling(
 
 
 def diagonal_rows(rows: data.Rows) -> list[Side]:
-    """Return the sides for a diagonal covariance; the limit reads and multiplies every value once."""
+    """Return `fit` with a diagonal covariance in order; the limit reads and multiplies every value once."""
     weights = np.zeros(rows.x.shape[1])
     return [
-        diagonal.ours(rows.x, rows.y),
-        diagonal.theirs("SGDClassifier", peers.sgd, rows.x, rows.y),
-        diagonal.theirs("Perceptron", peers.perceptron, rows.x, rows.y),
+        fit.ours(fit.scw1_in_order, rows.x, rows.y),
+        fit.theirs("SGDClassifier", peers.sgd_in_order, rows.x, rows.y),
+        fit.theirs("Perceptron", peers.perceptron_in_order, rows.x, rows.y),
         Side("X @ weights", lambda: rows.x @ weights),
     ]
 

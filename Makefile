@@ -1,6 +1,6 @@
 # make demo    reproduce the paper's comparison on built-in data: tables, pictures and a report
 # make test    run the linters, the type checker, the import layers and all tests
-# make bench   compare the speed with other libraries: a table and pictures in build/bench-results
+# make bench   compare the speed with other libraries: a chart and a table in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
 # Also: make test-quick, lint, sanitize, fuzz, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
 

@@ -50,7 +50,7 @@ def draw(run: Iterable[Record], path: Path) -> None:
     last.set(xscale="log", xlim=(min(0.45, *every) * 0.85, max(*every, 2) * 2.2))
     last.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
     last.minorticks_off()
-    last.set_xlabel("times as fast as the peer: same data, same machine (log scale); black marks are targets")
+    figure.supxlabel("times as fast as the peer, log scale; black marks are targets", fontsize=10.5)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -44,7 +44,7 @@ def race(rows: data.Rows, make: Make, name: str, peer: Make) -> Race:
 
 def sparse(scale: Scale) -> data.Rows:
     """Return hashed text."""
-    return data.hashed(scale.of(300_000, 20_000))
+    return data.hashed(scale.of(300_000, 50_000))
 
 
 def dense(scale: Scale) -> data.Rows:

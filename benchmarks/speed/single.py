@@ -22,7 +22,7 @@ Stream = list[tuple[dict[str, float], bool]]
 
 def named_rows(scale: Scale) -> Stream:
     """Generate dicts with 20 of 1000 named features."""
-    count = scale.of(10_000, 1000)
+    count = scale.of(10_000, 3000)
     random = np.random.default_rng(SEED)
     meaning = random.standard_normal(1000)
     chosen = [random.choice(1000, 20, replace=False) for _ in range(count)]

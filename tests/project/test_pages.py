@@ -7,7 +7,6 @@ import sys
 import tomllib
 
 import pytest
-from speed import chart
 
 from places import ROOT
 
@@ -42,12 +41,6 @@ def test_the_examples_of_each_page_run(page, monkeypatch):
     failed, tried = doctest.DocTestRunner().run(test, out=report.append)
     assert tried > 3
     assert not failed, "".join(report)
-
-
-def test_every_bar_of_the_speed_chart_is_a_row_of_the_published_table():
-    shown = chart.bars(chart.PAGE.read_text(encoding="utf-8"))
-    assert [(bar.work, bar.peer) for bar in shown] == [(work, peer) for work, peer, *_ in chart.BARS]
-    assert all(bar.low <= bar.ratio <= bar.high for bar in shown)
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])

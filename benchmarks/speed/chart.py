@@ -26,20 +26,22 @@ def bars(run: Iterable[Record]) -> dict[Group, list[tuple[Comparison, Record]]]:
 
 
 def draw(run: Iterable[Record], path: Path) -> None:
-    """Draw the ratios of a run on a logarithmic axis, a panel for each group."""
+    """Draw the ratios of a run on a logarithmic axis, a panel for each group; nothing if no bar was measured."""
+    groups = bars(run)
+    if not groups:
+        return
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    groups = bars(run)
     heights = [len(pairs) for pairs in groups.values()]
-    plt.rcParams.update({"font.size": 10.5, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(
         len(groups),
         sharex=True,
         squeeze=False,
-        figsize=(10, 0.3 * sum(heights) + 0.42 * len(groups) + 0.9),
+        figsize=(9.5, 0.24 * sum(heights) + 0.36 * len(groups) + 0.6),
         height_ratios=heights,
         layout="constrained",
     )
@@ -47,10 +49,10 @@ def draw(run: Iterable[Record], path: Path) -> None:
     for axis, (group, pairs) in zip(axes[:, 0], groups.items(), strict=True):
         _panel(axis, group, pairs)
     last = axes[-1, 0]
-    last.set(xscale="log", xlim=(min(0.45, *every) * 0.85, max(*every, 2) * 2.2))
+    last.set(xscale="log", xlim=(max(0.1, 0.85 * min(0.45, *every)), 2.2 * max(2, *every)))
     last.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
     last.minorticks_off()
-    figure.supxlabel("times as fast as the peer, log scale; black marks are targets", fontsize=10.5)
+    figure.supxlabel("times as fast as the peer, log scale; black marks are targets", fontsize=10)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
@@ -64,7 +66,7 @@ def _panel(axis: Any, group: Group, pairs: list[tuple[Comparison, Record]]) -> N
     axis.axvline(1, color="#444444", linewidth=1)
     axis.set_yticks(range(len(labels)), labels)
     axis.set_ylim(-0.6, len(labels) - 0.4)
-    axis.set_title(group, loc="left", fontsize=11, fontweight="bold")
+    axis.set_title(group, loc="left", fontsize=10.5, fontweight="bold")
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="x", alpha=0.25)
     axis.set_axisbelow(True)

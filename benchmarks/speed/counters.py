@@ -10,15 +10,27 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol, Self
 
 from speed.harness import Unavailable
 
+#: The switches of callgrind: their source, their library, and the beginning of the files that callgrind writes.
 _SOURCE = Path(__file__).with_name("callgrind.cpp")
+_SWITCHES, _COUNTS = "callgrind.so", "callgrind.out"
 
 
 class Counter(Protocol):
-    """Counts the instructions that this process executes between `start` and `stop`."""
+    """Counts the instructions that a process executes between `start` and `stop`."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def prepare(cls, folder: Path) -> list[str]:
+        """Return the words before the command of a process that counts; raise Unavailable if it could not."""
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Return a counter of this process, which was started with those words."""
 
     def start(self) -> None:
         """Count from here."""
@@ -30,7 +42,7 @@ class Counter(Protocol):
 class Perf:
     """Instructions in user space by the processor's counter, as `perf stat -e instructions:u` reports them."""
 
-    name = "perf"
+    name: ClassVar[str] = "perf"
 
     def __init__(self, kind: int = 0, event: int = 1) -> None:
         """Open the counter of an event: by default of the hardware, instructions (linux/perf_event.h)."""
@@ -43,6 +55,17 @@ class Perf:
         self._file = ctypes.CDLL(None, use_errno=True).syscall(number, attributes, 0, -1, -1, 0)
         if self._file < 0:
             raise Unavailable(f"the processor's counters cannot be read: {os.strerror(ctypes.get_errno())}")
+
+    @classmethod
+    def prepare(cls, folder: Path) -> list[str]:
+        """Return no words: the process opens its own counter."""
+        cls.open(folder)
+        return []
+
+    @classmethod
+    def open(cls, folder: Path) -> Perf:
+        """Return a counter of this process."""
+        return cls()
 
     def start(self) -> None:
         """Count from here."""
@@ -61,14 +84,32 @@ class Perf:
 
 
 class Callgrind:
-    """Instructions by callgrind, in a process that `command` has started."""
+    """Instructions by valgrind's callgrind, which runs about fifty times as long as the processor."""
 
-    name = "callgrind"
+    name: ClassVar[str] = "callgrind"
 
-    def __init__(self, library: Path, output: Path) -> None:
-        """Load the switches that `build` has made; `output` is the file named in `command`."""
-        self._switches = ctypes.CDLL(str(library))
-        self._output, self._part = output, 0
+    def __init__(self, folder: Path) -> None:
+        """Load the switches that `prepare` has made in the folder."""
+        self._switches = ctypes.CDLL(str(folder / _SWITCHES))
+        self._folder, self._part = folder, 0
+
+    @classmethod
+    def prepare(cls, folder: Path) -> list[str]:
+        """Compile the switches, and return the words that start valgrind, with counting switched off."""
+        compiler = shutil.which(os.environ.get("CXX", "c++"))
+        if shutil.which("valgrind") is None or compiler is None:
+            raise Unavailable("valgrind or a C++ compiler is not installed")
+        words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(folder / _SWITCHES), str(_SOURCE)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Unavailable(f"valgrind's switches do not compile: {done.stderr.partition(chr(10))[0]}")
+        output = f"--callgrind-out-file={folder / _COUNTS}"
+        return ["valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", output]
+
+    @classmethod
+    def open(cls, folder: Path) -> Callgrind:
+        """Return a counter of this process."""
+        return cls(folder)
 
     def start(self) -> None:
         """Count from here."""
@@ -78,26 +119,11 @@ class Callgrind:
         """Return the instructions since `start`."""
         self._switches.stop_counting()
         self._part += 1
-        part = self._output.with_name(f"{self._output.name}.{self._part}")
-        count = instructions(part.read_text())
-        part.unlink()
-        return count
+        return instructions((self._folder / f"{_COUNTS}.{self._part}").read_text())
 
-    @staticmethod
-    def build(library: Path) -> None:
-        """Compile the switches; raise Unavailable if valgrind, its headers or a compiler are missing."""
-        compiler = shutil.which(os.environ.get("CXX", "c++"))
-        if shutil.which("valgrind") is None or compiler is None:
-            raise Unavailable("valgrind or a C++ compiler is not installed")
-        words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(_SOURCE)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Unavailable(f"valgrind's switches do not compile: {done.stderr.partition(chr(10))[0]}")
 
-    @staticmethod
-    def command(output: Path) -> list[str]:
-        """Return the words before a command whose calls are counted."""
-        return ["valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"]
+#: The counters, the best one first.
+COUNTERS: dict[str, type[Perf] | type[Callgrind]] = {counter.name: counter for counter in (Perf, Callgrind)}
 
 
 def instructions(text: str) -> int:

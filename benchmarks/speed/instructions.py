@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from speed.comparisons import comparisons
-from speed.counters import Callgrind, Counter, Perf
+from speed.counters import COUNTERS, Counter
 from speed.data import ROOT
 from speed.harness import Comparison, Scale, Side, Unavailable, threads
 
@@ -34,20 +34,17 @@ class Counted(NamedTuple):
 
 def count(entries: list[Comparison]) -> Counted:
     """Count one run of each side of the comparisons in a new process, with the first counter that works."""
+    reasons = []
     with tempfile.TemporaryDirectory() as folder:
-        library, output = Path(folder) / "callgrind.so", Path(folder) / "callgrind.out"
-        try:
-            Perf()
-            counter, words = Perf.name, [Perf.name]
-        except Unavailable as perf:
+        for name, counter in COUNTERS.items():
             try:
-                Callgrind.build(library)
-            except Unavailable as callgrind:
-                return Counted({}, None, f"{perf}; {callgrind}")
-            counter, words = Callgrind.name, [Callgrind.name, str(library), str(output)]
-        before = Callgrind.command(output) if counter == Callgrind.name else []
-        command = [*before, sys.executable, "-m", "speed.instructions", *words]
-        return Counted(dict(_run(command, [entry.name for entry in entries])), counter)
+                before = counter.prepare(Path(folder))
+            except Unavailable as reason:
+                reasons.append(str(reason))
+                continue
+            command = [*before, sys.executable, "-m", "speed.instructions", name, folder]
+            return Counted(dict(_run(command, [entry.name for entry in entries])), name)
+    return Counted({}, None, "; ".join(reasons))
 
 
 def _run(command: list[str], names: list[str]) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -75,12 +72,8 @@ def _side(side: Side, counter: Counter) -> int:
 
 def main() -> None:
     """Count the comparisons named on the command line; print a line of JSON for each."""
-    kind, *words = sys.argv[1:]
-    counter: Counter
-    if kind == Perf.name:
-        counter, names = Perf(), words
-    else:
-        counter, names = Callgrind(Path(words[0]), Path(words[1])), words[2:]
+    kind, folder, *names = sys.argv[1:]
+    counter = COUNTERS[kind].open(Path(folder))
     for entry in (entry for entry in comparisons() if entry.name in names):
         try:
             race = entry.prepare(Scale(quick=True))

@@ -24,7 +24,8 @@ def summary(results: list[Result], about: dict[str, Any]) -> str:
 
 def markdown(results: list[Result], about: dict[str, Any], worse: list[Regression], pictures: list[str]) -> str:
     """Return the chart, the summary, what became worse, the quality of both sides' models, and the pictures."""
-    parts = ["# Speed", "![speed](speed.png)", summary(results, about)]
+    charted = any(result.race and result.entry.chart for result in results)
+    parts = ["# Speed", *(["![speed](speed.png)"] if charted else []), summary(results, about)]
     parts += ["## Worse than before", _list(worse) or "Nothing."]
     parts += ["## Quality of both sides", _QUALITY + "\n".join(filter(None, map(_quality_row, results)))]
     notes = [f"{_work(result)}: {result.race.note}." for result in results if result.race and result.race.note]

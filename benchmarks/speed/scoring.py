@@ -40,35 +40,27 @@ def labels(model: Any, x: Any) -> Any:
     return model.predict(x)
 
 
-@comparison(
-    "SCW1.decision_function, dense",
-    against=PRODUCT,
-    target=LIMIT,
-    chart=Bar(Group.SCORE, "decision_function, dense", PRODUCT),
-)
+@comparison("SCW1.decision_function, dense", against=PRODUCT, target=LIMIT)
 def scores_dense(scale: Scale) -> Race:
     """NumPy's product."""
     return race(fit.dense(scale), scores)
 
 
-@comparison(
-    "SCW1.decision_function, CSR",
-    against=PRODUCT,
-    target=LIMIT,
-    chart=Bar(Group.SCORE, "decision_function, sparse", PRODUCT),
-)
+@comparison("SCW1.decision_function, CSR", against=PRODUCT, target=LIMIT)
 def scores_sparse(scale: Scale) -> Race:
     """SciPy's product."""
     return race(fit.sparse(scale), scores)
 
 
-@comparison("SCW1.predict, dense", against=PRODUCT, target=LIMIT, chart=Bar(Group.SCORE, "predict, dense", PRODUCT))
+@comparison(
+    "SCW1.predict, dense", against=PRODUCT, target=LIMIT, chart=Bar(Group.SCORE, "SCW1.predict, dense", PRODUCT)
+)
 def predictions_dense(scale: Scale) -> Race:
     """NumPy's product."""
     return race(fit.dense(scale), labels)
 
 
-@comparison("SCW1.predict, CSR", against=PRODUCT, target=LIMIT, chart=Bar(Group.SCORE, "predict, sparse", PRODUCT))
+@comparison("SCW1.predict, CSR", against=PRODUCT, target=LIMIT, chart=Bar(Group.SCORE, "SCW1.predict, sparse", PRODUCT))
 def predictions_sparse(scale: Scale) -> Race:
     """SciPy's product."""
     return race(fit.sparse(scale), labels)

@@ -104,7 +104,7 @@ def river_logistic(scale: Scale) -> Race:
     f"{STREAM}, {NAMED}",
     against=f"{RIVER_PA}, predict_one + learn_one",
     target=times_faster(5),
-    chart=bar("StreamClassifier, dict, probabilities", RIVER_PA),
+    chart=bar("StreamClassifier, dict", RIVER_PA),
 )
 def stream_pa(scale: Scale) -> Race:
     """The peer has no probabilities."""
@@ -115,7 +115,7 @@ def stream_pa(scale: Scale) -> Race:
     f"{STREAM}, {NAMED}",
     against=f"{RIVER_LOGISTIC}, predict_proba_one + learn_one",
     target=times_faster(3),
-    chart=bar("StreamClassifier, dict, probabilities", RIVER_LOGISTIC),
+    chart=bar("StreamClassifier, dict", RIVER_LOGISTIC),
 )
 def stream_logistic(scale: Scale) -> Race:
     """Probabilities on both sides."""
